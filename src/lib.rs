@@ -1,1 +1,5 @@
-//! x
+//! proofmark: the conformance test harness and fuzzer for agent protocols.
+
+pub mod exchange;
+pub mod record;
+pub mod verdict;

@@ -1,0 +1,170 @@
+//! Exchanges: what was sent and what came back, as bytes.
+//!
+//! An exchange knows no protocol and no expectation; `protocol` decodes it and `judge` looks at it. Exchanges are
+//! stored whole in the record, so that a run can be judged again without the target.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The bytes of a message body: as text where they are UTF-8, as lower-case hex otherwise.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Body(pub Vec<u8>);
+
+impl Body {
+    /// The body as text, if it is UTF-8.
+    pub fn text(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// Number of bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no bytes at all.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.text() {
+            Some(text) => write!(f, "Body({text:?})"),
+            None => write!(f, "Body({} bytes)", self.len()),
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+enum BodyForm {
+    /// The body, which is UTF-8.
+    Text(String),
+    /// The body in lower-case hex, because it is not UTF-8.
+    Hex(String),
+}
+
+impl Serialize for Body {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.text() {
+            Some(text) => BodyForm::Text(text.to_owned()),
+            None => BodyForm::Hex(data_encoding::HEXLOWER.encode(&self.0)),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Body {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match BodyForm::deserialize(deserializer)? {
+            BodyForm::Text(text) => Ok(Self(text.into_bytes())),
+            BodyForm::Hex(hex) => data_encoding::HEXLOWER
+                .decode(hex.as_bytes())
+                .map(Self)
+                .map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for Body {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Body".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        BodyForm::json_schema(generator)
+    }
+}
+
+/// A message as it left proofmark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Outgoing {
+    /// What carries it.
+    pub transport: Transport,
+    /// HTTP method, or the JSON-RPC method name.
+    pub method: String,
+    /// Full URL, or the empty string where the transport has none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub url: String,
+    /// Header fields in the order sent, secrets replaced by `<redacted>` in a stored record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// The bytes of the body.
+    #[serde(default, skip_serializing_if = "Body::is_empty")]
+    pub body: Body,
+}
+
+/// The means by which bytes reach a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// HTTP/1.1 or HTTP/2.
+    Http,
+    /// A library behind JSON-RPC on stdin and stdout.
+    Adapter,
+}
+
+/// How an answer ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// The whole answer arrived.
+    Complete,
+    /// The answer was longer than proofmark reads; the rest was left unread.
+    TooLong,
+    /// The time limit passed first.
+    TimedOut,
+    /// The connection closed, or broke the framing, before the answer was whole. The text says how.
+    Closed(String),
+    /// There was no connection at all. The text says why.
+    Unreachable(String),
+}
+
+/// An answer as it arrived, however far it came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Incoming {
+    /// HTTP status, or `None` if no status line came or the transport has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Header fields in the order received; bytes outside UTF-8 are shown as U+FFFD.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<(String, String)>,
+    /// The bytes of the body that arrived.
+    #[serde(default, skip_serializing_if = "Body::is_empty")]
+    pub body: Body,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+impl Incoming {
+    /// The first value of the header `name`, in any letter case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// One message and its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exchange {
+    /// The step of the case that made it, counted from 0 over the steps as they are run.
+    pub step: usize,
+    /// Which repetition of the step this is, from 0: a race, `until` and `quiet` make several.
+    #[serde(default)]
+    pub round: usize,
+    /// The party that proofmark played.
+    pub actor: String,
+    /// The operation of the protocol, or `request` for a raw one.
+    pub operation: String,
+    /// What was sent.
+    pub sent: Outgoing,
+    /// What came back.
+    pub received: Incoming,
+    /// Milliseconds between the start of the run and the first byte sent.
+    pub started_ms: u64,
+    /// Milliseconds between the first byte sent and the last byte read.
+    pub elapsed_ms: u64,
+}
