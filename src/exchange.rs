@@ -59,10 +59,9 @@ impl<'de> Deserialize<'de> for Body {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match BodyForm::deserialize(deserializer)? {
             BodyForm::Text(text) => Ok(Self(text.into_bytes())),
-            BodyForm::Hex(hex) => data_encoding::HEXLOWER
-                .decode(hex.as_bytes())
-                .map(Self)
-                .map_err(serde::de::Error::custom),
+            BodyForm::Hex(hex) => {
+                data_encoding::HEXLOWER.decode(hex.as_bytes()).map(Self).map_err(serde::de::Error::custom)
+            }
         }
     }
 }
@@ -140,10 +139,7 @@ pub struct Incoming {
 impl Incoming {
     /// The first value of the header `name`, in any letter case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 }
 

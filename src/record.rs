@@ -330,14 +330,7 @@ impl CaseTotals {
     /// Verdict and number, in the order in which summaries print them.
     pub fn rows(&self) -> [(Verdict, u64); 6] {
         // Destructured so that a new verdict does not compile until it is printed.
-        let Self {
-            pass,
-            warn,
-            fail,
-            inconclusive,
-            error,
-            not_run,
-        } = *self;
+        let Self { pass, warn, fail, inconclusive, error, not_run } = *self;
         [
             (Verdict::Pass, pass),
             (Verdict::Warn, warn),

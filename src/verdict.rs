@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What came of a case, and of a requirement over all of its cases.
 ///
 /// The order is the order of severity: the worst of several verdicts is their maximum.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The question was not put; a [`NotRun`] says why.
@@ -29,14 +27,7 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which summaries print them.
-    pub const ALL: [Self; 6] = [
-        Self::Pass,
-        Self::Warn,
-        Self::Fail,
-        Self::Inconclusive,
-        Self::Error,
-        Self::NotRun,
-    ];
+    pub const ALL: [Self; 6] = [Self::Pass, Self::Warn, Self::Fail, Self::Inconclusive, Self::Error, Self::NotRun];
 
     /// The word used in data, reports and on the terminal.
     pub fn word(self) -> &'static str {
@@ -58,9 +49,7 @@ impl std::fmt::Display for Verdict {
 }
 
 /// Why a question was not put.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotRun {
     /// The target honestly does not offer the option, or does not claim the level.

@@ -1,0 +1,195 @@
+//! One value for JSON and CBOR.
+//!
+//! Matchers, edits and templates work on [`Value`] alone, so that they are written once for all protocols. It keeps what
+//! a judge of messages must see and ordinary JSON models lose: members in the order written, repeated members, and the
+//! spelling of a number. Start with [`Value`], then [`Path`].
+
+mod diff;
+mod path;
+
+pub use diff::{Difference, first_difference};
+pub use path::{Path, PathError};
+
+/// A JSON or CBOR value.
+///
+/// Equality (`==`) is exact, spelling and order included. For equality as protocols mean it, see [`Value::same_as`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number written in plain digits.
+    Integer(i128),
+    /// A CBOR floating-point number.
+    Float(f64),
+    /// A JSON number that is not written in plain digits, or is `-0`, or needs more than 127 bits: kept as written.
+    Decimal(Box<str>),
+    /// A text string.
+    Text(String),
+    /// A CBOR byte string.
+    Bytes(Vec<u8>),
+    /// An array.
+    Array(Vec<Value>),
+    /// A map: JSON members have text keys. Order and repetitions are kept as written.
+    Map(Vec<(Value, Value)>),
+    /// A CBOR tag and its content.
+    Tag(u64, Box<Value>),
+    /// A CBOR simple value other than the ones above; 23 is `undefined`.
+    Simple(u8),
+}
+
+impl Value {
+    /// A text value.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// A map with text keys.
+    pub fn map<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
+        Self::Map(members.into_iter().map(|(key, value)| (Self::text(key), value)).collect())
+    }
+
+    /// The text, if this is a text string.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The elements, if this is an array.
+    pub fn as_array(&self) -> Option<&[Self]> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The members, if this is a map.
+    pub fn as_map(&self) -> Option<&[(Self, Self)]> {
+        match self {
+            Self::Map(members) => Some(members),
+            _ => None,
+        }
+    }
+
+    /// The number as an IEEE 754 double, if this is a number.
+    pub fn as_f64(&self) -> Option<f64> {
+        match self {
+            #[expect(clippy::cast_precision_loss, reason = "protocols define numbers as doubles")]
+            Self::Integer(integer) => Some(*integer as f64),
+            Self::Float(float) => Some(*float),
+            Self::Decimal(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The whole number, if this is a number without a fraction, however it is written.
+    pub fn as_integer(&self) -> Option<i128> {
+        match self {
+            Self::Integer(integer) => Some(*integer),
+            Self::Float(_) | Self::Decimal(_) => {
+                let float = self.as_f64()?;
+                // Above 2^100 the cast would still be exact, but no protocol counts that far.
+                #[expect(clippy::cast_possible_truncation, reason = "bounded by the test before it")]
+                (float.fract() == 0.0 && float.abs() < 1.0e30).then_some(float as i128)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether this is a number of any spelling.
+    pub fn is_number(&self) -> bool {
+        matches!(self, Self::Integer(_) | Self::Float(_) | Self::Decimal(_))
+    }
+
+    /// The first member called `name`, if this is a map.
+    pub fn member(&self, name: &str) -> Option<&Self> {
+        self.as_map()?.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
+    }
+
+    /// Sets the first member called `name`, or adds it at the end. Does nothing to a value that is no map.
+    pub fn set_member(&mut self, name: &str, value: Self) {
+        if let Self::Map(members) = self {
+            match members.iter_mut().find(|(key, _)| key.as_text() == Some(name)) {
+                Some((_, old)) => *old = value,
+                None => members.push((Self::text(name), value)),
+            }
+        }
+    }
+
+    /// The name of its type as authors of suites write it.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "boolean",
+            Self::Integer(_) | Self::Float(_) | Self::Decimal(_) => "number",
+            Self::Text(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::Array(_) => "array",
+            Self::Map(_) => "object",
+            Self::Tag(..) => "tag",
+            Self::Simple(_) => "simple",
+        }
+    }
+
+    /// Whether two values mean the same: numbers by IEEE 754 value, members in any order.
+    ///
+    /// Strings compare code point for code point, arrays element by element. A map with a repeated key equals no other
+    /// map than one with the same repetitions in the same order.
+    pub fn same_as(&self, other: &Self) -> bool {
+        first_difference(self, other).is_none()
+    }
+
+    /// Number of values in it, itself included: a bound for work over hostile input.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Array(items) => 1 + items.iter().map(Self::size).sum::<usize>(),
+            Self::Map(members) => 1 + members.iter().map(|(key, value)| key.size() + value.size()).sum::<usize>(),
+            Self::Tag(_, inner) => 1 + inner.size(),
+            _ => 1,
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(value: u64) -> Self {
+        Self::Integer(i128::from(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_same_by_value_and_not_by_spelling() {
+        assert!(Value::Decimal("5.0".into()).same_as(&Value::Integer(5)));
+        assert!(Value::Decimal("1e2".into()).same_as(&Value::Float(100.0)));
+        assert!(!Value::Integer(5).same_as(&Value::text("5")));
+        assert!(!Value::Integer(1).same_as(&Value::Bool(true)));
+    }
+
+    #[test]
+    fn members_are_the_same_in_any_order_but_elements_are_not() {
+        let ab = Value::map([("a", Value::Integer(1)), ("b", Value::Null)]);
+        let ba = Value::map([("b", Value::Null), ("a", Value::Integer(1))]);
+        assert!(ab.same_as(&ba));
+        let xs = Value::Array(vec![Value::Integer(1), Value::Integer(2)]);
+        let ys = Value::Array(vec![Value::Integer(2), Value::Integer(1)]);
+        assert!(!xs.same_as(&ys));
+    }
+}

@@ -1,0 +1,523 @@
+//! JSON (RFC 8259): a reader that hides nothing, and a writer that can write in several ways.
+//!
+//! The reader refuses what is not JSON and reports, without refusing, what RFC 8259 allows but RFC 7493 (I-JSON) does
+//! not: repeated members, unpaired surrogates, a byte order mark, numbers beyond a double.
+
+use crate::value::Value;
+
+/// How deep arrays and objects may nest. Deeper input is refused, so that a hostile body cannot exhaust the stack.
+pub const DEPTH_LIMIT: usize = 512;
+
+/// A JSON text that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Its value. Unpaired surrogates in strings stand as U+FFFD.
+    pub value: Value,
+    /// What is not I-JSON in it, in the order found.
+    pub oddities: Vec<Oddity>,
+}
+
+/// Something that JSON allows and I-JSON does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Oddity {
+    /// Byte offset at which it stands.
+    pub offset: usize,
+    /// What it is.
+    pub kind: OddityKind,
+}
+
+/// The kinds of [`Oddity`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OddityKind {
+    /// The text starts with U+FEFF.
+    ByteOrderMark,
+    /// A member name occurs twice in one object, compared after decoding.
+    DuplicateMember(String),
+    /// A `\uD800`-`\uDFFF` escape without its other half.
+    LoneSurrogate,
+    /// A number that overflows a double.
+    NumberOverflow,
+}
+
+/// Why bytes are not JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason} at byte {offset}")]
+pub struct JsonError {
+    /// Byte offset at which it was noticed, from 0.
+    pub offset: usize,
+    /// What was found and what was wanted, in words.
+    pub reason: &'static str,
+}
+
+/// Reads one JSON text that fills `bytes`.
+///
+/// # Errors
+///
+/// [`JsonError`] if the bytes are not UTF-8, not JSON, or nest deeper than [`DEPTH_LIMIT`].
+pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| JsonError { offset: error.valid_up_to(), reason: "bytes that are not UTF-8" })?;
+    let mut reader = Reader { bytes: text.as_bytes(), text, at: 0, oddities: Vec::new() };
+    if text.starts_with('\u{feff}') {
+        reader.oddities.push(Oddity { offset: 0, kind: OddityKind::ByteOrderMark });
+        reader.at = '\u{feff}'.len_utf8();
+    }
+    reader.space();
+    let value = reader.value(0)?;
+    reader.space();
+    if reader.at < bytes.len() {
+        return Err(reader.error("something after the end of the JSON text"));
+    }
+    Ok(Document { value, oddities: reader.oddities })
+}
+
+/// Reads a JSON text and drops the report of oddities.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
+    read(bytes).map(|document| document.value)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+    oddities: Vec<Oddity>,
+}
+
+impl Reader<'_> {
+    fn error(&self, reason: &'static str) -> JsonError {
+        JsonError { offset: self.at, reason }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Value, JsonError> {
+        if depth > DEPTH_LIMIT {
+            return Err(self.error("nesting deeper than 512 levels"));
+        }
+        match self.peek() {
+            Some(b'{') => self.object(depth),
+            Some(b'[') => self.array(depth),
+            Some(b'"') => self.string().map(Value::Text),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            Some(b't') => self.word("true", Value::Bool(true)),
+            Some(b'f') => self.word("false", Value::Bool(false)),
+            Some(b'n') => self.word("null", Value::Null),
+            Some(_) => Err(self.error("a character that starts no JSON value")),
+            None => Err(self.error("the end where a JSON value was wanted")),
+        }
+    }
+
+    fn word(&mut self, word: &'static str, value: Value) -> Result<Value, JsonError> {
+        if self.bytes[self.at..].starts_with(word.as_bytes()) {
+            self.at += word.len();
+            Ok(value)
+        } else {
+            Err(self.error("a word other than true, false and null"))
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Result<Value, JsonError> {
+        self.at += 1;
+        let mut members: Vec<(Value, Value)> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        self.space();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(Value::Map(members));
+        }
+        loop {
+            self.space();
+            let offset = self.at;
+            if self.peek() != Some(b'"') {
+                return Err(self.error("no member name in quotes"));
+            }
+            let name = self.string()?;
+            self.space();
+            if self.peek() != Some(b':') {
+                return Err(self.error("no colon after a member name"));
+            }
+            self.at += 1;
+            self.space();
+            let value = self.value(depth + 1)?;
+            if !seen.insert(name.clone()) {
+                self.oddities.push(Oddity { offset, kind: OddityKind::DuplicateMember(name.clone()) });
+            }
+            members.push((Value::Text(name), value));
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(Value::Map(members));
+                }
+                _ => return Err(self.error("neither a comma nor the end of the object")),
+            }
+        }
+    }
+
+    fn array(&mut self, depth: usize) -> Result<Value, JsonError> {
+        self.at += 1;
+        let mut items = Vec::new();
+        self.space();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(Value::Array(items));
+        }
+        loop {
+            self.space();
+            items.push(self.value(depth + 1)?);
+            self.space();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(Value::Array(items));
+                }
+                _ => return Err(self.error("neither a comma nor the end of the array")),
+            }
+        }
+    }
+
+    fn number(&mut self) -> Result<Value, JsonError> {
+        let start = self.at;
+        let digits = |reader: &mut Self| {
+            let from = reader.at;
+            while matches!(reader.peek(), Some(b'0'..=b'9')) {
+                reader.at += 1;
+            }
+            reader.at > from
+        };
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        let first = self.peek();
+        if !digits(self) {
+            return Err(self.error("a number without digits"));
+        }
+        let whole = self.text[start..self.at].trim_start_matches('-');
+        if first == Some(b'0') && whole.len() > 1 {
+            return Err(self.error("a number with a leading zero"));
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            if !digits(self) {
+                return Err(self.error("a number without digits after its point"));
+            }
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            if !digits(self) {
+                return Err(self.error("a number without digits in its exponent"));
+            }
+        }
+        let text = &self.text[start..self.at];
+        if text != "-0"
+            && let Ok(integer) = text.parse::<i128>()
+        {
+            return Ok(Value::Integer(integer));
+        }
+        if text.parse::<f64>().is_ok_and(f64::is_infinite) {
+            self.oddities.push(Oddity { offset: start, kind: OddityKind::NumberOverflow });
+        }
+        Ok(Value::Decimal(text.into()))
+    }
+
+    fn string(&mut self) -> Result<String, JsonError> {
+        self.at += 1;
+        let mut string = String::new();
+        loop {
+            let from = self.at;
+            while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1f)) {
+                self.at += 1;
+            }
+            string.push_str(&self.text[from..self.at]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(string);
+                }
+                Some(b'\\') => string.push(self.escape()?),
+                Some(_) => return Err(self.error("a control character inside a string")),
+                None => return Err(self.error("the end inside a string")),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, JsonError> {
+        let offset = self.at;
+        self.at += 1;
+        let letter = self.peek().ok_or_else(|| self.error("the end inside an escape"))?;
+        self.at += 1;
+        Ok(match letter {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let unit = self.hex4()?;
+                let low = matches!(unit, 0xd800..=0xdbff).then(|| self.low_surrogate()).flatten();
+                match (unit, low) {
+                    (0xd800..=0xdbff, Some(low)) => {
+                        char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00)).unwrap_or('\u{fffd}')
+                    }
+                    _ => char::from_u32(unit).unwrap_or_else(|| {
+                        self.oddities.push(Oddity { offset, kind: OddityKind::LoneSurrogate });
+                        '\u{fffd}'
+                    }),
+                }
+            }
+            _ => {
+                self.at = offset;
+                return Err(self.error("an escape that JSON does not have"));
+            }
+        })
+    }
+
+    fn hex4(&mut self) -> Result<u32, JsonError> {
+        let digits = self.bytes.get(self.at..self.at + 4).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        let Some(digits) = digits else {
+            return Err(self.error("a \\u escape without four hex digits"));
+        };
+        let unit = digits.iter().fold(0, |unit, digit| unit * 16 + char::from(*digit).to_digit(16).unwrap_or(0));
+        self.at += 4;
+        Ok(unit)
+    }
+
+    /// Takes a following low surrogate escape, if there is one.
+    fn low_surrogate(&mut self) -> Option<u32> {
+        let back = self.at;
+        if self.bytes[self.at..].starts_with(b"\\u") {
+            self.at += 2;
+            if let Ok(low @ 0xdc00..=0xdfff) = self.hex4() {
+                return Some(low);
+            }
+        }
+        self.at = back;
+        None
+    }
+}
+
+/// How a JSON text is laid out. All of them mean the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// No white space, members in the order of the value.
+    #[default]
+    Compact,
+    /// Indented by two blanks.
+    Pretty,
+    /// Indented by tabs, members of every object in the reverse order, every non-ASCII character escaped.
+    Reversed,
+}
+
+/// Writes a value as JSON.
+///
+/// Byte strings are written as lower-case hex, other CBOR-only values as their content: for reports, where JSON stands
+/// for CBOR. Numbers keep their spelling.
+pub fn write(value: &Value, layout: Layout) -> String {
+    let mut out = String::new();
+    Writer { out: &mut out, layout }.value(value, 0);
+    out
+}
+
+/// Writes a value as compact JSON.
+pub fn compact(value: &Value) -> String {
+    write(value, Layout::Compact)
+}
+
+struct Writer<'o> {
+    out: &'o mut String,
+    layout: Layout,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, depth: usize) {
+        let indent = match self.layout {
+            Layout::Compact => return,
+            Layout::Pretty => "  ",
+            Layout::Reversed => "\t",
+        };
+        self.out.push('\n');
+        (0..depth).for_each(|_| self.out.push_str(indent));
+    }
+
+    fn value(&mut self, value: &Value, depth: usize) {
+        match value {
+            Value::Null => self.out.push_str("null"),
+            Value::Bool(true) => self.out.push_str("true"),
+            Value::Bool(false) => self.out.push_str("false"),
+            Value::Integer(integer) => self.out.push_str(&integer.to_string()),
+            Value::Float(float) => self.out.push_str(ryu_js::Buffer::new().format(*float)),
+            Value::Decimal(text) => self.out.push_str(text),
+            Value::Text(text) => self.string(text),
+            Value::Bytes(bytes) => self.string(&data_encoding::HEXLOWER.encode(bytes)),
+            Value::Tag(_, inner) => self.value(inner, depth),
+            Value::Simple(number) => self.out.push_str(&number.to_string()),
+            Value::Array(items) if items.is_empty() => self.out.push_str("[]"),
+            Value::Array(items) => {
+                self.out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        self.out.push(',');
+                    }
+                    self.line(depth + 1);
+                    self.value(item, depth + 1);
+                }
+                self.line(depth);
+                self.out.push(']');
+            }
+            Value::Map(members) if members.is_empty() => self.out.push_str("{}"),
+            Value::Map(members) => {
+                self.out.push('{');
+                let order: Box<dyn Iterator<Item = &(Value, Value)>> = match self.layout {
+                    Layout::Reversed => Box::new(members.iter().rev()),
+                    Layout::Compact | Layout::Pretty => Box::new(members.iter()),
+                };
+                for (index, (key, value)) in order.enumerate() {
+                    if index > 0 {
+                        self.out.push(',');
+                    }
+                    self.line(depth + 1);
+                    match key {
+                        Value::Text(name) => self.string(name),
+                        other => self.string(&compact(other)),
+                    }
+                    self.out.push_str(if self.layout == Layout::Compact { ":" } else { ": " });
+                    self.value(value, depth + 1);
+                }
+                self.line(depth);
+                self.out.push('}');
+            }
+        }
+    }
+
+    fn string(&mut self, text: &str) {
+        self.out.push('"');
+        for character in text.chars() {
+            match character {
+                '"' => self.out.push_str("\\\""),
+                '\\' => self.out.push_str("\\\\"),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
+                '\t' => self.out.push_str("\\t"),
+                '\0'..='\u{1f}' => self.out.push_str(&format!("\\u{:04x}", u32::from(character))),
+                _ if self.layout == Layout::Reversed && !character.is_ascii() => {
+                    let mut units = [0; 2];
+                    for unit in character.encode_utf16(&mut units) {
+                        self.out.push_str(&format!("\\u{unit:04x}"));
+                    }
+                }
+                _ => self.out.push(character),
+            }
+        }
+        self.out.push('"');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_not_json_is_refused_with_its_place() {
+        for (text, offset) in [
+            ("", 0),
+            ("{", 1),
+            ("{\"a\":1,}", 7),
+            ("[1,]", 3),
+            ("01", 2),
+            ("+1", 0),
+            (".5", 0),
+            ("1.", 2),
+            ("1e", 2),
+            ("-", 1),
+            ("nul", 0),
+            ("NaN", 0),
+            ("{'a':1}", 1),
+            ("\"a", 2),
+            ("\"\\x41\"", 1),
+            ("\"\\u12g4\"", 3),
+            ("\"\t\"", 1),
+            ("1 2", 2),
+            ("{\"a\" 1}", 5),
+            ("// c", 0),
+        ] {
+            assert_eq!(read(text.as_bytes()).unwrap_err().offset, offset, "{text}");
+        }
+        assert_eq!(read(b"\"\xff\"").unwrap_err().offset, 1);
+    }
+
+    #[test]
+    fn what_is_not_i_json_is_reported_and_not_refused() {
+        let kinds =
+            |text: &str| read(text.as_bytes()).unwrap().oddities.into_iter().map(|odd| odd.kind).collect::<Vec<_>>();
+        assert_eq!(kinds(r#"{"a":1,"\u0061":2}"#), [OddityKind::DuplicateMember("a".into())]);
+        assert_eq!(kinds(r#""\ud800""#), [OddityKind::LoneSurrogate]);
+        assert_eq!(kinds(r#""\udc00\ud800""#), [OddityKind::LoneSurrogate, OddityKind::LoneSurrogate]);
+        assert_eq!(kinds("1e400"), [OddityKind::NumberOverflow]);
+        assert_eq!(kinds("\u{feff}1"), [OddityKind::ByteOrderMark]);
+        assert_eq!(kinds(r#""\ud83d\ude80""#), []);
+    }
+
+    #[test]
+    fn nesting_is_bounded() {
+        let deep = "[".repeat(100_000);
+        assert_eq!(read(deep.as_bytes()).unwrap_err().reason, "nesting deeper than 512 levels");
+        let fits = format!("{}{}", "[".repeat(DEPTH_LIMIT), "]".repeat(DEPTH_LIMIT));
+        assert!(read(fits.as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn number_spelling_survives() {
+        for text in ["5.0", "50e-1", "-0", "1E+2", "340282366920938463463374607431768211456", "1e400"] {
+            assert_eq!(compact(&parse(text.as_bytes()).unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn every_layout_means_the_same() {
+        let text = r#"{"b":[1,{"x":"é🚀\u0001"}],"a":{},"c":[]}"#;
+        let value = parse(text.as_bytes()).unwrap();
+        for layout in [Layout::Compact, Layout::Pretty, Layout::Reversed] {
+            let written = write(&value, layout);
+            assert!(parse(written.as_bytes()).unwrap().same_as(&value), "{written}");
+        }
+        assert!(write(&value, Layout::Reversed).starts_with("{\n\t\"c\": []"));
+        assert!(write(&value, Layout::Reversed).is_ascii());
+    }
+
+    proptest! {
+        /// serde_json is the second opinion: what it accepts and we refuse is only what it bounds or loosens otherwise.
+        #[test]
+        fn agrees_with_a_second_reader(text in "[\\[\\]{}:,\"\\\\a1e.+ \\-0tnu]{0,24}") {
+            let ours = read(text.as_bytes());
+            let theirs = serde_json::from_str::<serde_json::Value>(&text);
+            if let Ok(document) = &ours
+                && document.oddities.is_empty() {
+                prop_assert!(theirs.is_ok(), "{text:?} {theirs:?}");
+            }
+            if theirs.is_ok() {
+                prop_assert!(ours.is_ok(), "{text:?} {ours:?}");
+            }
+        }
+    }
+}
