@@ -5,7 +5,7 @@
 //! said with captured values. Start with [`Matcher`] and [`equals`].
 
 use crate::value::{Path, Value};
-use crate::wire::json;
+pub use crate::wire::show;
 
 mod equals;
 
@@ -204,19 +204,6 @@ impl<'m> Compiler<'m> {
             one => Ok(vec![self.expectation(one, &[])?]),
         }
     }
-}
-
-/// A value in words for a finding: compact JSON, bounded in length.
-pub fn show(value: &Value) -> String {
-    const LIMIT: usize = 400;
-    let text = json::compact(value);
-    let length = text.chars().count();
-    if length <= LIMIT {
-        return text;
-    }
-    let head: String = text.chars().take(LIMIT / 2).collect();
-    let tail: String = text.chars().skip(length - LIMIT / 4).collect();
-    format!("{head} … {} more characters … {tail}", length - LIMIT / 2 - LIMIT / 4)
 }
 
 /// As [`show`], or `nothing` where there is no value.

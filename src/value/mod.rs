@@ -4,9 +4,11 @@
 //! a judge of messages must see and ordinary JSON models lose: members in the order written, repeated members, and the
 //! spelling of a number. Start with [`Value`], then [`Path`].
 
+mod change;
 mod diff;
 mod path;
 
+pub use change::{ChangeError, remove, set};
 pub use diff::{Difference, first_difference};
 pub use path::{Path, PathError};
 

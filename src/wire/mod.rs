@@ -4,3 +4,18 @@
 
 pub mod canonical;
 pub mod json;
+
+use crate::value::Value;
+
+/// A value in words for a finding: compact JSON, bounded in length.
+pub fn show(value: &Value) -> String {
+    const LIMIT: usize = 400;
+    let text = json::compact(value);
+    let length = text.chars().count();
+    if length <= LIMIT {
+        return text;
+    }
+    let head: String = text.chars().take(LIMIT / 2).collect();
+    let tail: String = text.chars().skip(length - LIMIT / 4).collect();
+    format!("{head} … {} more characters … {tail}", length - LIMIT / 2 - LIMIT / 4)
+}

@@ -1,0 +1,280 @@
+//! Edits: one way to be wrong on purpose.
+//!
+//! A negative case is a well-built message and a list of edits, and so is what a fuzzer sends. Because the defect is a
+//! list of its own, the same message can be sent without it: the twin.
+
+use crate::source::{Diagnostic, Fields, Located, Node, Problems, Span, Yaml};
+use crate::template::{Expr, read_path};
+use crate::value::{ChangeError, Path, Value, remove, set};
+use crate::wire::show;
+
+/// A defect of a message.
+#[derive(Clone, Debug)]
+pub struct Edit {
+    /// When it is made.
+    pub stage: Stage,
+    /// What is changed.
+    pub change: Change,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// When an edit is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    /// On the message before it is signed or sealed.
+    Built,
+    /// On the message after that, before it is encoded.
+    Protected,
+    /// On the bytes.
+    Encoded,
+}
+
+/// What an edit changes.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Takes away what is at the place.
+    Remove(Path),
+    /// Puts a value at the place.
+    Set(Path, Expr),
+    /// Gives a member another name, at its place in the order.
+    Rename(Path, String),
+    /// Writes a member a second time, behind the first, with this value.
+    Repeat(Path, Expr),
+    /// Puts a value in the place of the whole message.
+    Whole(Expr),
+    /// Keeps the first bytes only.
+    Truncate(usize),
+    /// Puts bytes in the place of the whole body.
+    Bytes(Vec<u8>),
+    /// Replaces the first occurrence of one text in the bytes by other bytes.
+    Replace(Vec<u8>, Vec<u8>),
+    /// Turns one bit of one byte; the index wraps at the end.
+    Flip(usize, u8),
+    /// Sets a header field, or takes it away.
+    Header(String, Option<String>),
+}
+
+impl Edit {
+    /// Reads an edit: one of `remove`, `set`, `rename`, `repeat`, `whole`, `truncate`, `bytes`, `replace`, `flip` and
+    /// `header`, with what each needs beside it, and an optional `stage`.
+    pub fn read(node: &Node, problems: &mut Problems) -> Option<Self> {
+        let mut fields = Fields::new(node, "an edit", problems);
+        let stage = fields.text("stage", problems);
+        let place = |text: Located<String>, problems: &mut Problems| read_path(&text, &text.span, problems);
+        let mut changes = Vec::new();
+        if let Some(path) = fields.text("remove", problems) {
+            changes.extend(place(path, problems).map(Change::Remove));
+        }
+        if let Some(path) = fields.text("set", problems) {
+            let to = value_of(&mut fields, problems);
+            changes.extend(place(path, problems).zip(to).map(|(path, to)| Change::Set(path, to)));
+        }
+        if let Some(path) = fields.text("rename", problems) {
+            let to = fields.required_text("to", problems);
+            changes.extend(place(path, problems).zip(to).map(|(path, to)| Change::Rename(path, to.value)));
+        }
+        if let Some(path) = fields.text("repeat", problems) {
+            let to = value_of(&mut fields, problems);
+            changes.extend(place(path, problems).zip(to).map(|(path, to)| Change::Repeat(path, to)));
+        }
+        if let Some(whole) = fields.take("whole") {
+            changes.push(Change::Whole(Expr::read(whole, problems)));
+        }
+        if let Some(count) = fields.number("truncate", problems) {
+            changes.push(Change::Truncate(usize::try_from(count.value).unwrap_or(usize::MAX)));
+        }
+        if let Some(bytes) = fields.take("bytes") {
+            changes.extend(bytes_of(bytes, problems).map(Change::Bytes));
+        }
+        if let Some(from) = fields.text("replace", problems) {
+            let to = fields.require("to", problems).and_then(|node| bytes_of(node, problems));
+            changes.extend(to.map(|to| Change::Replace(from.value.into_bytes(), to)));
+        }
+        if let Some(byte) = fields.number("flip", problems) {
+            let bit = fields.number("bit", problems).map_or(0, |bit| bit.value % 8);
+            changes
+                .push(Change::Flip(usize::try_from(byte.value).unwrap_or(usize::MAX), u8::try_from(bit).unwrap_or(0)));
+        }
+        if let Some(name) = fields.text("header", problems) {
+            let to = fields.text("to", problems);
+            changes.push(Change::Header(name.value, to.map(|to| to.value)));
+        }
+        let span = fields.span().clone();
+        let asked = fields.asked().len();
+        fields.finish(problems);
+        if changes.len() != 1 {
+            if changes.len() > 1 || asked > 0 {
+                let message = format!("an edit makes one change, not {}", changes.len());
+                problems.note(
+                    Diagnostic::new(&span, message)
+                        .hint("one of remove, set, rename, repeat, whole, truncate, bytes, replace, flip, header"),
+                );
+            }
+            return None;
+        }
+        let change = changes.pop()?;
+        let natural = change.stage();
+        let stage = match stage {
+            None => natural,
+            Some(word) => match word.as_str() {
+                "built" => Stage::Built,
+                "protected" => Stage::Protected,
+                "encoded" => Stage::Encoded,
+                _ => {
+                    problems.note(
+                        Diagnostic::new(&word.span, format!("no stage `{}`", *word))
+                            .hint("one of built, protected, encoded"),
+                    );
+                    natural
+                }
+            },
+        };
+        if (stage == Stage::Encoded) != (natural == Stage::Encoded) {
+            problems.note(
+                Diagnostic::new(&span, "the change and its stage do not fit")
+                    .hint("bytes are changed at stage encoded, values before it"),
+            );
+        }
+        Some(Self { stage, change, span })
+    }
+
+    /// The expression that it puts in place, if it has one.
+    pub fn expr(&self) -> Option<&Expr> {
+        match &self.change {
+            Change::Set(_, expr) | Change::Repeat(_, expr) | Change::Whole(expr) => Some(expr),
+            _ => None,
+        }
+    }
+
+    /// The edit in words, with the value that it puts in place.
+    pub fn describe(&self, rendered: Option<&Value>) -> String {
+        let shown = rendered.map(show).unwrap_or_default();
+        match &self.change {
+            Change::Remove(path) => format!("remove {path}"),
+            Change::Set(path, _) => format!("set {path} to {shown}"),
+            Change::Rename(path, name) => format!("rename {path} to {name}"),
+            Change::Repeat(path, _) => format!("write {path} again as {shown}"),
+            Change::Whole(_) => format!("send {shown} instead"),
+            Change::Truncate(count) => format!("keep the first {count} bytes"),
+            Change::Bytes(bytes) => format!("send the bytes {:?} instead", String::from_utf8_lossy(bytes)),
+            Change::Replace(from, to) => {
+                format!("replace {:?} by {:?}", String::from_utf8_lossy(from), String::from_utf8_lossy(to))
+            }
+            Change::Flip(byte, bit) => format!("turn bit {bit} of byte {byte}"),
+            Change::Header(name, Some(value)) => format!("set the header {name} to {value}"),
+            Change::Header(name, None) => format!("leave out the header {name}"),
+        }
+    }
+
+    /// Makes a change of the stages built and protected. `rendered` is the value of [`Edit::expr`].
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError`] if there is nothing to change.
+    pub fn apply(&self, value: &mut Value, rendered: Option<Value>) -> Result<(), ChangeError> {
+        let new = rendered.unwrap_or(Value::Null);
+        match &self.change {
+            Change::Remove(path) => remove(value, path),
+            Change::Set(path, _) => set(value, path, new),
+            Change::Whole(_) => {
+                *value = new;
+                Ok(())
+            }
+            Change::Rename(path, name) => with_member(value, path, |members, at| members[at].0 = Value::text(name)),
+            Change::Repeat(path, _) => with_member(value, path, |members, at| {
+                let key = members[at].0.clone();
+                members.insert(at + 1, (key, new));
+            }),
+            Change::Truncate(_) | Change::Bytes(_) | Change::Replace(..) | Change::Flip(..) | Change::Header(..) => {
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes a change of the stage encoded.
+    ///
+    /// # Errors
+    ///
+    /// [`ChangeError`] if there is nothing to change.
+    pub fn apply_to_bytes(&self, bytes: &mut Vec<u8>) -> Result<(), ChangeError> {
+        match &self.change {
+            Change::Truncate(count) => bytes.truncate(*count),
+            Change::Bytes(new) => bytes.clone_from(new),
+            Change::Replace(from, to) => {
+                let at = bytes.windows(from.len().max(1)).position(|window| window == from.as_slice());
+                let at = at.ok_or(ChangeError::NotThere)?;
+                bytes.splice(at..at + from.len(), to.iter().copied());
+            }
+            Change::Flip(byte, bit) => {
+                let length = bytes.len();
+                if length == 0 {
+                    return Err(ChangeError::NoBody);
+                }
+                bytes[byte % length] ^= 1 << bit;
+            }
+            Change::Remove(_)
+            | Change::Set(..)
+            | Change::Rename(..)
+            | Change::Repeat(..)
+            | Change::Whole(_)
+            | Change::Header(..) => {}
+        }
+        Ok(())
+    }
+}
+
+impl Change {
+    fn stage(&self) -> Stage {
+        match self {
+            Self::Truncate(_) | Self::Bytes(_) | Self::Replace(..) | Self::Flip(..) => Stage::Encoded,
+            _ => Stage::Built,
+        }
+    }
+}
+
+fn with_member(
+    value: &mut Value,
+    path: &Path,
+    change: impl FnOnce(&mut Vec<(Value, Value)>, usize),
+) -> Result<(), ChangeError> {
+    let nothing = || ChangeError::Nothing(path.to_string());
+    let (parent, last) = path.split_last().ok_or_else(nothing)?;
+    let Some(Value::Map(members)) = parent.resolve_mut(value) else { return Err(nothing()) };
+    let at = members.iter().position(|(key, _)| key.as_text() == Some(last)).ok_or_else(nothing)?;
+    change(members, at);
+    Ok(())
+}
+
+/// The value beside a place: `to: YAML`, or `json: TEXT` where the spelling counts.
+fn value_of(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<Expr> {
+    match (fields.take("to"), fields.take("json")) {
+        (Some(node), None) => Some(Expr::read(node, problems)),
+        (None, Some(node)) => Some(Expr::json(node, problems)),
+        _ => {
+            problems.note(Diagnostic::new(fields.span(), "the edit needs either `to` or `json`"));
+            None
+        }
+    }
+}
+
+/// Bytes: text, or `{ hex: TEXT }`.
+fn bytes_of(node: &Node, problems: &mut Problems) -> Option<Vec<u8>> {
+    match &node.value {
+        Yaml::Text(text) => Some(text.clone().into_bytes()),
+        Yaml::Map(_) => {
+            let mut fields = Fields::new(node, "bytes", problems);
+            let hex = fields.required_text("hex", problems)?;
+            fields.finish(problems);
+            let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(hex.as_bytes());
+            if let Err(error) = &bytes {
+                problems.note(Diagnostic::new(&hex.span, format!("no hex: {error}")));
+            }
+            bytes.ok()
+        }
+        _ => {
+            problems.note(Diagnostic::new(&node.span, "bytes are text or { hex: … }"));
+            None
+        }
+    }
+}

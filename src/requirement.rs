@@ -1,0 +1,272 @@
+//! Requirement catalogues: the fixed denominator of coverage, and the errata that travel with them.
+
+use std::sync::Arc;
+
+use crate::source::{Diagnostic, Fields, Located, Problems, Source, Span, parse};
+use crate::value::Value;
+
+/// Every normative statement of one specification.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    /// Slug.
+    pub protocol: String,
+    /// Title and version of the specification.
+    pub spec: String,
+    /// In the order of the file.
+    pub requirements: Vec<Requirement>,
+}
+
+impl Catalogue {
+    /// The requirement called `id`.
+    pub fn find(&self, id: &str) -> Option<&Requirement> {
+        self.requirements.iter().find(|requirement| requirement.id.value == id)
+    }
+}
+
+/// One normative statement.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// Its id, which never changes.
+    pub id: Located<String>,
+    /// Section of the specification.
+    pub section: String,
+    /// How binding it is.
+    pub keyword: Keyword,
+    /// Lowest level at which it binds.
+    pub level: Located<String>,
+    /// Whom it binds.
+    pub role: String,
+    /// One sentence in our own words.
+    pub summary: String,
+    /// What can show it.
+    pub testable: Testable,
+    /// How it is checked, in words.
+    pub check: String,
+    /// Why it cannot be tested, where it cannot.
+    pub why_not: Option<String>,
+    /// Entries of the errata register that bear on it.
+    pub errata: Vec<String>,
+    /// Further keys of the catalogue (`actor`, `since`, `feature`, …), kept as written.
+    pub extra: Vec<(String, Value)>,
+}
+
+/// How binding a requirement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Keyword {
+    /// RFC 2119 MUST.
+    Must,
+    /// RFC 2119 MUST NOT.
+    MustNot,
+    /// Stated by the text without an RFC 2119 word; binds like a MUST.
+    Shape,
+    /// RFC 2119 SHOULD.
+    Should,
+    /// RFC 2119 SHOULD NOT.
+    ShouldNot,
+    /// RFC 2119 MAY: only a target that refuses what is permitted departs from it.
+    May,
+}
+
+impl Keyword {
+    const ALL: [Self; 6] = [Self::Must, Self::MustNot, Self::Shape, Self::Should, Self::ShouldNot, Self::May];
+
+    /// The word of the catalogue.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Must => "MUST",
+            Self::MustNot => "MUST NOT",
+            Self::Shape => "SHAPE",
+            Self::Should => "SHOULD",
+            Self::ShouldNot => "SHOULD NOT",
+            Self::May => "MAY",
+        }
+    }
+
+    /// Whether a level stands or falls with it.
+    pub fn is_demand(self) -> bool {
+        matches!(self, Self::Must | Self::MustNot | Self::Shape)
+    }
+
+    /// Whether a departure is only a warning outside the strict profile.
+    pub fn is_advice(self) -> bool {
+        matches!(self, Self::Should | Self::ShouldNot)
+    }
+}
+
+/// What can show whether a requirement holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Testable {
+    /// An endpoint and a library.
+    Both,
+    /// An endpoint alone.
+    Endpoint,
+    /// A library alone.
+    Library,
+    /// Nothing.
+    No,
+}
+
+impl Testable {
+    /// Whether an endpoint can show it.
+    pub fn at_endpoint(self) -> bool {
+        matches!(self, Self::Both | Self::Endpoint)
+    }
+
+    /// Whether a library behind an adapter can show it.
+    pub fn at_adapter(self) -> bool {
+        matches!(self, Self::Both | Self::Library)
+    }
+
+    /// The word of the catalogue.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Both => "both",
+            Self::Endpoint => "endpoint",
+            Self::Library => "library",
+            Self::No => "no",
+        }
+    }
+}
+
+/// Reads a catalogue.
+///
+/// # Errors
+///
+/// Everything that is wrong in the file.
+pub fn load(source: &Arc<Source>) -> Result<Catalogue, Vec<Diagnostic>> {
+    let root = parse(source)?;
+    let mut problems = Problems::default();
+    let mut fields = Fields::new(&root, "a catalogue", &mut problems);
+    let protocol = fields.required_text("protocol", &mut problems);
+    let spec = fields.required_text("spec", &mut problems);
+    let _ = fields.text("source", &mut problems);
+    let nodes = fields.list("requirements", &mut problems);
+    fields.finish(&mut problems);
+    let mut requirements: Vec<Requirement> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let Some(requirement) = one(node, &mut problems) else { continue };
+        if let Some(earlier) = requirements.iter().find(|earlier| earlier.id.value == requirement.id.value) {
+            let message = format!("the id {} is used twice; first at {}", *requirement.id, earlier.id.span.place());
+            problems.note(Diagnostic::new(&requirement.id.span, message));
+        }
+        requirements.push(requirement);
+    }
+    if requirements.is_empty() {
+        problems.note(Diagnostic::new(&Span::file(source), "the catalogue has no requirements"));
+    }
+    let text = |located: Option<Located<String>>| located.map(|text| text.value).unwrap_or_default();
+    problems.check(Catalogue { protocol: text(protocol), spec: text(spec), requirements })
+}
+
+fn one(node: &crate::source::Node, problems: &mut Problems) -> Option<Requirement> {
+    let mut fields = Fields::new(node, "a requirement", problems);
+    let id = fields.required_text("id", problems);
+    let section = fields.required_text("section", problems);
+    let keyword = fields.required_text("keyword", problems);
+    let level = fields.required_text("level", problems);
+    let role = fields.required_text("role", problems);
+    let summary = fields.required_text("summary", problems);
+    let testable = fields.required_text("testable", problems);
+    let check = fields.text("check", problems);
+    let why_not = fields.text("why_not", problems);
+    let errata = fields.texts("errata", problems);
+    let extra = fields.rest().into_iter().map(|(key, node)| (key.name.clone(), node.to_value())).collect();
+    let keyword = keyword.and_then(|word| {
+        let found = Keyword::ALL.into_iter().find(|keyword| keyword.word() == word.value);
+        if found.is_none() {
+            let known = Keyword::ALL.map(Keyword::word).join(", ");
+            problems
+                .note(Diagnostic::new(&word.span, format!("no keyword `{}`", *word)).hint(format!("one of {known}")));
+        }
+        found
+    });
+    let testable = testable.and_then(|word| {
+        let all = [Testable::Both, Testable::Endpoint, Testable::Library, Testable::No];
+        let found = all.into_iter().find(|testable| testable.word() == word.value);
+        if found.is_none() {
+            problems.note(
+                Diagnostic::new(&word.span, format!("`testable` is not `{}`", *word))
+                    .hint("one of both, endpoint, library, no"),
+            );
+        }
+        found
+    });
+    if testable == Some(Testable::No) && why_not.is_none() {
+        problems.note(Diagnostic::new(fields.span(), "what cannot be tested needs a `why_not`"));
+    }
+    Some(Requirement {
+        id: id?,
+        section: section?.value,
+        keyword: keyword?,
+        level: level?,
+        role: role?.value,
+        summary: summary?.value,
+        testable: testable?,
+        check: check.map(|text| text.value).unwrap_or_default(),
+        why_not: why_not.map(|text| text.value),
+        errata: errata.into_iter().map(|text| text.value).collect(),
+        extra,
+    })
+}
+
+/// One entry of an errata register.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Erratum {
+    /// Its number, such as `E04`.
+    pub id: String,
+    /// Heading, or what it bears on.
+    pub title: String,
+    /// The ruling.
+    pub ruling: String,
+}
+
+/// Reads the entries of an errata register: headings `## E04: title` with a `- **Ruling**:` item, and rows
+/// `| E83 | bears on | ruling |` of an addendum.
+pub fn errata(text: &str) -> Vec<Erratum> {
+    let mut entries: Vec<Erratum> = Vec::new();
+    for line in text.lines() {
+        if let Some((id, title)) = line.strip_prefix("## ").and_then(|heading| heading.split_once(": ")) {
+            if is_erratum_id(id) {
+                entries.push(Erratum { id: id.into(), title: title.into(), ruling: String::new() });
+            }
+        } else if let Some(ruling) = line.strip_prefix("- **Ruling**: ") {
+            if let Some(entry) = entries.last_mut() {
+                entry.ruling = ruling.into();
+            }
+        } else if let Some(row) = line.strip_prefix("| ") {
+            let cells: Vec<_> = row.trim_end_matches(['|', ' ']).split(" | ").collect();
+            if let [id, title, ruling] = cells[..]
+                && is_erratum_id(id)
+            {
+                entries.push(Erratum { id: id.into(), title: title.into(), ruling: ruling.into() });
+            }
+        }
+    }
+    entries
+}
+
+fn is_erratum_id(id: &str) -> bool {
+    id.strip_prefix('E').is_some_and(|digits| digits.len() >= 2 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rulings_are_found_in_entries_and_addendum() {
+        let text = "# Register\n\n## E04: Nulls\n\n- **Open**: x\n- **Ruling**: drop them.\n\n| no. | bears on | ruling |\n|---|---|---|\n| E83 | 10.1 | Never send it. |\n";
+        let entries = errata(text);
+        assert_eq!(entries.len(), 2);
+        assert_eq!((entries[0].id.as_str(), entries[0].ruling.as_str()), ("E04", "drop them."));
+        assert_eq!((entries[1].id.as_str(), entries[1].ruling.as_str()), ("E83", "Never send it."));
+    }
+
+    #[test]
+    fn every_mistake_of_a_catalogue_is_reported_at_once() {
+        let text = "protocol: p\nspec: s\nrequirements:\n  - {id: A-1, section: '1', keyword: MUSTN'T, level: L0, role: server, summary: x, testable: maybe, check: c}\n  - {id: A-2, section: '1', keyword: MUST, level: L0, role: server, summary: x, testable: both, check: c}\n  - {id: A-2, section: '1', keyword: MUST, level: L0, role: server, summary: x, testable: both, check: c, since: '2'}\n";
+        let source = Arc::new(Source { name: "r.yaml".into(), text: text.into() });
+        let places: Vec<_> = load(&source).unwrap_err().iter().map(|d| d.span.line_column().0).collect();
+        assert_eq!(places, [4, 4, 6]);
+    }
+}

@@ -1,0 +1,160 @@
+//! Places in data files, and everything that can be wrong at one.
+//!
+//! A loader never stops at the first mistake: it collects [`Diagnostic`]s, each of which points at a span of a file, and
+//! `cli` prints them all. [`Node`] is a YAML tree with spans, and [`Fields`] takes a map apart while noting what is
+//! missing, misshapen or unknown.
+
+mod fields;
+mod yaml;
+
+use std::sync::Arc;
+
+pub use fields::{Fields, Problems};
+pub use yaml::{Key, Node, Yaml, parse};
+
+/// A data file.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its name as reports print it: a path from where the user stands, or from the suite's folder when embedded.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// A range of bytes in a data file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Span {
+    source: Arc<Source>,
+    start: usize,
+    end: usize,
+}
+
+impl Span {
+    /// A span from byte `start` to byte `end`, clamped to the text and to the borders of characters.
+    pub fn new(source: &Arc<Source>, start: usize, end: usize) -> Self {
+        let clamp = |offset: usize| {
+            let mut offset = offset.min(source.text.len());
+            while !source.text.is_char_boundary(offset) {
+                offset -= 1;
+            }
+            offset
+        };
+        let start = clamp(start);
+        Self { source: Arc::clone(source), start, end: clamp(end).max(start) }
+    }
+
+    /// The span of a whole file, of no width.
+    pub fn file(source: &Arc<Source>) -> Self {
+        Self::new(source, 0, 0)
+    }
+
+    /// The text it covers.
+    pub fn text(&self) -> &str {
+        &self.source.text[self.start..self.end]
+    }
+
+    /// The file it lies in.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// Its first byte.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Line and column of its start, counted from 1, the column in characters.
+    pub fn line_column(&self) -> (usize, usize) {
+        let before = &self.source.text[..self.start];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+    }
+
+    /// `file:line:column`.
+    pub fn place(&self) -> String {
+        let (line, column) = self.line_column();
+        format!("{}:{line}:{column}", self.source.name)
+    }
+}
+
+impl std::fmt::Debug for Span {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.place())
+    }
+}
+
+/// A value and where it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Located<T> {
+    /// The value.
+    pub value: T,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl<T> std::ops::Deref for Located<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+/// Something wrong in a data file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Where.
+    pub span: Span,
+    /// What: a fragment that starts in lower case and holds no advice.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+impl Diagnostic {
+    /// A mistake at `span`.
+    pub fn new(span: &Span, message: impl Into<String>) -> Self {
+        Self { span: span.clone(), message: message.into(), hint: None }
+    }
+
+    /// The same mistake with advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same mistake with the advice that `nearest` was probably meant, if there is one.
+    #[must_use]
+    pub fn did_you_mean(self, nearest: Option<&str>) -> Self {
+        match nearest {
+            Some(name) => self.hint(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// The mistake with an excerpt of its file and a caret under the place.
+    pub fn render(&self, colour: bool) -> String {
+        use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+        let source = &self.span.source;
+        let end =
+            if self.span.end > self.span.start { self.span.end } else { (self.span.start + 1).min(source.text.len()) };
+        let range = Span::new(source, self.span.start, end);
+        let snippet = Snippet::source(&source.text)
+            .path(self.span.place())
+            .annotation(AnnotationKind::Primary.span(range.start..range.end));
+        let mut group = Level::ERROR.primary_title(self.message.as_str()).element(snippet);
+        if let Some(hint) = &self.hint {
+            group = group.element(Level::HELP.message(hint.as_str()));
+        }
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group])
+    }
+}
+
+impl std::fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.span.place(), self.message)?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, " ({hint})"))
+    }
+}

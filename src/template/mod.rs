@@ -1,0 +1,12 @@
+//! Templates: `${…}` in the texts of a suite, and the values built with them.
+//!
+//! A suite says values as [`Expr`]essions; a [`Scope`] turns them into [`Value`]s when a case runs. Everything generated
+//! comes from the run's seed and the names of case and binding, so that a run can be repeated byte for byte.
+
+mod expr;
+mod function;
+mod scope;
+
+pub use expr::{Expr, Template, TemplateError, read_path};
+pub use function::{FUNCTIONS, Function};
+pub use scope::{Clock, Objects, RenderError, Scope, Seed, format_time, parse_time};

@@ -1,0 +1,291 @@
+//! What the names in a template stand for.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, SecondsFormat};
+use rand_chacha::ChaCha8Rng;
+use rand_core::{RngCore, SeedableRng};
+use sha2::{Digest, Sha256};
+
+use super::expr::{Expr, Part, Template};
+use super::function::{Arguments, FUNCTIONS};
+use crate::source::Span;
+use crate::value::{self, Path, Value};
+
+/// The start of the run, in nanoseconds since 1970-01-01T00:00:00Z.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock(pub i128);
+
+/// An instant in whole seconds and UTC, without the Z: `2026-01-02T03:04:05`.
+pub fn format_time(nanoseconds: i128) -> String {
+    let seconds = i64::try_from(nanoseconds.div_euclid(1_000_000_000)).unwrap_or_default();
+    let text = DateTime::from_timestamp(seconds, 0).unwrap_or_default().to_rfc3339_opts(SecondsFormat::Secs, true);
+    text.trim_end_matches('Z').to_owned()
+}
+
+/// The instant of an RFC 3339 time, in nanoseconds since 1970.
+pub fn parse_time(text: &str) -> Option<i128> {
+    let time = DateTime::parse_from_rfc3339(text).ok()?;
+    Some(i128::from(time.timestamp()) * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos()))
+}
+
+/// Where generated values come from: the seed of the run and the names of what asks.
+#[derive(Clone, Debug)]
+pub struct Seed(Sha256);
+
+impl Seed {
+    /// The stream of a run.
+    pub fn new(seed: u64) -> Self {
+        Self(Sha256::new_with_prefix(seed.to_be_bytes()))
+    }
+
+    /// The stream of a part with a name of its own, independent of every other.
+    #[must_use]
+    pub fn part(&self, name: &str) -> Self {
+        let mut hash = self.0.clone();
+        hash.update((name.len() as u64).to_be_bytes());
+        hash.update(name.as_bytes());
+        Self(hash)
+    }
+
+    fn rng(&self) -> ChaCha8Rng {
+        ChaCha8Rng::from_seed(self.0.clone().finalize().into())
+    }
+}
+
+/// The named objects of a protocol, and the bindings that every case has.
+pub type Objects = BTreeMap<String, Expr>;
+
+/// Why an expression has no value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RenderError {
+    /// In words.
+    pub message: String,
+    /// Where the expression is written, if known.
+    pub span: Option<Span>,
+}
+
+impl RenderError {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), span: None }
+    }
+}
+
+/// The bindings of one case while it runs.
+#[derive(Clone)]
+pub struct Scope<'p> {
+    objects: &'p Objects,
+    lazy: &'p Objects,
+    seed: Seed,
+    clock: Clock,
+    bound: BTreeMap<String, Value>,
+}
+
+/// How many names may stand for each other: a bound that a circle runs into.
+const DEPTH: usize = 32;
+
+impl<'p> Scope<'p> {
+    /// A scope with the named `objects` of a protocol and its `lazy` bindings, which come to be when first asked for.
+    pub fn new(objects: &'p Objects, lazy: &'p Objects, seed: Seed, clock: Clock) -> Self {
+        Self { objects, lazy, seed, clock, bound: BTreeMap::new() }
+    }
+
+    /// Gives `name` a value.
+    pub fn bind(&mut self, name: &str, value: Value) {
+        self.bound.insert(name.to_owned(), value);
+    }
+
+    /// The value of `name`, if it is bound already.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.bound.get(name)
+    }
+
+    /// The value of a binding, which is made if it is a lazy one.
+    ///
+    /// # Errors
+    ///
+    /// [`RenderError`] if there is no such binding.
+    pub fn lookup(&mut self, name: &str) -> Result<Value, RenderError> {
+        self.binding(name, 0)
+    }
+
+    /// Whether `name` has a value or can get one.
+    pub fn knows(&self, name: &str) -> bool {
+        self.bound.contains_key(name) || self.lazy.contains_key(name)
+    }
+
+    /// Renders `expr` for the binding or place called `name`, whose generated values are its own.
+    ///
+    /// # Errors
+    ///
+    /// [`RenderError`] if a name stands for nothing or a function cannot be called so.
+    pub fn render(&mut self, expr: &Expr, name: &str) -> Result<Value, RenderError> {
+        let mut rng = self.seed.part(name).rng();
+        self.value(expr, &mut rng, 0)
+    }
+
+    fn binding(&mut self, name: &str, depth: usize) -> Result<Value, RenderError> {
+        if let Some(value) = self.bound.get(name) {
+            return Ok(value.clone());
+        }
+        let lazy = self.lazy;
+        let expr = lazy.get(name).ok_or_else(|| RenderError::new(format!("nothing is called `{name}`")))?;
+        let mut rng = self.seed.part(name).rng();
+        let value = self.value(expr, &mut rng, depth + 1)?;
+        self.bound.insert(name.to_owned(), value.clone());
+        Ok(value)
+    }
+
+    fn value(&mut self, expr: &Expr, rng: &mut ChaCha8Rng, depth: usize) -> Result<Value, RenderError> {
+        if depth > DEPTH {
+            return Err(RenderError::new("names stand for each other in a circle"));
+        }
+        match expr {
+            Expr::Constant(value) => Ok(value.clone()),
+            Expr::Template(template, span) => self.template(template, rng, depth).map_err(|error| at(error, span)),
+            Expr::List(items) => {
+                items.iter().map(|item| self.value(item, rng, depth)).collect::<Result<_, _>>().map(Value::Array)
+            }
+            Expr::Map(members) => members
+                .iter()
+                .map(|(key, value)| Ok((Value::text(key), self.value(value, rng, depth)?)))
+                .collect::<Result<_, _>>()
+                .map(Value::Map),
+            Expr::Built { base, set, remove, span } => {
+                let objects = self.objects;
+                let mut value = match objects.get(base) {
+                    Some(object) => self.value(object, rng, depth + 1),
+                    None => self.binding(base, depth),
+                }
+                .map_err(|error| at(error, span))?;
+                for (path, expr) in set {
+                    let new = self.value(expr, rng, depth)?;
+                    value::set(&mut value, path, new).map_err(|error| at(RenderError::new(error.to_string()), span))?;
+                }
+                for path in remove {
+                    value::remove(&mut value, path).map_err(|error| at(RenderError::new(error.to_string()), span))?;
+                }
+                Ok(value)
+            }
+        }
+    }
+
+    fn template(&mut self, template: &Template, rng: &mut ChaCha8Rng, depth: usize) -> Result<Value, RenderError> {
+        // A template that is nothing but one call keeps the type of what it stands for.
+        if let [Part::Call(words)] = template.parts.as_slice() {
+            return self.call(words, rng, depth);
+        }
+        let mut text = String::new();
+        for part in &template.parts {
+            match part {
+                Part::Text(literal) => text.push_str(literal),
+                Part::Call(words) => match self.call(words, rng, depth)? {
+                    Value::Text(value) => text.push_str(&value),
+                    other => text.push_str(&crate::wire::json::compact(&other)),
+                },
+            }
+        }
+        Ok(Value::Text(text))
+    }
+
+    fn call(&mut self, words: &[String], rng: &mut ChaCha8Rng, depth: usize) -> Result<Value, RenderError> {
+        let (first, rest) = words.split_first().ok_or_else(|| RenderError::new("nothing to call"))?;
+        if let Some(function) = FUNCTIONS.iter().find(|function| function.name == first) {
+            // An argument `$name` stands for the binding of that name.
+            let mut resolved = Vec::with_capacity(rest.len());
+            for word in rest {
+                resolved.push(match word.strip_prefix('$') {
+                    Some(reference) => match self.reference(reference, depth)? {
+                        Value::Text(text) => text,
+                        other => crate::wire::json::compact(&other),
+                    },
+                    None => word.clone(),
+                });
+            }
+            let mut below = |limit: u64| if limit == 0 { 0 } else { rng.next_u64() % limit };
+            return (function.call)(&mut Arguments { words: &resolved, clock: self.clock, below: &mut below })
+                .map_err(|error| RenderError::new(format!("`{}`: {}", words.join(" "), error.message)));
+        }
+        self.reference(first, depth)
+    }
+
+    fn reference(&mut self, name: &str, depth: usize) -> Result<Value, RenderError> {
+        let (binding, path) = match name.find('/') {
+            Some(slash) => (&name[..slash], Path::parse(&name[slash..]).map_err(|e| RenderError::new(e.to_string()))?),
+            None => (name, Path::default()),
+        };
+        let value = self.binding(binding, depth)?;
+        path.resolve(&value).cloned().ok_or_else(|| RenderError::new(format!("`{binding}` has nothing at {path}")))
+    }
+}
+
+fn at(mut error: RenderError, span: &Span) -> RenderError {
+    error.span.get_or_insert_with(|| span.clone());
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::source::{Problems, Source, parse};
+
+    fn expr(yaml: &str) -> Expr {
+        let source = Arc::new(Source { name: "t".into(), text: yaml.into() });
+        let mut problems = Problems::default();
+        let expr = Expr::read(&parse(&source).unwrap(), &mut problems);
+        assert!(problems.0.is_empty(), "{problems:?}");
+        expr
+    }
+
+    fn render(yaml: &str, seed: u64) -> Result<Value, RenderError> {
+        let objects =
+            Objects::from([("min".to_owned(), expr("{ json: '{\"id\":\"x_${hex 8}\",\"n\":1.0,\"d\":{}}' }"))]);
+        let lazy = Objects::from([("project".to_owned(), expr("p_${hex 4}"))]);
+        let mut scope = Scope::new(&objects, &lazy, Seed::new(seed), Clock(1_767_323_045_000_000_000));
+        scope.bind("n", Value::Integer(7));
+        scope.bind("o", Value::map([("k", Value::text("v"))]));
+        scope.render(&expr(yaml), "here")
+    }
+
+    #[test]
+    fn a_lone_call_keeps_its_type_and_a_mixed_one_is_text() {
+        assert_eq!(render("'${n}'", 1), Ok(Value::Integer(7)));
+        assert_eq!(render("'a${n}b'", 1), Ok(Value::text("a7b")));
+        assert_eq!(render("'${o/k}'", 1), Ok(Value::text("v")));
+        assert_eq!(render("'$${n}'", 1), Ok(Value::text("${n}")));
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_values_and_another_one_others() {
+        let yaml = "['${project}', '${hex 16}', '${hex 16}', { base: min }]";
+        assert_eq!(render(yaml, 1), render(yaml, 1));
+        assert_ne!(render(yaml, 1), render(yaml, 2));
+        let Ok(Value::Array(items)) = render(yaml, 1) else { panic!() };
+        assert_ne!(items[1], items[2]);
+    }
+
+    #[test]
+    fn built_values_are_changed_copies() {
+        let Ok(value) = render("{ base: min, set: { /d/x: '${n}', /e: [1] }, remove: [/n] }", 1) else { panic!() };
+        assert_eq!(value.member("d"), Some(&Value::map([("x", Value::Integer(7))])));
+        assert_eq!(value.member("n"), None);
+    }
+
+    #[test]
+    fn times_count_from_the_start_of_the_run() {
+        assert_eq!(render("'${time}'", 1), Ok(Value::text("2026-01-02T03:04:05Z")));
+        assert_eq!(render("'${second -1h}.5Z'", 1), Ok(Value::text("2026-01-02T02:04:05.5Z")));
+        assert_eq!(render("'${repeat 3 é}'", 1), Ok(Value::text("ééé")));
+    }
+
+    #[test]
+    fn names_without_meaning_are_errors() {
+        assert!(render("'${nobody}'", 1).is_err());
+        assert!(render("'${o/z}'", 1).is_err());
+        assert!(render("'${time soon}'", 1).is_err());
+        assert!(render("'${hex}'", 1).is_err());
+    }
+}
