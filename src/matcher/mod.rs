@@ -206,6 +206,11 @@ impl<'m> Compiler<'m> {
     }
 }
 
+/// temporary
+pub fn is_rfc3339_utc(text: &str) -> bool {
+    text.ends_with('Z')
+}
+
 /// As [`show`], or `nothing` where there is no value.
 pub fn show_or_absent(value: Option<&Value>) -> String {
     value.map_or_else(|| "nothing".to_owned(), show)

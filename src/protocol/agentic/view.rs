@@ -1,0 +1,264 @@
+//! Finding things where a target put them: the views of packages, lists, hashes and errors that the errata allow (E02,
+//! E30, E33, E66, E69). The first form that fits wins; places that the target file names come before all.
+
+use crate::exchange::{Exchange, Transport};
+use crate::protocol::base_view;
+use crate::target::Target;
+use crate::template::Clock;
+use crate::value::{Path, Value};
+use crate::wire::json;
+
+/// Members that carry a response's own data and are no part of a package (E02, reading b).
+const METADATA: &[&str] = &["content_hash", "contentHash"];
+
+/// Adds to the general observation:
+///
+/// | place | holds |
+/// |---|---|
+/// | `/package` | the package of a successful answer |
+/// | `/packages`, `/ids` | the packages of a list or of an orientation bundle, and their ids |
+/// | `/facts` | the facts of a list or of an orientation bundle |
+/// | `/sessions` | the sessions of a list |
+/// | `/records` | the records of an export, unwrapped |
+/// | `/project` | the project, its id under `project_id` |
+/// | `/hash` | where a content hash may stand: see [`super::hash`] |
+/// | `/error_names` | every string in the body of an answer that is no success |
+pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
+    let mut view = base_view(exchange, target, clock);
+    if exchange.sent.transport == Transport::Adapter {
+        adapter_answer(exchange, &mut view);
+    }
+    let status = view.member("status").and_then(Value::as_integer).unwrap_or(0);
+    let success = (200..300).contains(&status);
+    let body = view.member("body").cloned();
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            view.set_member(name, value);
+        }
+    };
+    let Some(body) = body else {
+        if success && exchange.operation == "export" {
+            put("records", exchange.received.body.text().and_then(records));
+        }
+        return view;
+    };
+    if !success {
+        let mut names = Vec::new();
+        strings(&body, &mut names);
+        put("error_names", Some(Value::Array(names)));
+        return view;
+    }
+    let package = find(&body, target, "package").or_else(|| package_of(&body)).map(|value| strip(&value, target));
+    put("hash", Some(super::hash::candidates(&body, exchange, target)));
+    put("package", package);
+    let packages = find(&body, target, "packages")
+        .or_else(|| list(&body, &["recent_packages", "packages", "items", "results", "data"], "title"))
+        .and_then(|list| list.as_array().map(<[Value]>::to_vec));
+    if let Some(packages) = packages {
+        let packages: Vec<Value> = packages
+            .iter()
+            .map(|item| strip(item.member("package").filter(|inner| inner.as_map().is_some()).unwrap_or(item), target))
+            .collect();
+        let ids = packages.iter().map(|package| package.member("package_id").cloned().unwrap_or(Value::Null)).collect();
+        put("ids", Some(Value::Array(ids)));
+        put("packages", Some(Value::Array(packages)));
+    }
+    let facts = find(&body, target, "facts")
+        .or_else(|| list(&body, &["active_facts", "facts", "items", "results", "data"], "subject"))
+        .and_then(|list| list.as_array().map(<[Value]>::to_vec));
+    put("facts", facts.map(|facts| Value::Array(facts.iter().map(|item| unwrap(item, "fact").clone()).collect())));
+    if exchange.operation == "list-sessions" {
+        let sessions = list(&body, &["sessions", "items", "results", "data"], "session_id");
+        put("sessions", sessions.filter(|list| list.as_array().is_some()));
+    }
+    if exchange.operation == "export" {
+        let text = exchange.received.body.text();
+        let found = match (&body, exchange.sent.transport) {
+            (Value::Array(items), _) => Some(Value::Array(items.iter().map(unwrap_record).collect())),
+            (_, Transport::Http) => text.and_then(records),
+            (_, Transport::Adapter) => body
+                .member("ndjson_hex")
+                .and_then(Value::as_text)
+                .and_then(|hex| data_encoding::HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).ok())
+                .and_then(|bytes| String::from_utf8(bytes).ok())
+                .and_then(|text| records(&text)),
+        };
+        put("records", found);
+    }
+    put("project", project(&body));
+    view
+}
+
+/// The answer of an adapter in the form of an HTTP answer: errors as their status (binding, section 12), JSON in hex as
+/// the JSON that it is.
+fn adapter_answer(exchange: &Exchange, view: &mut Value) {
+    const CODES: &[(i128, i128)] = &[
+        (-32001, 400),
+        (-32002, 409),
+        (-32003, 403),
+        (-32004, 403),
+        (-32005, 404),
+        (-32006, 501),
+        (-32007, 400),
+        (-32008, 500),
+        (-32009, 400),
+        (-32010, 409),
+        (-32601, 501),
+        (-32602, 400),
+        (-32700, 400),
+    ];
+    let Ok(answer) = json::parse(&exchange.received.body.0) else { return };
+    if let Some(error) = answer.member("error").filter(|error| **error != Value::Null) {
+        let code = error.member("code").and_then(Value::as_integer).unwrap_or(0);
+        let status = CODES.iter().find(|(known, _)| *known == code).map_or(500, |(_, status)| *status);
+        view.set_member("status", Value::Integer(status));
+        view.set_member("code", Value::Integer(code));
+        view.set_member("body", error.clone());
+        return;
+    }
+    let Some(result) = answer.member("result") else { return };
+    view.set_member("status", Value::Integer(200));
+    view.set_member("result", result.clone());
+    let decode = |value: &Value| {
+        let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(value.as_text()?.as_bytes()).ok()?;
+        json::parse(&bytes).ok()
+    };
+    let body = match exchange.operation.as_str() {
+        "orient" | "orchestrate" => result.member("bundle_hex").and_then(decode),
+        "pull-latest" | "pull-relevant" => decode_list(result, "packages", decode),
+        "query-facts" => decode_list(result, "facts", decode),
+        "list-sessions" => decode_list(result, "sessions", decode),
+        "deposit" | "pull-specific" => {
+            let package = result.member("package_hex").and_then(decode).unwrap_or(Value::Null);
+            let hash = result.member("hash").cloned().unwrap_or(Value::Null);
+            if package == Value::Null && exchange.operation == "pull-specific" {
+                view.set_member("status", Value::Integer(404));
+            }
+            Some(Value::map([("package", package), ("content_hash", hash)]))
+        }
+        "canonicalize" => {
+            let hex = result.member("canonical_hex").and_then(Value::as_text);
+            let bytes = hex.and_then(|hex| data_encoding::HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).ok());
+            let digest = bytes.as_deref().map(crate::wire::canonical::sha256_of);
+            bytes.map(|bytes| {
+                Value::map([
+                    ("canonical", Value::Text(String::from_utf8_lossy(&bytes).into_owned())),
+                    ("bytes", Value::from(bytes.len() as u64)),
+                    ("sha256", Value::Text(digest.unwrap_or_default())),
+                ])
+            })
+        }
+        "roundtrip-package" | "roundtrip-fact" => result.member("json_hex").and_then(decode),
+        _ => None,
+    };
+    view.set_member("body", body.unwrap_or_else(|| result.clone()));
+}
+
+fn decode_list(result: &Value, name: &str, decode: impl Fn(&Value) -> Option<Value>) -> Option<Value> {
+    let items = result.member(name)?.as_array()?;
+    let decoded = items.iter().map(|item| decode(item).unwrap_or(Value::Null)).collect();
+    Some(Value::map([(name, Value::Array(decoded))]))
+}
+
+/// What stands at the first configured place that has something.
+fn find(body: &Value, target: &Target, what: &str) -> Option<Value> {
+    target.places(what).iter().filter_map(|place| Path::parse(place).ok()).find_map(|path| path.resolve(body).cloned())
+}
+
+fn package_of(body: &Value) -> Option<Value> {
+    let has_id = |value: &&Value| value.member("package_id").is_some();
+    body.member("package")
+        .filter(has_id)
+        .or_else(|| Some(body).filter(has_id))
+        .or_else(|| body.member("data").filter(has_id))
+        .or_else(|| body.member("data").and_then(|data| data.member("package")).filter(has_id))
+        .cloned()
+}
+
+/// The list of an answer. `data` and its like hold lists of either kind, so their elements decide whether it is this one.
+fn list(body: &Value, names: &[&str], mark: &str) -> Option<Value> {
+    let of_the_kind = |list: &&Value| match list.as_array() {
+        None => false,
+        Some(items) => items.iter().all(|item| {
+            let inner = item.member("package").or_else(|| item.member("fact")).unwrap_or(item);
+            inner.member(mark).is_some() || !foreign(inner, mark)
+        }),
+    };
+    Some(body)
+        .filter(of_the_kind)
+        .or_else(|| {
+            let own = names.iter().take(2).find_map(|name| body.member(name).filter(|list| list.as_array().is_some()));
+            own.or_else(|| names.iter().skip(2).find_map(|name| body.member(name).filter(of_the_kind)))
+        })
+        .cloned()
+}
+
+/// Whether an element plainly belongs to a list of another kind.
+fn foreign(item: &Value, mark: &str) -> bool {
+    ["title", "subject", "session_id"].iter().any(|other| *other != mark && item.member(other).is_some())
+}
+
+fn unwrap<'v>(item: &'v Value, name: &str) -> &'v Value {
+    item.member(name).filter(|inner| inner.as_map().is_some()).unwrap_or(item)
+}
+
+/// The package without what the response adds to it.
+fn strip(package: &Value, target: &Target) -> Value {
+    let Some(members) = package.as_map() else { return package.clone() };
+    let configured = target.places("metadata");
+    let own =
+        |name: &str| METADATA.contains(&name) || configured.iter().any(|place| place.trim_start_matches('/') == name);
+    Value::Map(members.iter().filter(|(key, _)| !key.as_text().is_some_and(own)).cloned().collect())
+}
+
+fn strings(value: &Value, found: &mut Vec<Value>) {
+    match value {
+        Value::Text(_) => found.push(value.clone()),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, found)),
+        Value::Map(members) => members.iter().for_each(|(_, member)| strings(member, found)),
+        _ => {}
+    }
+}
+
+fn project(body: &Value) -> Option<Value> {
+    let project = body.member("project").filter(|inner| inner.as_map().is_some()).unwrap_or(body);
+    let id = project.member("project_id").or_else(|| project.member("id"))?.clone();
+    let archived = project.member("archived_at").cloned().unwrap_or(Value::Null);
+    Some(Value::map([("project_id", id), ("archived_at", archived)]))
+}
+
+/// The records of an NDJSON text, or `None` if a line is no JSON object.
+fn records(text: &str) -> Option<Value> {
+    let lines = text.split('\n').map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());
+    let items: Option<Vec<Value>> =
+        lines.map(|line| json::parse(line.as_bytes()).ok().filter(|value| value.as_map().is_some())).collect();
+    Some(Value::Array(items?.iter().map(unwrap_record).collect()))
+}
+
+/// A record and its kind (E69, E97): a line may wrap it.
+fn unwrap_record(item: &Value) -> Value {
+    let inner = ["package", "fact", "session", "project", "data"]
+        .iter()
+        .find_map(|name| item.member(name).filter(|inner| inner.as_map().is_some()))
+        .unwrap_or(item);
+    let kind = if inner.member("fact_id").is_some() {
+        "fact"
+    } else if inner.member("package_id").is_some() {
+        "package"
+    } else if inner.member("session_id").is_some() && inner.member("started_at").is_some() {
+        "session"
+    } else {
+        "project"
+    };
+    let inner = match inner.as_map() {
+        Some(members) if kind == "package" => Value::Map(
+            members
+                .iter()
+                .filter(|(key, _)| !key.as_text().is_some_and(|name| METADATA.contains(&name)))
+                .cloned()
+                .collect(),
+        ),
+        _ => inner.clone(),
+    };
+    Value::map([("kind", Value::text(kind)), ("record", inner)])
+}

@@ -1,0 +1,203 @@
+//! The manifest of a protocol (`suites/<slug>/protocol.yaml`): its levels, the objects that cases build on, what is set
+//! up for each case, and how to find out which options a target offers.
+
+use std::sync::Arc;
+
+use super::read::{read_bindings, read_expectations, read_steps};
+use super::{Expectation, Step};
+use crate::source::{Diagnostic, Fields, Located, Problems, Source, parse};
+use crate::template::{Expr, Objects, read_path};
+use crate::value::Path;
+
+/// What all cases of a protocol share.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// Slug.
+    pub protocol: Located<String>,
+    /// The levels, lowest first; each includes the ones before it.
+    pub levels: Vec<Located<String>>,
+    /// How to learn what a target says of itself.
+    pub claims: Claims,
+    /// Named values that cases build on.
+    pub objects: Objects,
+    /// Bindings that every case has, made when first asked for.
+    pub bindings: Objects,
+    /// What is done before a case.
+    pub setup: Vec<Setup>,
+    /// Options that a target may offer.
+    pub features: Vec<Feature>,
+}
+
+/// Where a target says which level it has.
+#[derive(Clone, Debug)]
+pub struct Claims {
+    /// Where it says so.
+    pub level: Option<LevelClaim>,
+    /// What is assumed of a target that says nothing.
+    pub default: Located<String>,
+}
+
+/// The probe whose answer names the level, and the place in it.
+#[derive(Clone, Debug)]
+pub struct LevelClaim {
+    /// Name of a feature.
+    pub feature: Located<String>,
+    /// Place in the observation of the last step of its probe.
+    pub at: Path,
+}
+
+/// A step that is taken before a case.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Taken once for each of these bindings that the case uses, with `it` bound to the value; empty means once always.
+    pub uses: Vec<Located<String>>,
+    /// Taken only if the target offers this feature.
+    pub needs: Vec<Located<String>>,
+    /// Taken only at this kind of target.
+    pub reach: Vec<Located<String>>,
+    /// The step.
+    pub steps: Vec<Step>,
+}
+
+/// An option of the protocol.
+#[derive(Clone, Debug)]
+pub struct Feature {
+    /// Its name, for `needs`.
+    pub name: Located<String>,
+    /// What it is.
+    pub about: String,
+    /// What its absence means for the cases that need it.
+    pub absent: Absent,
+    /// What to configure where it is not found.
+    pub advice: String,
+    /// How to find out.
+    pub steps: Vec<Step>,
+    /// The target offers it if all of these hold for the last answer.
+    pub offered: Vec<Expectation>,
+    /// The target does not offer it if all of these hold for the last answer. Checked first.
+    pub missing: Vec<Expectation>,
+    /// The operation whose configured route makes the feature offered whatever the probe finds.
+    pub operation: Option<Located<String>>,
+}
+
+/// What the absence of a feature means for the cases that need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// They are not run: the option is the target's to leave out.
+    NotClaimed,
+    /// They are inconclusive: it is demanded, but the specification names no way to reach it.
+    Inconclusive,
+    /// They are run, and fail: the specification says where it is.
+    Run,
+}
+
+/// Reads a manifest.
+///
+/// # Errors
+///
+/// Everything that is wrong in the file.
+pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> {
+    let root = parse(source)?;
+    let mut problems = Problems::default();
+    let mut fields = Fields::new(&root, "a manifest", &mut problems);
+    let protocol = fields.required_text("protocol", &mut problems);
+    let levels = fields.texts("levels", &mut problems);
+    let claims = fields.require("claims", &mut problems).and_then(|node| read_claims(node, &mut problems));
+    let objects = read_bindings(&mut fields, "objects", &mut problems);
+    let bindings = read_bindings(&mut fields, "let", &mut problems);
+    let setup = fields.list("setup", &mut problems).iter().map(|node| read_setup(node, &mut problems)).collect();
+    let features: Vec<Feature> =
+        fields.list("features", &mut problems).iter().filter_map(|node| read_feature(node, &mut problems)).collect();
+    fields.finish(&mut problems);
+    for (index, feature) in features.iter().enumerate() {
+        if features[..index].iter().any(|earlier| earlier.name.value == feature.name.value) {
+            problems
+                .note(Diagnostic::new(&feature.name.span, format!("the feature `{}` is there twice", *feature.name)));
+        }
+    }
+    if let Some(claim) = claims.as_ref().and_then(|claims| claims.level.as_ref())
+        && !features.iter().any(|feature| feature.name.value == claim.feature.value)
+    {
+        let names = features.iter().map(|feature| feature.name.value.as_str());
+        problems.note(
+            Diagnostic::new(&claim.feature.span, format!("no feature `{}`", *claim.feature))
+                .did_you_mean(crate::suggest::nearest(&claim.feature, names)),
+        );
+    }
+    let collect =
+        |list: Vec<(Located<String>, Expr)>| list.into_iter().map(|(name, expr)| (name.value, expr)).collect();
+    match (protocol, claims) {
+        (Some(protocol), Some(claims)) => problems.check(Manifest {
+            protocol,
+            levels,
+            claims,
+            objects: collect(objects),
+            bindings: collect(bindings),
+            setup,
+            features,
+        }),
+        _ => Err(problems.0),
+    }
+}
+
+fn read_claims(node: &crate::source::Node, problems: &mut Problems) -> Option<Claims> {
+    let mut fields = Fields::new(node, "claims", problems);
+    let level = fields.take("level").and_then(|node| {
+        let mut fields = Fields::new(node, "a level claim", problems);
+        let feature = fields.required_text("feature", problems);
+        let at = fields.required_text("at", problems);
+        fields.finish(problems);
+        let at = at.and_then(|text| read_path(&text, &text.span, problems));
+        Some(LevelClaim { feature: feature?, at: at? })
+    });
+    let default = fields.required_text("default", problems);
+    fields.finish(problems);
+    Some(Claims { level, default: default? })
+}
+
+fn read_setup(node: &crate::source::Node, problems: &mut Problems) -> Setup {
+    let mut fields = Fields::new(node, "a set-up", problems);
+    let uses = fields.texts("uses", problems);
+    let needs = fields.texts("needs", problems);
+    let reach = fields.texts("reach", problems);
+    let mut number = 0;
+    let steps = read_steps(fields.list("steps", problems), &mut number, problems);
+    fields.finish(problems);
+    Setup { uses, needs, reach, steps }
+}
+
+fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<Feature> {
+    let mut fields = Fields::new(node, "a feature", problems);
+    let name = fields.required_text("feature", problems);
+    let about = fields.required_text("about", problems);
+    let absent = fields.required_text("absent", problems);
+    let advice = fields.text("advice", problems);
+    let operation = fields.text("operation", problems);
+    let mut number = 0;
+    let steps = read_steps(fields.list("probe", problems), &mut number, problems);
+    let offered = read_expectations(fields.list("offered", problems), problems);
+    let missing = read_expectations(fields.list("missing", problems), problems);
+    fields.finish(problems);
+    let absent = absent.and_then(|word| match word.as_str() {
+        "not-claimed" => Some(Absent::NotClaimed),
+        "inconclusive" => Some(Absent::Inconclusive),
+        "run" => Some(Absent::Run),
+        _ => {
+            problems.note(
+                Diagnostic::new(&word.span, format!("`absent` is not `{}`", *word))
+                    .hint("one of not-claimed, inconclusive, run"),
+            );
+            None
+        }
+    });
+    Some(Feature {
+        name: name?,
+        about: about?.value,
+        absent: absent?,
+        advice: advice.map(|text| text.value).unwrap_or_default(),
+        steps,
+        offered,
+        missing,
+        operation,
+    })
+}

@@ -1,0 +1,445 @@
+//! Reading suites: from a YAML tree to cases, with every mistake noted.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::table::fill;
+use super::{Action, Case, Expectation, RequestBody, Step, Suite};
+use crate::edit::Edit;
+use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Span, Yaml, parse};
+use crate::template::{Expr, read_path};
+use crate::value::Path;
+use crate::wire::json::Layout;
+
+/// The keys of each kind of map in a suite file, by the name of its schema definition. The generated JSON Schema is
+/// tested against this, and the reader is the other half of that test.
+pub const SCHEMA_KEYS: &[(&str, &[&str])] = &[
+    ("Suite", &["suite", "about", "cases"]),
+    ("Case", &["case", "about", "covers", "needs", "reach", "strict-only", "for_each", "let", "steps"]),
+    (
+        "Step",
+        &[
+            "as",
+            "send",
+            "request",
+            "parallel",
+            "pause",
+            "with",
+            "headers",
+            "edit",
+            "layout",
+            "for",
+            "repeat",
+            "at-once",
+            "until",
+            "quiet",
+            "assume",
+            "expect",
+            "expect-all",
+            "capture",
+            "optional",
+        ],
+    ),
+];
+
+/// Reads a file of cases.
+///
+/// # Errors
+///
+/// Everything that is wrong in the file.
+pub fn read_suite(source: &Arc<Source>) -> Result<Suite, Vec<Diagnostic>> {
+    let root = parse(source)?;
+    let mut problems = Problems::default();
+    let mut fields = Fields::new(&root, "a suite", &mut problems);
+    let name = fields.required_text("suite", &mut problems);
+    let about = fields.text("about", &mut problems);
+    let nodes = fields.list("cases", &mut problems);
+    fields.finish(&mut problems);
+    if nodes.is_empty() {
+        problems.note(Diagnostic::new(&Span::file(source), "the suite has no cases"));
+    }
+    let mut cases: Vec<Case> = Vec::new();
+    for node in nodes {
+        for case in read_cases(node, &mut problems) {
+            if let Some(earlier) = cases.iter().find(|earlier| earlier.name.value == case.name.value) {
+                let message =
+                    format!("the case id `{}` is used twice; first at {}", *case.name, earlier.name.span.place());
+                problems.note(Diagnostic::new(&case.name.span, message));
+            }
+            cases.push(case);
+        }
+    }
+    let name = name.unwrap_or_else(|| Located { value: String::new(), span: Span::file(source) });
+    problems.check(Suite { name, about: about.map(|text| text.value).unwrap_or_default(), cases })
+}
+
+fn read_cases(node: &Node, problems: &mut Problems) -> Vec<Case> {
+    let Some(table) = node.member("for_each") else {
+        return read_case(node, None, problems).into_iter().collect();
+    };
+    let Yaml::Sequence(rows) = &table.value else {
+        problems.note(Diagnostic::new(&table.span, format!("`for_each` is a list of rows, not {}", table.kind())));
+        return Vec::new();
+    };
+    if rows.is_empty() {
+        problems.note(Diagnostic::new(&table.span, "the table has no rows"));
+    }
+    rows.iter()
+        .filter_map(|row| {
+            let template = match &node.value {
+                Yaml::Map(members) => Node {
+                    value: Yaml::Map(members.iter().filter(|(key, _)| key.name != "for_each").cloned().collect()),
+                    span: node.span.clone(),
+                },
+                _ => node.clone(),
+            };
+            let filled = fill(&template, row, problems);
+            read_case(&filled, Some(row), problems)
+        })
+        .collect()
+}
+
+/// What a row of a table adds to its case by itself.
+struct Row {
+    name: Located<String>,
+    about: Option<String>,
+    covers: Vec<Located<String>>,
+    needs: Vec<Located<String>>,
+    strict_only: bool,
+}
+
+fn read_row(node: &Node, problems: &mut Problems) -> Option<Row> {
+    let mut fields = Fields::new(node, "a row", problems);
+    let name = fields.required_text("row", problems);
+    let row = Row {
+        about: fields.text("about", problems).map(|text| text.value),
+        covers: fields.texts("covers", problems),
+        needs: fields.texts("needs", problems),
+        strict_only: fields.flag("strict-only", problems),
+        name: name?,
+    };
+    // The other members are the row's own: the case asks for them by name.
+    Some(row)
+}
+
+fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option<Case> {
+    let row = row.map(|row| read_row(row, problems));
+    let mut fields = Fields::new(node, "a case", problems);
+    let name = fields.required_text("case", problems);
+    let about = fields.text("about", problems);
+    let mut covers = fields.texts("covers", problems);
+    let mut needs = fields.texts("needs", problems);
+    let reach = fields.texts("reach", problems);
+    let mut strict_only = fields.flag("strict-only", problems);
+    let _ = fields.take("for_each");
+    let bindings = read_bindings(&mut fields, "let", problems);
+    let mut number = 0;
+    let steps = read_steps(fields.list("steps", problems), &mut number, problems);
+    let span = fields.span().clone();
+    fields.finish(problems);
+    let mut name = name?;
+    if !is_id(&name) {
+        problems.note(
+            Diagnostic::new(&name.span, format!("`{}` is no case id", *name))
+                .hint("a sentence about the target in lower case with hyphens: refuses-a-package-without-title"),
+        );
+    }
+    let mut about = about.map(|text| text.value);
+    if let Some(row) = row {
+        let row = row?;
+        name.value = format!("{}[{}]", name.value, row.name.value);
+        name.span = row.name.span;
+        about = row.about.or(about);
+        covers.extend(row.covers);
+        needs.extend(row.needs);
+        strict_only |= row.strict_only;
+    }
+    if covers.is_empty() {
+        problems
+            .note(Diagnostic::new(&name.span, "the case covers no requirement").hint("name its ids under `covers`"));
+    }
+    if steps.is_empty() {
+        problems.note(Diagnostic::new(&name.span, "the case has no steps"));
+    }
+    Some(Case { name, about: about.unwrap_or_default(), covers, needs, reach, strict_only, bindings, steps, span })
+}
+
+fn is_id(name: &str) -> bool {
+    !name.is_empty()
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}
+
+/// Reads a map of names and expressions.
+pub(super) fn read_bindings(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    problems: &mut Problems,
+) -> Vec<(Located<String>, Expr)> {
+    let Some(node) = fields.take(key) else { return Vec::new() };
+    let Yaml::Map(members) = &node.value else {
+        problems
+            .note(Diagnostic::new(&node.span, format!("`{key}` is a map from names to values, not {}", node.kind())));
+        return Vec::new();
+    };
+    members
+        .iter()
+        .map(|(name, value)| {
+            (Located { value: name.name.clone(), span: name.span.clone() }, Expr::read(value, problems))
+        })
+        .collect()
+}
+
+/// Reads a list of steps, numbering them from `number` on.
+pub(super) fn read_steps(nodes: &[Node], number: &mut usize, problems: &mut Problems) -> Vec<Step> {
+    nodes.iter().filter_map(|node| read_step(node, number, problems)).collect()
+}
+
+fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option<Step> {
+    let own_number = *number;
+    *number += 1;
+    let mut fields = Fields::new(node, "a step", problems);
+    let span = fields.span().clone();
+    let actor = fields.text("as", problems).unwrap_or_else(|| Located { value: "a".to_owned(), span: span.clone() });
+    let operation = fields.text("send", problems);
+    let request = fields.take("request");
+    let parallel = fields.list("parallel", problems);
+    let pause = fields.text("pause", problems);
+    let with = read_bindings(&mut fields, "with", problems);
+    let headers = read_bindings(&mut fields, "headers", problems);
+    let headers = headers.into_iter().map(|(name, value)| (name.value, value)).collect::<Vec<_>>();
+    let edits: Vec<_> = fields.list("edit", problems).iter().filter_map(|edit| Edit::read(edit, problems)).collect();
+    let layout = read_layout(&mut fields, problems);
+    let over = match (fields.take("for"), fields.number("repeat", problems)) {
+        (Some(node), None) => Some(Expr::read(node, problems)),
+        (None, Some(count)) => {
+            let indices = (0..count.value.min(10_000)).map(crate::value::Value::from).collect();
+            Some(Expr::Constant(crate::value::Value::Array(indices)))
+        }
+        (None, None) => None,
+        (Some(node), Some(_)) => {
+            problems.note(Diagnostic::new(&node.span, "a step has `for` or `repeat`, not both"));
+            None
+        }
+    };
+    let at_once = fields.flag("at-once", problems);
+    let until = read_duration(&mut fields, "until", problems);
+    let quiet = read_duration(&mut fields, "quiet", problems);
+    let assume = read_expectations(fields.list("assume", problems), problems);
+    let expect = read_expectations(fields.list("expect", problems), problems);
+    let expect_all = read_expectations(fields.list("expect-all", problems), problems);
+    let capture = read_capture(&mut fields, problems);
+    let optional = fields.flag("optional", problems);
+    fields.finish(problems);
+    let mut actions = Vec::new();
+    if let Some(operation) = operation {
+        actions.push(Action::Send { operation, with, headers, edits, layout });
+    }
+    if let Some(node) = request {
+        actions.extend(read_request(node, problems));
+    }
+    if !parallel.is_empty() {
+        actions.push(Action::Parallel(read_steps(parallel, number, problems)));
+    }
+    if let Some(text) = pause {
+        actions.extend(duration(&text, problems).map(Action::Pause));
+    }
+    if actions.len() != 1 {
+        problems.note(
+            Diagnostic::new(&span, format!("a step does one thing, not {}", actions.len()))
+                .hint("one of send, request, parallel, pause"),
+        );
+        return None;
+    }
+    Some(Step {
+        actor,
+        action: actions.pop()?,
+        over,
+        at_once,
+        until,
+        quiet,
+        assume,
+        expect,
+        expect_all,
+        capture,
+        optional,
+        number: own_number,
+        span,
+    })
+}
+
+fn read_layout(fields: &mut Fields<'_>, problems: &mut Problems) -> Layout {
+    match fields.text("layout", problems) {
+        None => Layout::Compact,
+        Some(word) => match word.as_str() {
+            "compact" => Layout::Compact,
+            "pretty" => Layout::Pretty,
+            "reversed" => Layout::Reversed,
+            _ => {
+                problems.note(
+                    Diagnostic::new(&word.span, format!("no layout `{}`", *word))
+                        .hint("one of compact, pretty, reversed"),
+                );
+                Layout::Compact
+            }
+        },
+    }
+}
+
+fn read_capture(fields: &mut Fields<'_>, problems: &mut Problems) -> Vec<(Located<String>, Path)> {
+    read_bindings(fields, "capture", problems)
+        .into_iter()
+        .filter_map(|(name, expr)| {
+            let text = expr.constant().and_then(|value| value.as_text().map(str::to_owned));
+            let Some(text) = text else {
+                problems.note(Diagnostic::new(&name.span, "a capture is a name and a path"));
+                return None;
+            };
+            read_path(&text, &name.span, problems).map(|path| (name, path))
+        })
+        .collect()
+}
+
+fn read_request(node: &Node, problems: &mut Problems) -> Option<Action> {
+    let mut fields = Fields::new(node, "a request", problems);
+    let method = fields.required_text("method", problems);
+    let path = fields.require("path", problems).map(|node| Expr::read(node, problems));
+    let headers = read_bindings(&mut fields, "headers", problems);
+    let json = fields.take("json").map(|node| RequestBody::Value(Expr::json(node, problems)));
+    let body = fields.take("body").map(|node| RequestBody::Value(Expr::read(node, problems)));
+    let text = fields.text("text", problems).map(|text| RequestBody::Bytes(text.value.into_bytes()));
+    let hex = fields.text("hex", problems).and_then(|hex| {
+        let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(hex.as_bytes());
+        if let Err(error) = &bytes {
+            problems.note(Diagnostic::new(&hex.span, format!("no hex: {error}")));
+        }
+        bytes.ok().map(RequestBody::Bytes)
+    });
+    fields.finish(problems);
+    Some(Action::Request {
+        method: method?.value,
+        path: path?,
+        headers: headers.into_iter().map(|(name, value)| (name.value, value)).collect(),
+        body: json.or(body).or(text).or(hex),
+    })
+}
+
+fn read_duration(fields: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Option<Located<Duration>> {
+    let text = fields.text(key, problems)?;
+    let value = duration(&text, problems)?;
+    Some(Located { value, span: text.span })
+}
+
+/// Reads `250ms`, `5s` or `2m`.
+pub(super) fn duration(text: &Located<String>, problems: &mut Problems) -> Option<Duration> {
+    let parsed = crate::target::parse_duration(text);
+    if parsed.is_none() {
+        problems.note(
+            Diagnostic::new(&text.span, format!("`{}` is no duration", **text))
+                .hint("a number with ms, s or m: 250ms, 5s"),
+        );
+    }
+    parsed
+}
+
+/// Reads a list of expectations.
+pub(super) fn read_expectations(nodes: &[Node], problems: &mut Problems) -> Vec<Expectation> {
+    nodes.iter().filter_map(|node| read_expectation(node, problems)).collect()
+}
+
+fn read_expectation(node: &Node, problems: &mut Problems) -> Option<Expectation> {
+    let mut fields = Fields::new(node, "an expectation", problems);
+    let span = fields.span().clone();
+    let at = fields.text("at", problems).unwrap_or_else(|| Located { value: String::new(), span: span.clone() });
+    let path = read_path(&at, &at.span, problems)?;
+    let requirements = fields.texts("covers", problems);
+    let strict_only = fields.flag("strict-only", problems);
+    let note = fields.text("note", problems);
+    let rest = fields.rest();
+    let [(key, argument)] = rest.as_slice() else {
+        let names: Vec<_> = rest.iter().map(|(key, _)| key.name.as_str()).collect();
+        let message = match names.as_slice() {
+            [] => "the expectation names no matcher".to_owned(),
+            _ => format!("the expectation has {} matchers: {}", names.len(), names.join(", ")),
+        };
+        problems.note(
+            Diagnostic::new(&span, message)
+                .hint("an expectation has `at`, one matcher, and may have covers, strict-only, note"),
+        );
+        return None;
+    };
+    Some(Expectation {
+        at: Located { value: path, span: at.span },
+        matcher: Located { value: key.name.clone(), span: key.span.clone() },
+        argument: Expr::read(argument, problems),
+        node: (*argument).clone(),
+        requirements,
+        strict_only,
+        note: note.map(|text| text.value).unwrap_or_default(),
+        span,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Suite, Vec<Diagnostic>> {
+        read_suite(&Arc::new(Source { name: "s.yaml".into(), text: text.into() }))
+    }
+
+    const GOOD: &str = "
+suite: p/area
+cases:
+  - case: refuses-a-bad-member
+    covers: [P-0]
+    for_each:
+      - { row: no-title, covers: [P-1], edit: [{ remove: /title }], status: 400 }
+      - { row: bad-title, covers: [P-2], strict-only: true, edit: [{ set: /title, to: 5 }], status: 422 }
+    steps:
+      - send: deposit
+        with: { package: { base: min } }
+        edit: '${row.edit}'
+        expect:
+          - { at: /status, equals: '${row.status}' }
+";
+
+    #[test]
+    fn a_table_gives_one_case_a_row() {
+        let suite = read(GOOD).unwrap();
+        let names: Vec<_> = suite.cases.iter().map(|case| case.name.value.as_str()).collect();
+        assert_eq!(names, ["refuses-a-bad-member[no-title]", "refuses-a-bad-member[bad-title]"]);
+        assert_eq!(suite.cases[1].covers.len(), 2);
+        assert!(suite.cases[1].strict_only && !suite.cases[0].strict_only);
+        assert!(suite.cases[0].has_edits());
+        assert_eq!(suite.cases[1].steps[0].expect[0].argument.constant(), Some(&crate::value::Value::Integer(422)));
+    }
+
+    #[test]
+    fn every_mistake_is_reported_at_once_with_its_place() {
+        let text = GOOD
+            .replace("covers: [P-0]", "cover: [P-0]")
+            .replace("remove: /title", "remove: title")
+            .replace("at: /status", "att: /status");
+        let problems = read(&text).unwrap_err();
+        let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert!(shown.iter().any(|line| line.starts_with("s.yaml:5:5: a case has no key `cover`")), "{shown:#?}");
+        assert!(
+            shown.iter().any(|line| line.starts_with("s.yaml:7:") && line.contains("`title` is no path")),
+            "{shown:#?}"
+        );
+        assert!(shown.iter().any(|line| line.starts_with("s.yaml:14:")), "{shown:#?}");
+    }
+
+    #[test]
+    fn a_row_that_lacks_what_the_case_asks_for_is_reported() {
+        let problems = read(&GOOD.replace(", status: 422", "")).unwrap_err();
+        assert!(problems[0].to_string().contains("the row has no `status`"), "{problems:?}");
+    }
+
+    #[test]
+    fn an_empty_suite_is_an_error() {
+        assert!(read("suite: p/a\ncases: []\n").is_err());
+    }
+}

@@ -1,0 +1,170 @@
+//! Targets: the implementation under test, how to reach it, and what its owner says of it.
+
+mod load;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use url::Url;
+
+use crate::source::Span;
+
+pub use load::{KEYS, load};
+
+/// What is tested, and how it is reached.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// How it is called in reports.
+    pub name: String,
+    /// `endpoint`, `adapter` or `reference`, for reports.
+    pub kind: &'static str,
+    /// The protocol that a target file is for.
+    pub protocol: Option<String>,
+    /// Where its HTTP endpoint is.
+    pub url: Option<Url>,
+    /// The program that wraps it as a library, with its arguments.
+    pub adapter: Option<Vec<String>>,
+    /// The level that its owner claims; `None` means what it says itself.
+    pub level: Option<String>,
+    /// Features that it has or lacks, whatever a probe would find.
+    pub options: BTreeMap<String, bool>,
+    /// Header fields that each actor sends, such as credentials.
+    pub credentials: BTreeMap<String, Vec<Credential>>,
+    /// Routes that differ from the protocol's own, by operation.
+    pub routes: BTreeMap<String, RouteOverride>,
+    /// Places in answers that are tried before the protocol's own, by what stands there.
+    pub places: BTreeMap<String, Vec<String>>,
+    /// Status codes that stand for the one that the protocol names.
+    pub statuses: BTreeMap<u16, Vec<u16>>,
+    /// Bounds on everything.
+    pub limits: Limits,
+    /// What its owner sets aside.
+    pub waivers: Vec<Waiver>,
+}
+
+/// A header field whose value is never printed or stored.
+#[derive(Clone)]
+pub struct Credential {
+    /// Name of the header field.
+    pub header: String,
+    /// The secret.
+    pub value: String,
+}
+
+impl std::fmt::Debug for Credential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: <redacted>", self.header)
+    }
+}
+
+/// A route of the target's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RouteOverride {
+    /// HTTP method.
+    pub method: Option<String>,
+    /// Path with `{input}` places.
+    pub path: Option<String>,
+    /// Query parameters with `{input}` places.
+    pub query: Option<Vec<(String, String)>>,
+}
+
+/// Bounds on time, size and number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// From the first byte sent to the last byte read of one answer.
+    pub request: Duration,
+    /// From the first step of a case to its last.
+    pub case: Duration,
+    /// The whole run.
+    pub run: Duration,
+    /// Added to both ends of every span of time that an answer is held against.
+    pub clock_skew: Duration,
+    /// Bytes of a body that are read.
+    pub body: usize,
+    /// Cases side by side.
+    pub jobs: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request: Duration::from_secs(10),
+            case: Duration::from_secs(120),
+            run: Duration::from_secs(15 * 60),
+            clock_skew: Duration::from_secs(5),
+            body: 8 << 20,
+            jobs: 16,
+        }
+    }
+}
+
+/// A case or requirement that the owner of a target sets aside.
+#[derive(Clone, Debug)]
+pub struct Waiver {
+    /// A pattern of case ids, or the id of a requirement.
+    pub what: WaiverSubject,
+    /// Why.
+    pub reason: String,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What a waiver sets aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WaiverSubject {
+    /// Cases whose id matches a pattern.
+    Case(String),
+    /// A requirement.
+    Requirement(String),
+}
+
+impl Target {
+    /// A target of a kind, with nothing configured.
+    pub fn new(kind: &'static str, name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            protocol: None,
+            url: None,
+            adapter: None,
+            level: None,
+            options: BTreeMap::new(),
+            credentials: BTreeMap::new(),
+            routes: BTreeMap::new(),
+            places: BTreeMap::new(),
+            statuses: BTreeMap::new(),
+            limits: Limits::default(),
+            waivers: Vec::new(),
+        }
+    }
+
+    /// An endpoint at `url`, with nothing configured.
+    pub fn endpoint(url: Url) -> Self {
+        let mut target = Self::new("endpoint", url.as_str().trim_end_matches('/'));
+        target.url = Some(url);
+        target
+    }
+
+    /// The status that the protocol names where the target sends `status`.
+    pub fn status(&self, status: u16) -> u16 {
+        self.statuses.iter().find(|(_, aliases)| aliases.contains(&status)).map_or(status, |(named, _)| *named)
+    }
+
+    /// The places configured for `what`.
+    pub fn places(&self, what: &str) -> &[String] {
+        self.places.get(what).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Reads `250ms`, `5s`, `2m`.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().ok()?;
+    match unit {
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
+        _ => None,
+    }
+}
