@@ -1,0 +1,114 @@
+//! The data files of a run: the ones in the binary, or a folder that replaces them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::source::Source;
+
+static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// Suite and vector files by name, in the order of their names.
+#[derive(Clone, Debug, Default)]
+pub struct Bundle {
+    files: Vec<Arc<Source>>,
+}
+
+/// Why a folder of data files cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// There is no suite in the folder.
+    #[error("{} holds no suite: no folder <protocol>/ with a protocol.yaml in it", .0.display())]
+    Empty(PathBuf),
+}
+
+impl Bundle {
+    /// The files in the binary.
+    pub fn embedded() -> Self {
+        let source = |(name, text): &(&str, &str)| Arc::new(Source { name: (*name).into(), text: (*text).into() });
+        Self { files: EMBEDDED.iter().map(source).collect() }
+    }
+
+    /// Replaces the suites by those in `folder`, which is laid out as `suites/` is: a folder for each protocol.
+    ///
+    /// # Errors
+    ///
+    /// [`BundleError`] if the folder cannot be read or holds no suite.
+    pub fn with_suites(self, folder: &Path) -> Result<Self, BundleError> {
+        let bundle = self.replace("suites/", folder)?;
+        if bundle.files.iter().any(|file| file.name.ends_with("protocol.yaml")) {
+            Ok(bundle)
+        } else {
+            Err(BundleError::Empty(folder.to_owned()))
+        }
+    }
+
+    /// Replaces the vectors by those in `folder`, which is laid out as `vectors/` is.
+    ///
+    /// # Errors
+    ///
+    /// [`BundleError`] if the folder cannot be read.
+    pub fn with_vectors(self, folder: &Path) -> Result<Self, BundleError> {
+        self.replace("vectors/", folder)
+    }
+
+    fn replace(mut self, prefix: &str, folder: &Path) -> Result<Self, BundleError> {
+        self.files.retain(|file| !self_named(file, prefix));
+        read_folder(folder, &mut self.files)?;
+        self.files.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(self)
+    }
+
+    /// Adds one file.
+    #[must_use]
+    pub fn with_file(mut self, name: &str, text: &str) -> Self {
+        self.files.retain(|file| file.name != name);
+        self.files.push(Arc::new(Source { name: name.to_owned(), text: text.to_owned() }));
+        self.files.sort_by(|a, b| a.name.cmp(&b.name));
+        self
+    }
+
+    /// The files of a protocol whose name has this ending.
+    pub fn files<'b>(&'b self, slug: &'b str, ending: &'b str) -> impl Iterator<Item = &'b Arc<Source>> {
+        self.files.iter().filter(move |file| {
+            let mut parts = file.name.rsplit('/');
+            let name = parts.next().unwrap_or_default();
+            // `regressions/` lies one level deeper.
+            name.ends_with(ending) && parts.take(2).any(|folder| folder == slug)
+        })
+    }
+
+    /// The file of a protocol with this very name.
+    pub fn file(&self, slug: &str, name: &str) -> Option<&Arc<Source>> {
+        self.files(slug, name).find(|file| file.name.rsplit('/').next() == Some(name))
+    }
+}
+
+fn self_named(file: &Source, prefix: &str) -> bool {
+    file.name.starts_with(prefix)
+}
+
+fn read_folder(folder: &Path, files: &mut Vec<Arc<Source>>) -> Result<(), BundleError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |error| BundleError::Unreadable { path, error }
+    };
+    for entry in std::fs::read_dir(folder).map_err(unreadable(folder))? {
+        let path = entry.map_err(unreadable(folder))?.path();
+        if path.is_dir() {
+            read_folder(&path, files)?;
+        } else if path.extension().is_some_and(|ending| ending == "yaml" || ending == "json" || ending == "md") {
+            let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
+            let name = path.to_string_lossy().replace('\\', "/");
+            files.push(Arc::new(Source { name, text }));
+        }
+    }
+    Ok(())
+}

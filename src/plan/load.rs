@@ -1,0 +1,84 @@
+//! Reading everything of a protocol.
+
+use sha2::{Digest, Sha256};
+
+use super::{Knowledge, check};
+use crate::bundle::Bundle;
+use crate::protocol::Protocol;
+use crate::requirement::{self, errata};
+use crate::source::Diagnostic;
+use crate::suite::{Suite, read_manifest, read_suite};
+use crate::vector;
+
+/// Why the data files of a protocol cannot be used.
+#[derive(Debug)]
+pub enum LoadError {
+    /// A file that must be there is not.
+    Missing(String),
+    /// Mistakes in files.
+    Mistakes(Vec<Diagnostic>),
+}
+
+/// Reads and checks all files of a protocol.
+///
+/// # Errors
+///
+/// [`LoadError`] with every mistake in every file.
+pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledge, LoadError> {
+    let slug = protocol.slug();
+    let need = |name: &str| {
+        let missing = || LoadError::Missing(format!("there is no {slug}/{name} among the suites"));
+        bundle.file(slug, name).ok_or_else(missing)
+    };
+    let mut mistakes = Vec::new();
+    let mut hash = Sha256::new();
+    let mut add = |file: &crate::source::Source| {
+        // The name as it stands below the protocol's folder, so that a copy elsewhere has the same hash.
+        let name = file.name.rsplit('/').next().unwrap_or_default();
+        hash.update((name.len() as u64).to_be_bytes());
+        hash.update(name.as_bytes());
+        hash.update((file.text.len() as u64).to_be_bytes());
+        hash.update(file.text.as_bytes());
+    };
+    let catalogue_file = need("requirements.yaml")?;
+    let manifest_file = need("protocol.yaml")?;
+    let catalogue = requirement::load(catalogue_file).map_err(|found| mistakes.extend(found)).ok();
+    let manifest = read_manifest(manifest_file).map_err(|found| mistakes.extend(found)).ok();
+    let register = bundle.file(slug, "errata.md");
+    add(catalogue_file);
+    add(manifest_file);
+    let mut suites: Vec<Suite> = Vec::new();
+    for file in bundle.files(slug, ".yaml") {
+        if ["requirements.yaml", "protocol.yaml"].iter().any(|name| file.name.rsplit('/').next() == Some(name)) {
+            continue;
+        }
+        add(file);
+        match read_suite(file) {
+            Ok(suite) => suites.push(suite),
+            Err(found) => mistakes.extend(found),
+        }
+    }
+    for file in bundle.files(slug, ".json") {
+        add(file);
+        match vector::load(file) {
+            Ok(vectors) => match vector::suite(&vectors) {
+                Ok(suite) => suites.push(suite),
+                Err(found) => mistakes.extend(found),
+            },
+            Err(found) => mistakes.extend(found),
+        }
+    }
+    let (Some(catalogue), Some(manifest)) = (catalogue, manifest) else {
+        return Err(LoadError::Mistakes(mistakes));
+    };
+    let knowledge = Knowledge {
+        protocol,
+        catalogue,
+        errata: register.map(|file| errata(&file.text)).unwrap_or_default(),
+        manifest,
+        suites,
+        hash: data_encoding::HEXLOWER.encode(&hash.finalize()),
+    };
+    mistakes.extend(check::check(&knowledge));
+    if mistakes.is_empty() { Ok(knowledge) } else { Err(LoadError::Mistakes(mistakes)) }
+}

@@ -1,0 +1,262 @@
+//! Plans: suites, vectors and catalogue looked up, checked and made ready to run.
+//!
+//! [`load`] reads everything of a protocol and reports every mistake; [`build`] decides for one target and one selection
+//! what is put, by which path, and what is not and why. Nothing downstream checks again.
+
+mod check;
+mod load;
+mod select;
+
+use std::collections::BTreeMap;
+
+use crate::exchange::Transport;
+use crate::matcher;
+use crate::protocol::{Operation, Protocol};
+use crate::requirement::{Catalogue, Erratum};
+use crate::suite::{Case, Expectation, Manifest, Step, Suite};
+use crate::target::{Target, WaiverSubject};
+use crate::value::Value;
+use crate::verdict::NotRun;
+
+pub use load::{LoadError, load};
+pub use select::{Selection, Shard, glob};
+
+/// Everything that is known of one protocol: read, looked up and free of mistakes.
+pub struct Knowledge {
+    /// The protocol.
+    pub protocol: &'static dyn Protocol,
+    /// Its requirements.
+    pub catalogue: Catalogue,
+    /// Rulings on its contradictions.
+    pub errata: Vec<Erratum>,
+    /// What its cases share.
+    pub manifest: Manifest,
+    /// Its cases.
+    pub suites: Vec<Suite>,
+    /// SHA-256 over the files, in hex.
+    pub hash: String,
+}
+
+impl std::fmt::Debug for Knowledge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Knowledge({}, {})", self.protocol.slug(), self.hash)
+    }
+}
+
+impl Knowledge {
+    /// Position of a level in the manifest; levels that it does not know come before all.
+    pub fn level(&self, name: &str) -> usize {
+        self.manifest.levels.iter().position(|level| level.value == name).unwrap_or(0)
+    }
+
+    /// Every case with the name of its suite.
+    pub fn cases(&self) -> impl Iterator<Item = (&Suite, &Case)> {
+        self.suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)))
+    }
+}
+
+/// What is put to one target, and what is not.
+pub struct Plan<'k> {
+    /// What the cases are about.
+    pub knowledge: &'k Knowledge,
+    /// The target.
+    pub target: &'k Target,
+    /// The paths by which the target is reached.
+    pub transports: Vec<Transport>,
+    /// The level that must be granted.
+    pub asked_level: Option<String>,
+    /// Every case, also those that are not put.
+    pub cases: Vec<ReadyCase<'k>>,
+    /// Which case or requirement each waiver of the target excuses: indices into its waivers.
+    pub waived_requirements: BTreeMap<String, usize>,
+}
+
+/// A case for one path to one target.
+pub struct ReadyCase<'k> {
+    /// Its full id.
+    pub id: String,
+    /// As written.
+    pub case: &'k Case,
+    /// The path by which it is put.
+    pub transport: Transport,
+    /// The requirements that it can decide by this path.
+    pub covers: Vec<&'k str>,
+    /// Position of the lowest level at which a target can be asked.
+    pub level: usize,
+    /// Why it is not put, whatever the target offers.
+    pub skip: Option<(NotRun, String)>,
+    /// Index of the waiver that excuses it.
+    pub waiver: Option<usize>,
+    /// Expectations whose arguments hold no template, compiled.
+    compiled: BTreeMap<ExpectationKey, matcher::Expectation>,
+}
+
+/// Which expectation of a case: step, list within the step, position in the list.
+pub type ExpectationKey = (usize, u8, usize);
+
+/// The lists of expectations of a step, in the order of [`ExpectationKey`].
+pub fn lists(step: &Step) -> [&[Expectation]; 3] {
+    [&step.assume, &step.expect, &step.expect_all]
+}
+
+impl ReadyCase<'_> {
+    /// The check of an expectation whose argument holds no template.
+    pub fn compiled(&self, key: ExpectationKey) -> Option<&matcher::Expectation> {
+        self.compiled.get(&key)
+    }
+}
+
+/// Makes the expectation ready for an argument that is rendered.
+///
+/// # Errors
+///
+/// [`matcher::ArgumentError`] if the argument makes no sense; after [`load`] that can only come of a captured value.
+pub fn compile(
+    protocol: &dyn Protocol,
+    expectation: &Expectation,
+    argument: &Value,
+) -> Result<matcher::Expectation, matcher::ArgumentError> {
+    let compiler = matcher::Compiler::new(protocol.matchers());
+    let found = compiler
+        .find(&expectation.matcher)
+        .ok_or_else(|| matcher::ArgumentError::new(format!("there is no matcher `{}`", *expectation.matcher)))?;
+    let check = found.compile(argument, &compiler)?;
+    Ok(matcher::Expectation { at: expectation.at.value.clone(), check })
+}
+
+/// Decides what is put to `target`.
+pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selection) -> Plan<'k> {
+    let mut transports = Vec::new();
+    if target.url.is_some() {
+        transports.push(Transport::Http);
+    }
+    if target.adapter.is_some() {
+        transports.push(Transport::Adapter);
+    }
+    let mut cases = Vec::new();
+    let mut number = 0;
+    for (suite, case) in knowledge.cases() {
+        let base = format!("{}#{}", suite.name.value, case.name.value);
+        let possible: Vec<Transport> =
+            transports.iter().copied().filter(|transport| can_reach(knowledge, case, *transport)).collect();
+        if possible.is_empty() {
+            let transport = transports.first().copied().unwrap_or(Transport::Http);
+            let mut ready = ready(knowledge, target, selection, base, case, transport, number);
+            ready.covers = case.covers.iter().map(|id| id.value.as_str()).collect();
+            let why = match transport {
+                Transport::Http => "only a library behind an adapter can show it",
+                Transport::Adapter => "only an endpoint can show it",
+            };
+            ready.skip.get_or_insert((NotRun::Unobservable, why.to_owned()));
+            cases.push(ready);
+        }
+        let both = possible.len() > 1;
+        for transport in possible {
+            let id = if both && transport == Transport::Adapter { format!("{base}@adapter") } else { base.clone() };
+            cases.push(ready(knowledge, target, selection, id, case, transport, number));
+        }
+        number += 1;
+    }
+    let waived_requirements = target
+        .waivers
+        .iter()
+        .enumerate()
+        .filter_map(|(index, waiver)| match &waiver.what {
+            WaiverSubject::Requirement(id) => Some((id.clone(), index)),
+            WaiverSubject::Case(_) => None,
+        })
+        .collect();
+    Plan {
+        knowledge,
+        target,
+        transports,
+        asked_level: selection.level.clone(),
+        cases,
+        waived_requirements,
+    }
+}
+
+fn ready<'k>(
+    knowledge: &'k Knowledge,
+    target: &Target,
+    selection: &Selection,
+    id: String,
+    case: &'k Case,
+    transport: Transport,
+    number: usize,
+) -> ReadyCase<'k> {
+    let requirement = |id: &str| knowledge.catalogue.find(id);
+    let covers: Vec<&str> = case
+        .covers
+        .iter()
+        .map(|id| id.value.as_str())
+        .filter(|id| {
+            requirement(id).is_some_and(|requirement| match transport {
+                Transport::Http => requirement.testable.at_endpoint(),
+                Transport::Adapter => requirement.testable.at_adapter(),
+            })
+        })
+        .collect();
+    let lowest = covers.iter().filter_map(|id| requirement(id)).map(|found| knowledge.level(&found.level)).min();
+    let operations = operations(knowledge.protocol, case);
+    let level = operations
+        .iter()
+        .map(|operation| knowledge.level(operation.level))
+        .chain(case.needs.iter().map(|need| knowledge.level(need)))
+        .chain(lowest)
+        .max()
+        .unwrap_or(0);
+    let waiver = target
+        .waivers
+        .iter()
+        .position(|waiver| matches!(&waiver.what, WaiverSubject::Case(pattern) if glob(pattern, &id)));
+    let skip = selection.leaves_out(&id, number, &covers, lowest.unwrap_or(0), knowledge);
+    let skip = match waiver {
+        Some(_) => skip,
+        None => skip,
+    };
+    let mut compiled = BTreeMap::new();
+    for step in case.all_steps() {
+        for (list, expectations) in lists(step).into_iter().enumerate() {
+            for (position, expectation) in expectations.iter().enumerate() {
+                if let Some(argument) = expectation.argument.constant()
+                    && let Ok(check) = compile(knowledge.protocol, expectation, argument)
+                {
+                    compiled.insert((step.number, u8::try_from(list).unwrap_or(0), position), check);
+                }
+            }
+        }
+    }
+    ReadyCase { id, case, transport, covers, level, skip, waiver, compiled }
+}
+
+/// The operations that a case asks for.
+pub fn operations(protocol: &dyn Protocol, case: &Case) -> Vec<&'static Operation> {
+    case.all_steps()
+        .into_iter()
+        .filter_map(|step| match &step.action {
+            crate::suite::Action::Send { operation, .. } => protocol.operation(operation),
+            _ => None,
+        })
+        .collect()
+}
+
+fn can_reach(knowledge: &Knowledge, case: &Case, transport: Transport) -> bool {
+    let word = match transport {
+        Transport::Http => "endpoint",
+        Transport::Adapter => "adapter",
+    };
+    if !case.reach.is_empty() && !case.reach.iter().any(|reach| reach.value == word) {
+        return false;
+    }
+    let decides = case.covers.iter().filter_map(|id| knowledge.catalogue.find(id)).any(|found| match transport {
+        Transport::Http => found.testable.at_endpoint(),
+        Transport::Adapter => found.testable.at_adapter(),
+    });
+    let raw = case.all_steps().iter().any(|step| matches!(step.action, crate::suite::Action::Request { .. }));
+    let offered = operations(knowledge.protocol, case).iter().all(|operation| match transport {
+        Transport::Http => operation.route.is_some(),
+        Transport::Adapter => operation.method.is_some(),
+    });
+    decides && offered && !(raw && transport == Transport::Adapter)
+}

@@ -1,0 +1,129 @@
+//! What the person who starts a run wants of it.
+
+use sha2::{Digest, Sha256};
+
+use super::Knowledge;
+use crate::verdict::NotRun;
+
+/// The part of the cases that a run takes.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Patterns of case ids, of which one must match; empty means all.
+    pub only: Vec<String>,
+    /// Requirement ids, of which a case must cover one; empty means all.
+    pub requirements: Vec<String>,
+    /// The level that must be granted: requirements above it are not asked for.
+    pub level: Option<String>,
+    /// One part of several.
+    pub shard: Option<Shard>,
+}
+
+/// Part `index` (from 1) of `count`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part, from 1.
+    pub index: u64,
+    /// Of how many.
+    pub count: u64,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
+        match parsed {
+            Some((index, count)) if 1 <= index && index <= count => Ok(Self { index, count }),
+            _ => Err("a shard is K/N with 1 <= K <= N, such as 2/4".to_owned()),
+        }
+    }
+}
+
+impl Selection {
+    /// Why a case is left out, if it is.
+    pub(super) fn leaves_out(
+        &self,
+        id: &str,
+        _number: usize,
+        covers: &[&str],
+        lowest_level: usize,
+        knowledge: &Knowledge,
+    ) -> Option<(NotRun, String)> {
+        let not_selected = |why: String| Some((NotRun::NotSelected, why));
+        if !self.only.is_empty() && !self.only.iter().any(|pattern| glob(pattern, id)) {
+            return not_selected("no pattern of --only matches it".to_owned());
+        }
+        if !self.requirements.is_empty() && !self.requirements.iter().any(|wanted| covers.contains(&wanted.as_str())) {
+            return not_selected("it covers no requirement that was asked for".to_owned());
+        }
+        if let Some(level) = &self.level
+            && lowest_level > knowledge.level(level)
+        {
+            return not_selected(format!("it is above level {level}"));
+        }
+        if let Some(shard) = self.shard {
+            // The library path of a case stays with its endpoint path, and a table is spread over the shards.
+            let base = id.strip_suffix("@adapter").unwrap_or(id);
+            let digest = Sha256::digest(base.as_bytes());
+            let number = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+            if number % shard.count != shard.index - 1 {
+                return not_selected(format!("it is in another shard than {}/{}", shard.index, shard.count));
+            }
+        }
+        None
+    }
+}
+
+/// Whether `pattern` matches the whole of `text`: `*` stands for any characters, `?` for one; all else, brackets
+/// included, for itself. A pattern without a row also matches every row of its case.
+pub fn glob(pattern: &str, text: &str) -> bool {
+    fn matches(pattern: &[char], text: &[char]) -> bool {
+        // Greedy matching with one point to go back to: linear for each star.
+        let (mut p, mut t, mut star) = (0, 0, None);
+        while t < text.len() {
+            match pattern.get(p) {
+                Some('*') => {
+                    star = Some((p, t));
+                    p += 1;
+                }
+                Some(character) if *character == '?' || *character == text[t] => {
+                    p += 1;
+                    t += 1;
+                }
+                _ => match star {
+                    Some((at, from)) => {
+                        star = Some((at, from + 1));
+                        p = at + 1;
+                        t = from + 1;
+                    }
+                    None => return false,
+                },
+            }
+        }
+        pattern[p..].iter().all(|character| *character == '*')
+    }
+    let pattern_chars: Vec<char> = pattern.chars().collect();
+    let text_chars: Vec<char> = text.chars().collect();
+    if matches(&pattern_chars, &text_chars) {
+        return true;
+    }
+    let whole_case = text.split_once('[').map(|(case, _)| case);
+    whole_case.is_some_and(|case| matches(&pattern_chars, &case.chars().collect::<Vec<_>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glob;
+
+    #[test]
+    fn patterns_match_whole_ids_and_all_rows_of_a_case() {
+        assert!(glob("agentic/*", "agentic/deposit#accepts-a-package"));
+        assert!(glob("*title*", "agentic/deposit#refuses[no-title]"));
+        assert!(glob("agentic/deposit#refuses", "agentic/deposit#refuses[no-title]"));
+        assert!(glob("agentic/deposit#refuses[no-title]", "agentic/deposit#refuses[no-title]"));
+        assert!(!glob("agentic/deposit#refuses[no-title]", "agentic/deposit#refuses[no-status]"));
+        assert!(!glob("deposit", "agentic/deposit#refuses"));
+        assert!(glob("a*b*c", "aXbYbZc"));
+        assert!(!glob("a?c", "ac"));
+    }
+}
