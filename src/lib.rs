@@ -3,6 +3,7 @@
 pub mod exchange;
 pub mod matcher;
 pub mod record;
+pub mod suggest;
 pub mod value;
 pub mod verdict;
 pub mod wire;

@@ -4,8 +4,12 @@
 //! more of its own. A matcher sees one value of one observation and never the transcript: what spans several messages is
 //! said with captured values. Start with [`Matcher`] and [`equals`].
 
+use crate::suggest;
 use crate::value::{Path, Value};
 use crate::wire::json;
+
+#[cfg(test)]
+mod testing;
 
 mod equals;
 
@@ -122,7 +126,12 @@ pub struct Expectation {
 impl Expectation {
     /// Looks at the place in `root`. Places in a mismatch start at `root`.
     pub fn check(&self, root: &Value) -> Outcome {
-        match self.check.check(self.at.resolve(root)) {
+        self.look(Some(root))
+    }
+
+    /// As [`Expectation::check`], where there may be no root either.
+    fn look(&self, root: Option<&Value>) -> Outcome {
+        match self.check.check(root.and_then(|root| self.at.resolve(root))) {
             Outcome::Departs(mut mismatch) => {
                 mismatch.path = self.at.join(&mismatch.path);
                 Outcome::Departs(mismatch)
@@ -163,26 +172,40 @@ impl<'m> Compiler<'m> {
     pub fn expectation(&self, written: &Value, besides: &[&str]) -> Result<Expectation, ArgumentError> {
         let members = written
             .as_map()
-            .ok_or_else(|| ArgumentError::new(format!("needs a map with a matcher in it, not {}", show(written))))?;
+            .ok_or_else(|| ArgumentError::new(format!("needs a map with a matcher in it, not {}", show(written))))
+            .map_err(|error| error.hint("for example `{ at: /status, equals: 200 }`"))?;
         let mut at = Path::default();
         let mut found = None;
         for (key, argument) in members {
             let name = key.as_text().unwrap_or_default();
             if name == "at" {
-                let text = argument.as_text().ok_or_else(|| ArgumentError::new("needs a path as text").under("at"))?;
-                at = Path::parse(text).map_err(|error| ArgumentError::new(error.to_string()).under("at"))?;
+                at = read_path(argument).map_err(|error| error.under("at"))?;
             } else if !besides.contains(&name) {
                 if found.is_some() {
-                    return Err(ArgumentError::new("has two matchers in one expectation").under(name));
+                    let error = ArgumentError::new("has two matchers in one expectation").under(name);
+                    return Err(error.hint("give each its own expectation, in a list or under `all-of`"));
                 }
                 found = Some((name, argument));
             }
         }
-        let (name, argument) = found.ok_or_else(|| ArgumentError::new("names no matcher"))?;
-        let matcher = self.find(name).ok_or_else(|| {
-            ArgumentError::new(format!("names no matcher: there is none called `{name}`")).under(name)
+        let (name, argument) = found.ok_or_else(|| {
+            ArgumentError::new("names no matcher").hint("add one, for example `equals: 200` or `exists: true`")
         })?;
-        let check = matcher.compile(argument, self).map_err(|error| error.under(name))?;
+        let matcher = self.find(name).ok_or_else(|| {
+            let error = ArgumentError::new(format!("names no matcher: there is none called `{name}`")).under(name);
+            let mut keys: Vec<&str> = self.matchers().map(Matcher::name).collect();
+            keys.extend(besides);
+            keys.push("at");
+            match suggest::nearest(name, keys) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error,
+            }
+        })?;
+        let check = matcher.compile(argument, self).map_err(|error| {
+            let error = error.under(name);
+            // An example helps with any argument, so that a matcher gives a hint of its own only if it knows better.
+            if error.hint.is_some() { error } else { error.hint(format!("for example `{}`", matcher.example())) }
+        })?;
         Ok(Expectation { at, check })
     }
 
@@ -194,7 +217,7 @@ impl<'m> Compiler<'m> {
     pub fn expectations(&self, written: &Value) -> Result<Vec<Expectation>, ArgumentError> {
         match written {
             Value::Array(items) if items.is_empty() => {
-                Err(ArgumentError::new("is an empty list, which checks nothing"))
+                Err(ArgumentError::new("is an empty list, which checks nothing").hint("add an expectation to it"))
             }
             Value::Array(items) => items
                 .iter()
@@ -204,6 +227,13 @@ impl<'m> Compiler<'m> {
             one => Ok(vec![self.expectation(one, &[])?]),
         }
     }
+}
+
+/// Reads a place that an argument names.
+fn read_path(written: &Value) -> Result<Path, ArgumentError> {
+    const HINT: &str = "for example `/body/items/0`";
+    let text = written.as_text().ok_or_else(|| ArgumentError::new("needs a path as text").hint(HINT))?;
+    Path::parse(text).map_err(|error| ArgumentError::new(error.to_string()).hint(HINT))
 }
 
 /// A value in words for a finding: compact JSON, bounded in length.
@@ -237,6 +267,30 @@ mod tests {
         for matcher in ALL {
             assert!(matcher.summary().ends_with('.'), "{}", matcher.name());
             assert!(matcher.example().contains(matcher.name()), "{}", matcher.name());
+        }
+    }
+
+    #[test]
+    fn a_mistyped_matcher_is_named_with_the_one_that_was_meant() {
+        assert_eq!(
+            testing::refusal(r#"{"at":"/x","equal":5}"#),
+            ["/equal", "names no matcher: there is none called `equal`", "did you mean `equals`?"]
+        );
+        assert_eq!(testing::refusal(r#"{"schema":5}"#)[2], "");
+    }
+
+    #[test]
+    fn what_is_no_expectation_is_refused_with_its_place() {
+        for (written, path, message) in [
+            ("5", "", "needs a map with a matcher in it, not 5"),
+            ("{}", "", "names no matcher"),
+            (r#"{"at":5,"equals":1}"#, "/at", "needs a path as text"),
+            (r#"{"at":"x","equals":1}"#, "/at", "a path is empty or starts with \"/\""),
+            (r#"{"equals":1,"not-equals":1}"#, "/not-equals", "has two matchers in one expectation"),
+        ] {
+            let [at, said, hint] = testing::refusal(written);
+            assert_eq!((at.as_str(), said.as_str()), (path, message));
+            assert!(!hint.is_empty(), "{written}");
         }
     }
 }
