@@ -1,6 +1,6 @@
 //! Matchers: what an expectation may say about one value.
 //!
-//! Each file defines one matcher, but for `argument` and `bounds`, which hold what several share. [`ALL`]
+//! Each file defines one matcher, but for `argument`, `bounds` and `conditions`, which hold what several share. [`ALL`]
 //! lists them in the order in which the manual prints them. A protocol may bring more of its own. A matcher sees one
 //! value of one observation and never the transcript: what spans several messages is said with captured values. Start
 //! with [`Matcher`] and `equals`.
@@ -14,19 +14,31 @@ mod testing;
 
 mod argument;
 mod bounds;
+mod conditions;
 
 mod absent;
+mod all_of;
+mod any_of;
 mod byte_length;
 mod contains;
+mod contains_text;
+mod count;
+mod each;
 mod equals;
 mod exists;
+mod includes;
+mod json_lines;
+mod json_text;
 mod length;
 mod matches;
+mod none;
+mod not;
 mod not_equals;
 mod one_of;
 mod ordered;
 mod same_items;
 mod sha256_of;
+mod some;
 mod time;
 mod type_;
 mod within;
@@ -37,6 +49,7 @@ pub const ALL: &[&dyn Matcher] = &[
     &equals::Equals,
     &not_equals::NotEquals,
     &one_of::OneOf,
+    &includes::Includes,
     &type_::Type,
     &exists::Exists,
     &absent::Absent,
@@ -46,11 +59,22 @@ pub const ALL: &[&dyn Matcher] = &[
     &length::Length,
     &byte_length::ByteLength,
     &time::Time,
+    &json_text::JsonText,
+    &json_lines::JsonLines,
     &sha256_of::Sha256Of,
     // What is inside.
     &contains::Contains,
+    &contains_text::ContainsText,
     &same_items::SameItems,
     &ordered::Ordered,
+    &each::Each,
+    &some::SomeOf,
+    &none::NoneOf,
+    &count::Count,
+    // Expectations about expectations.
+    &all_of::AllOf,
+    &any_of::AnyOf,
+    &not::Not,
 ];
 
 /// A family of checks that a suite asks for by name.
