@@ -76,18 +76,19 @@ impl Bundle {
     }
 
     /// The files of a protocol whose name has this ending.
-    pub fn files<'b>(&'b self, slug: &'b str, ending: &'b str) -> impl Iterator<Item = &'b Arc<Source>> {
-        self.files.iter().filter(move |file| {
+    pub fn files(&self, slug: &str, ending: &str) -> Vec<&Arc<Source>> {
+        let wanted = |file: &&Arc<Source>| {
             let mut parts = file.name.rsplit('/');
             let name = parts.next().unwrap_or_default();
             // `regressions/` lies one level deeper.
             name.ends_with(ending) && parts.take(2).any(|folder| folder == slug)
-        })
+        };
+        self.files.iter().filter(wanted).collect()
     }
 
     /// The file of a protocol with this very name.
     pub fn file(&self, slug: &str, name: &str) -> Option<&Arc<Source>> {
-        self.files(slug, name).find(|file| file.name.rsplit('/').next() == Some(name))
+        self.files(slug, name).into_iter().find(|file| file.name.rsplit('/').next() == Some(name))
     }
 }
 

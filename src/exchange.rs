@@ -6,6 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::value::Value;
+
 /// The bytes of a message body: as text where they are UTF-8, as lower-case hex otherwise.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Body(pub Vec<u8>);
@@ -92,6 +94,27 @@ pub struct Outgoing {
     /// The bytes of the body.
     #[serde(default, skip_serializing_if = "Body::is_empty")]
     pub body: Body,
+}
+
+/// A message in bytes, before a transport has addressed it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Encoded {
+    /// What carries it.
+    pub transport: Transport,
+    /// Name of the operation.
+    pub operation: String,
+    /// HTTP method or adapter method.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Header fields.
+    pub headers: Vec<(String, String)>,
+    /// Bytes of the body, or of the payload of an adapter call.
+    pub body: Vec<u8>,
+    /// Parameters of an adapter call.
+    pub params: Vec<(String, Value)>,
+    /// The parameter of an adapter call that carries `body` in hex.
+    pub payload: Option<String>,
 }
 
 /// The means by which bytes reach a target.

@@ -156,7 +156,8 @@ fn known_requirement(knowledge: &Knowledge, id: &Located<String>, problems: &mut
         Some(requirement) if requirement.testable == crate::requirement::Testable::No => {
             let why = requirement.why_not.as_deref().unwrap_or_default();
             problems.note(
-                Diagnostic::new(&id.span, format!("{} cannot be tested", **id)).hint(format!("the catalogue says: {why}")),
+                Diagnostic::new(&id.span, format!("{} cannot be tested", **id))
+                    .hint(format!("the catalogue says: {why}")),
             );
         }
         Some(_) => {}
@@ -171,7 +172,8 @@ struct Names<'k> {
 
 impl<'k> Names<'k> {
     fn add(&mut self, name: &'k Located<String>, problems: &mut Problems) {
-        let good = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
+        let good = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
         if !good || BUILT_IN.contains(&name.as_str()) || FUNCTIONS.iter().any(|function| function.name == name.value) {
             problems.note(
                 Diagnostic::new(&name.span, format!("`{}` cannot be the name of a binding", **name))

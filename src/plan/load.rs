@@ -2,12 +2,12 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Knowledge, check};
+use super::{Knowledge, PROBE_STEPS, check};
 use crate::bundle::Bundle;
 use crate::protocol::Protocol;
 use crate::requirement::{self, errata};
 use crate::source::Diagnostic;
-use crate::suite::{Suite, read_manifest, read_suite};
+use crate::suite::{Case, Feature, Suite, read_manifest, read_suite};
 use crate::vector;
 
 /// Why the data files of a protocol cannot be used.
@@ -71,7 +71,9 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
     let (Some(catalogue), Some(manifest)) = (catalogue, manifest) else {
         return Err(LoadError::Mistakes(mistakes));
     };
+    let probes = manifest.features.iter().enumerate().map(|(index, feature)| probe(index, feature)).collect();
     let knowledge = Knowledge {
+        probes,
         protocol,
         catalogue,
         errata: register.map(|file| errata(&file.text)).unwrap_or_default(),
@@ -81,4 +83,23 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
     };
     mistakes.extend(check::check(&knowledge));
     if mistakes.is_empty() { Ok(knowledge) } else { Err(LoadError::Mistakes(mistakes)) }
+}
+
+/// The probe of a feature as a case. Its steps have numbers of their own, by which the judge finds their exchanges.
+fn probe(index: usize, feature: &Feature) -> Case {
+    let mut steps = feature.steps.clone();
+    for (number, step) in steps.iter_mut().enumerate() {
+        step.number = index * PROBE_STEPS + number;
+    }
+    Case {
+        name: feature.name.clone(),
+        about: feature.about.clone(),
+        covers: Vec::new(),
+        needs: Vec::new(),
+        reach: Vec::new(),
+        strict_only: false,
+        bindings: Vec::new(),
+        steps,
+        span: feature.name.span.clone(),
+    }
 }

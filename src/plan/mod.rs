@@ -33,6 +33,8 @@ pub struct Knowledge {
     pub manifest: Manifest,
     /// Its cases.
     pub suites: Vec<Suite>,
+    /// The steps of each feature's probe, as a case that covers nothing.
+    pub probes: Vec<Case>,
     /// SHA-256 over the files, in hex.
     pub hash: String,
 }
@@ -91,12 +93,41 @@ pub struct ReadyCase<'k> {
     compiled: BTreeMap<ExpectationKey, matcher::Expectation>,
 }
 
+/// Steps of the probe of feature `n` have numbers from `n * PROBE_STEPS` on.
+pub const PROBE_STEPS: usize = 100;
+
+/// Steps of a set-up have numbers from here on, in every case.
+pub const SETUP_STEPS: usize = 10_000;
+
 /// Which expectation of a case: step, list within the step, position in the list.
 pub type ExpectationKey = (usize, u8, usize);
 
 /// The lists of expectations of a step, in the order of [`ExpectationKey`].
 pub fn lists(step: &Step) -> [&[Expectation]; 3] {
     [&step.assume, &step.expect, &step.expect_all]
+}
+
+impl<'k> Plan<'k> {
+    /// The probes for one path, as far as it has their operations.
+    pub fn probes(&self, transport: Transport) -> Vec<ReadyCase<'k>> {
+        let offered = |case: &&Case| {
+            operations(self.knowledge.protocol, case).iter().all(|operation| match transport {
+                Transport::Http => operation.route.is_some(),
+                Transport::Adapter => operation.method.is_some(),
+            })
+        };
+        let ready = |case: &'k Case| ReadyCase {
+            id: format!("{}/probe#{}", self.knowledge.protocol.slug(), case.name.value),
+            case,
+            transport,
+            covers: Vec::new(),
+            level: 0,
+            skip: None,
+            waiver: None,
+            compiled: BTreeMap::new(),
+        };
+        self.knowledge.probes.iter().filter(offered).map(ready).collect()
+    }
 }
 
 impl ReadyCase<'_> {
@@ -134,14 +165,13 @@ pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selec
         transports.push(Transport::Adapter);
     }
     let mut cases = Vec::new();
-    let mut number = 0;
     for (suite, case) in knowledge.cases() {
         let base = format!("{}#{}", suite.name.value, case.name.value);
         let possible: Vec<Transport> =
             transports.iter().copied().filter(|transport| can_reach(knowledge, case, *transport)).collect();
         if possible.is_empty() {
             let transport = transports.first().copied().unwrap_or(Transport::Http);
-            let mut ready = ready(knowledge, target, selection, base, case, transport, number);
+            let mut ready = ready(knowledge, target, selection, base.clone(), case, transport);
             ready.covers = case.covers.iter().map(|id| id.value.as_str()).collect();
             let why = match transport {
                 Transport::Http => "only a library behind an adapter can show it",
@@ -153,9 +183,8 @@ pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selec
         let both = possible.len() > 1;
         for transport in possible {
             let id = if both && transport == Transport::Adapter { format!("{base}@adapter") } else { base.clone() };
-            cases.push(ready(knowledge, target, selection, id, case, transport, number));
+            cases.push(ready(knowledge, target, selection, id, case, transport));
         }
-        number += 1;
     }
     let waived_requirements = target
         .waivers
@@ -166,14 +195,7 @@ pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selec
             WaiverSubject::Case(_) => None,
         })
         .collect();
-    Plan {
-        knowledge,
-        target,
-        transports,
-        asked_level: selection.level.clone(),
-        cases,
-        waived_requirements,
-    }
+    Plan { knowledge, target, transports, asked_level: selection.level.clone(), cases, waived_requirements }
 }
 
 fn ready<'k>(
@@ -183,7 +205,6 @@ fn ready<'k>(
     id: String,
     case: &'k Case,
     transport: Transport,
-    number: usize,
 ) -> ReadyCase<'k> {
     let requirement = |id: &str| knowledge.catalogue.find(id);
     let covers: Vec<&str> = case
@@ -210,11 +231,7 @@ fn ready<'k>(
         .waivers
         .iter()
         .position(|waiver| matches!(&waiver.what, WaiverSubject::Case(pattern) if glob(pattern, &id)));
-    let skip = selection.leaves_out(&id, number, &covers, lowest.unwrap_or(0), knowledge);
-    let skip = match waiver {
-        Some(_) => skip,
-        None => skip,
-    };
+    let skip = selection.leaves_out(&id, &covers, lowest.unwrap_or(0), knowledge);
     let mut compiled = BTreeMap::new();
     for step in case.all_steps() {
         for (list, expectations) in lists(step).into_iter().enumerate() {

@@ -44,7 +44,6 @@ impl Selection {
     pub(super) fn leaves_out(
         &self,
         id: &str,
-        _number: usize,
         covers: &[&str],
         lowest_level: usize,
         knowledge: &Knowledge,

@@ -13,6 +13,7 @@ use crate::matcher::Matcher;
 use crate::target::Target;
 use crate::template::Clock;
 use crate::value::Value;
+use crate::wire::canonical::Form;
 use crate::wire::json::{self, Layout};
 
 pub use build::{BuildError, Inputs, Message, MessageBody, build};
@@ -37,6 +38,11 @@ pub trait Protocol: Sync {
     /// Matchers that only this protocol has.
     fn matchers(&self) -> &'static [&'static dyn Matcher] {
         &[]
+    }
+
+    /// The canonical form that its content hashes are over, if it has any.
+    fn canonical_form(&self) -> Option<Form> {
+        None
     }
 
     /// Signs or seals a message. Protocols without message security keep this default.

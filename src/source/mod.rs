@@ -5,11 +5,13 @@
 //! missing, misshapen or unknown.
 
 mod fields;
+mod json;
 mod yaml;
 
 use std::sync::Arc;
 
 pub use fields::{Fields, Problems};
+pub use json::parse_json;
 pub use yaml::{Key, Node, Yaml, parse};
 
 /// A data file.

@@ -55,9 +55,18 @@ pub struct JsonError {
 ///
 /// [`JsonError`] if the bytes are not UTF-8, not JSON, or nest deeper than [`DEPTH_LIMIT`].
 pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
+    read_with_spans(bytes).map(|(document, _)| document)
+}
+
+/// As [`read`], with the range of bytes of every member name and value, in the order in which they start.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_with_spans(bytes: &[u8]) -> Result<(Document, Vec<(usize, usize)>), JsonError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| JsonError { offset: error.valid_up_to(), reason: "bytes that are not UTF-8" })?;
-    let mut reader = Reader { bytes: text.as_bytes(), text, at: 0, oddities: Vec::new() };
+    let mut reader = Reader { bytes: text.as_bytes(), text, at: 0, oddities: Vec::new(), spans: Vec::new() };
     if text.starts_with('\u{feff}') {
         reader.oddities.push(Oddity { offset: 0, kind: OddityKind::ByteOrderMark });
         reader.at = '\u{feff}'.len_utf8();
@@ -68,7 +77,7 @@ pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
     if reader.at < bytes.len() {
         return Err(reader.error("something after the end of the JSON text"));
     }
-    Ok(Document { value, oddities: reader.oddities })
+    Ok((Document { value, oddities: reader.oddities }, reader.spans))
 }
 
 /// Reads a JSON text and drops the report of oddities.
@@ -85,6 +94,7 @@ struct Reader<'t> {
     bytes: &'t [u8],
     at: usize,
     oddities: Vec<Oddity>,
+    spans: Vec<(usize, usize)>,
 }
 
 impl Reader<'_> {
@@ -106,7 +116,9 @@ impl Reader<'_> {
         if depth > DEPTH_LIMIT {
             return Err(self.error("nesting deeper than 512 levels"));
         }
-        match self.peek() {
+        let index = self.spans.len();
+        self.spans.push((self.at, self.at));
+        let value = match self.peek() {
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'"') => self.string().map(Value::Text),
@@ -116,7 +128,9 @@ impl Reader<'_> {
             Some(b'n') => self.word("null", Value::Null),
             Some(_) => Err(self.error("a character that starts no JSON value")),
             None => Err(self.error("the end where a JSON value was wanted")),
-        }
+        };
+        self.spans[index].1 = self.at;
+        value
     }
 
     fn word(&mut self, word: &'static str, value: Value) -> Result<Value, JsonError> {
@@ -144,6 +158,7 @@ impl Reader<'_> {
                 return Err(self.error("no member name in quotes"));
             }
             let name = self.string()?;
+            self.spans.push((offset, self.at));
             self.space();
             if self.peek() != Some(b':') {
                 return Err(self.error("no colon after a member name"));

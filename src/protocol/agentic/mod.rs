@@ -16,6 +16,7 @@ use crate::matcher::Matcher;
 use crate::target::Target;
 use crate::template::Clock;
 use crate::value::Value;
+use crate::wire::canonical::Form;
 
 /// The Agentic Protocol.
 pub struct Agentic;
@@ -31,6 +32,10 @@ impl Protocol for Agentic {
 
     fn matchers(&self) -> &'static [&'static dyn Matcher] {
         &[&package::SamePackage, &hash::ContentHash, &shape::ValidPackage, &shape::ValidFact]
+    }
+
+    fn canonical_form(&self) -> Option<Form> {
+        Some(hash::RULED)
     }
 
     fn observe(&self, exchange: &Exchange, target: &Target, clock: Clock) -> Value {

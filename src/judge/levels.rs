@@ -1,0 +1,80 @@
+//! Granting levels (DESIGN section 3).
+
+use std::collections::BTreeMap;
+
+use super::Context;
+use crate::record::{Because, CaseRecord, LevelRecord, RequirementRecord};
+use crate::requirement::Keyword;
+use crate::verdict::{Grant, NotRun, Verdict};
+
+/// What came of each level, from the requirements up to it.
+///
+/// A level is granted only if each of its demands that this kind of target can show was seen to hold. A demand whose
+/// condition is an option that the target may leave out, and does, is no demand on that target.
+pub(super) fn levels(
+    context: &Context<'_>,
+    requirements: &[RequirementRecord],
+    cases: &[CaseRecord],
+    optional: &BTreeMap<String, bool>,
+) -> Vec<LevelRecord> {
+    let knowledge = context.plan.knowledge;
+    let by_id: BTreeMap<&str, &CaseRecord> = cases.iter().map(|case| (case.id.as_str(), case)).collect();
+    let mut records = Vec::new();
+    for (position, level) in knowledge.manifest.levels.iter().enumerate() {
+        let claimed = position <= context.features.claimed;
+        let mut because = Vec::new();
+        let mut uncovered = Vec::new();
+        let mut shown = 0;
+        for (requirement, entry) in requirements.iter().zip(&knowledge.catalogue.requirements) {
+            let own = knowledge.level(&entry.level);
+            if own > position || !entry.keyword.is_demand() || entry.testable == crate::requirement::Testable::No {
+                continue;
+            }
+            debug_assert_ne!(entry.keyword, Keyword::May);
+            if requirement.verdict == Verdict::Pass && own == position {
+                shown += 1;
+            }
+            let left_out = || {
+                let mut covering = requirement.cases.iter().filter_map(|id| by_id.get(id.as_str())).peekable();
+                covering.peek().is_some()
+                    && covering.all(|case| {
+                        optional.contains_key(&case.id)
+                            || matches!(case.reason, Some(NotRun::Unobservable | NotRun::Waived))
+                    })
+            };
+            let blocks = match (requirement.verdict, requirement.reason) {
+                (Verdict::Pass | Verdict::Warn, _) => false,
+                (Verdict::Fail | Verdict::Inconclusive | Verdict::Error, _) => true,
+                (Verdict::NotRun, Some(NotRun::Unobservable | NotRun::Waived)) => false,
+                (Verdict::NotRun, Some(NotRun::NotClaimed)) => !left_out(),
+                (Verdict::NotRun, Some(NotRun::NotExercised | NotRun::NotSelected)) => true,
+                (Verdict::NotRun, None) => {
+                    uncovered.push(requirement.id.clone());
+                    false
+                }
+            };
+            if requirement.uncovered.is_some() {
+                if requirement.reason != Some(NotRun::Unobservable) && !uncovered.contains(&requirement.id) {
+                    uncovered.push(requirement.id.clone());
+                }
+                continue;
+            }
+            if blocks {
+                because.push(Because {
+                    requirement: requirement.id.clone(),
+                    verdict: requirement.verdict,
+                    reason: requirement.reason,
+                });
+            }
+        }
+        let outcome = if because.iter().any(|entry| entry.verdict == Verdict::Fail) {
+            Grant::Refused
+        } else if claimed && because.is_empty() && uncovered.is_empty() && shown > 0 {
+            Grant::Granted
+        } else {
+            Grant::Undecided
+        };
+        records.push(LevelRecord { level: level.value.clone(), outcome, claimed, because, uncovered });
+    }
+    records
+}

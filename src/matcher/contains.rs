@@ -1,0 +1,78 @@
+//! `contains`: an element of an array, or a part of a text.
+
+use super::{ArgumentError, Check, Compiler, Matcher, Outcome, show};
+use crate::value::Value;
+
+/// Holds if the array has the element, or the text has the text in it.
+pub(super) struct Contains;
+
+impl Matcher for Contains {
+    fn name(&self) -> &'static str {
+        "contains"
+    }
+
+    fn summary(&self) -> &'static str {
+        "The value is an array with an element that is the same as the argument, or a text in which the argument, a \
+         text too, occurs."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body/capabilities, contains: echo }"
+    }
+
+    fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        if argument.as_text() == Some("") {
+            // In an array it would mean something, but in a text it always holds, and the argument cannot tell which.
+            let hint = "for an empty element of an array, write `some: { equals: \"\" }`";
+            return Err(ArgumentError::new("is an empty text, which every text contains").hint(hint));
+        }
+        Ok(Box::new(Containing(argument.clone())))
+    }
+}
+
+struct Containing(Value);
+
+impl Check for Containing {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let (holds, expected) = match (observed, &self.0) {
+            (Some(Value::Array(items)), wanted) => {
+                (items.iter().any(|item| wanted.same_as(item)), format!("an array with the element {}", show(wanted)))
+            }
+            (Some(Value::Text(text)), Value::Text(wanted)) => {
+                (text.contains(wanted.as_str()), format!("a text with {} in it", show(&self.0)))
+            }
+            (_, Value::Text(_)) => (false, format!("an array or text with {} in it", show(&self.0))),
+            (_, wanted) => (false, format!("an array with the element {}", show(wanted))),
+        };
+        if holds { Outcome::HOLDS } else { Outcome::departs(expected, observed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::*;
+
+    #[test]
+    fn an_element_or_a_part_holds() {
+        assert!(holds(r#"{"contains":5}"#, "[1,5.0]"));
+        assert!(holds(r#"{"contains":"b"}"#, "\"abc\""));
+        assert!(holds(r#"{"contains":"b"}"#, r#"["a","b"]"#));
+    }
+
+    #[test]
+    fn a_part_of_an_element_is_no_element() {
+        let written = r#"{"at":"/l","contains":"b"}"#;
+        let expected = ["/l", "an array with the element \"b\"", r#"["abc"]"#];
+        assert_eq!(departure(written, r#"{"l":["abc"]}"#), expected);
+        assert_eq!(departure(written, r#"{"l":"xyz"}"#), ["/l", "a text with \"b\" in it", "\"xyz\""]);
+        assert_eq!(departure(written, r#"{"l":{"b":1}}"#)[1], "an array or text with \"b\" in it");
+        assert_eq!(departure(r#"{"contains":5}"#, "\"5\""), ["", "an array with the element 5", "\"5\""]);
+        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+    }
+
+    #[test]
+    fn an_empty_text_shows_nothing() {
+        assert_eq!(refusal(r#"{"contains":""}"#)[..2], ["/contains", "is an empty text, which every text contains"]);
+    }
+}

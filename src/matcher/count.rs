@@ -1,0 +1,98 @@
+//! `count`: how many elements meet expectations.
+
+use super::argument::members;
+use super::bounds::Bounds;
+use super::conditions::{Conditions, elements};
+use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
+use crate::value::{Path, Value};
+
+/// Holds if the number of elements that meet the expectations is the wanted one.
+pub(super) struct Count;
+
+impl Matcher for Count {
+    fn name(&self) -> &'static str {
+        "count"
+    }
+
+    fn summary(&self) -> &'static str {
+        "So many elements of the array, or values of the map, as `is` says meet the expectation or all of the list in `of`."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body/items, count: { of: { at: /type, equals: ack }, is: { max: 1 } } }"
+    }
+
+    fn compile(&self, argument: &Value, compiler: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        let members = members(argument, &["of", "is"])?;
+        let of = members.require("of", |of| Conditions::compile(of, compiler))?;
+        Ok(Box::new(Counted { of, is: members.require("is", Bounds::of_counts)? }))
+    }
+}
+
+struct Counted {
+    of: Conditions,
+    is: Bounds,
+}
+
+impl Check for Counted {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let expected = format!("count {} of elements with {}", self.is, self.of.wanted);
+        let Some((value, elements)) = observed.and_then(|value| Some((value, elements(value)?))) else {
+            return Outcome::departs(format!("an array or map with {expected}"), observed);
+        };
+        let (mut count, mut departed, mut missing) = (0, 0, None);
+        for (_, element) in elements {
+            match self.of.look(Some(element)) {
+                Outcome::Holds(_) => count += 1,
+                Outcome::Departs(_) => departed += 1,
+                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+            }
+        }
+        match missing {
+            Some(text) if count + departed == 0 => Outcome::Vacuous(text),
+            _ if self.is.hold_count(count) => Outcome::HOLDS,
+            _ => Outcome::Departs(Mismatch {
+                path: Path::default(),
+                expected,
+                observed: format!("count {count} in {}", show(value)),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::*;
+
+    #[test]
+    fn the_elements_that_meet_all_are_counted() {
+        assert!(holds(r#"{"count":{"of":{"equals":1},"is":2}}"#, "[1,2,1.0]"));
+        assert!(holds(r#"{"count":{"of":[{"equals":1}],"is":{"max":1}}}"#, r#"{"a":1,"b":2}"#));
+        assert!(holds(r#"{"count":{"of":{"equals":1},"is":0}}"#, "[]"));
+    }
+
+    #[test]
+    fn another_count_departs() {
+        let written = r#"{"at":"/l","count":{"of":{"equals":1},"is":{"min":2}}}"#;
+        let expected = "count at least 2 of elements with equals 1";
+        assert_eq!(departure(written, r#"{"l":[1,2]}"#), ["/l", expected, "count 1 in [1,2]"]);
+        assert_eq!(departure(written, r#"{"l":5}"#), ["/l", &format!("an array or map with {expected}"), "5"]);
+        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+    }
+
+    #[test]
+    fn elements_that_show_nothing_show_nothing() {
+        let written = r#"{"count":{"of":{"each":{"equals":1}},"is":0}}"#;
+        assert!(matches!(look(written, "[[]]"), Outcome::Vacuous(_)));
+        assert!(holds(written, "[[],[2]]"));
+    }
+
+    #[test]
+    fn both_what_and_how_many_are_needed() {
+        assert_eq!(refusal(r#"{"count":{"of":{"equals":1}}}"#)[..2], ["/count", "needs the key `is`"]);
+        assert_eq!(refusal(r#"{"count":{"is":1}}"#)[1], "needs the key `of`");
+        assert_eq!(refusal(r#"{"count":{"of":{"equal":1},"is":1}}"#)[0], "/count/of/equal");
+        assert_eq!(refusal(r#"{"count":{"of":{"equals":1},"is":"one"}}"#)[0], "/count/is");
+    }
+}

@@ -1,0 +1,91 @@
+//! `each`: all elements meet expectations.
+
+use super::conditions::{Conditions, elements, gather, inside};
+use super::{ArgumentError, Check, Compiler, Matcher, Outcome};
+use crate::value::Value;
+
+/// Holds if every element meets the expectations and there is one.
+pub(super) struct Each;
+
+impl Matcher for Each {
+    fn name(&self) -> &'static str {
+        "each"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Every element of the array, or every value of the map, meets the expectation or the list of them; without \
+         elements nothing is shown."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body/items, each: [{ at: /id, type: string }, { at: /size, within: { min: 0 } }] }"
+    }
+
+    fn compile(&self, argument: &Value, compiler: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        Ok(Box::new(Every(Conditions::compile(argument, compiler)?)))
+    }
+}
+
+struct Every(Conditions);
+
+impl Check for Every {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let Some(elements) = observed.and_then(elements) else {
+            return Outcome::departs(format!("an array or map whose elements have {}", self.0.wanted), observed);
+        };
+        let mut readings = Vec::new();
+        let mut held = false;
+        let mut missing = None;
+        for (token, element) in elements {
+            match self.0.look(Some(element)) {
+                Outcome::Departs(mismatch) => return Outcome::Departs(inside(token, mismatch)),
+                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+                Outcome::Holds(seen) => {
+                    held = true;
+                    gather(&mut readings, seen);
+                }
+            }
+        }
+        match missing {
+            _ if held => Outcome::Holds(readings),
+            Some(text) => Outcome::Vacuous(text),
+            None => Outcome::Vacuous("there are no elements".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::*;
+
+    #[test]
+    fn all_elements_and_all_values_of_a_map_are_looked_at() {
+        assert!(holds(r#"{"each":{"type":"string"}}"#, r#"["a","b"]"#));
+        assert!(holds(r#"{"each":[{"at":"/n","exists":true},{"type":"object"}]}"#, r#"{"a":{"n":1},"b":{"n":2}}"#));
+    }
+
+    #[test]
+    fn a_departure_shows_which_element_and_where() {
+        let written = r#"{"at":"/items","each":[{"type":"object"},{"at":"/n","equals":1}]}"#;
+        assert_eq!(departure(written, r#"{"items":[{"n":1},{"n":2}]}"#), ["/items/1/n", "1", "2"]);
+        assert_eq!(departure(written, r#"{"items":{"a/b":{}}}"#), ["/items/a~1b/n", "1", "nothing"]);
+        let expected = "an array or map whose elements have type \"object\" and /n equals 1";
+        assert_eq!(departure(written, r#"{"items":5}"#), ["/items", expected, "5"]);
+        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+    }
+
+    #[test]
+    fn without_elements_nothing_is_shown() {
+        let vacuous = Outcome::Vacuous("there are no elements".into());
+        assert_eq!(look(r#"{"each":{"type":"string"}}"#, "[]"), vacuous);
+        assert_eq!(look(r#"{"each":{"each":{"type":"string"}}}"#, "[[],[]]"), vacuous);
+        assert_eq!(look(r#"{"each":{"each":{"type":"string"}}}"#, r#"[[],["a"]]"#), Outcome::HOLDS);
+    }
+
+    #[test]
+    fn a_mistake_inside_is_refused_where_it_is() {
+        assert_eq!(refusal(r#"{"each":[{"type":"string"},{"at":"/a","typ":"string"}]}"#)[0], "/each/1/typ");
+        assert_eq!(refusal(r#"{"each":[]}"#)[..2], ["/each", "is an empty list, which checks nothing"]);
+    }
+}

@@ -1,0 +1,117 @@
+//! `includes`: a value with at least these members.
+
+use super::conditions::token;
+use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show, show_or_absent};
+use crate::value::{Path, Value, first_difference};
+
+/// Holds if the value has every member of the argument, however many more it has.
+pub(super) struct Includes;
+
+impl Matcher for Includes {
+    fn name(&self) -> &'static str {
+        "includes"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Every member of the argument is in the value and includes what it has there, at any depth; arrays have the \
+         same length and include each other element by element; other values are the same."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body, includes: { error: { code: 404 } } }"
+    }
+
+    fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        Ok(Box::new(Including(argument.clone())))
+    }
+}
+
+struct Including(Value);
+
+impl Check for Including {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let Some(value) = observed else {
+            return Outcome::departs(show(&self.0), None);
+        };
+        lack(&self.0, value, &Path::default()).map_or(Outcome::HOLDS, Outcome::Departs)
+    }
+}
+
+/// The first thing that `wanted` has and `value` has not.
+fn lack(wanted: &Value, value: &Value, path: &Path) -> Option<Mismatch> {
+    match (wanted, value) {
+        (Value::Map(members), Value::Map(present)) => {
+            members.iter().find_map(|(key, wanted)| lack_of_member(key, wanted, present, path))
+        }
+        (Value::Array(wanteds), Value::Array(values)) if wanteds.len() == values.len() => wanteds
+            .iter()
+            .zip(values)
+            .enumerate()
+            .find_map(|(index, (wanted, value))| lack(wanted, value, &path.child(index.to_string()))),
+        (Value::Array(wanteds), Value::Array(values)) => Some(Mismatch {
+            path: path.clone(),
+            expected: format!("{} elements: {}", wanteds.len(), show(wanted)),
+            observed: format!("{} elements: {}", values.len(), show(value)),
+        }),
+        _ => first_difference(wanted, value).map(|difference| Mismatch {
+            path: path.join(&difference.path),
+            expected: show_or_absent(difference.left.as_ref()),
+            observed: show_or_absent(difference.right.as_ref()),
+        }),
+    }
+}
+
+fn lack_of_member(key: &Value, wanted: &Value, present: &[(Value, Value)], path: &Path) -> Option<Mismatch> {
+    let path = path.child(token(key));
+    let mut found = present.iter().filter(|(other, _)| key.same_as(other)).map(|(_, value)| value);
+    match (found.next(), found.count()) {
+        (Some(value), 0) => lack(wanted, value, &path),
+        (None, _) => Some(Mismatch { path, expected: show(wanted), observed: show_or_absent(None) }),
+        // There is no telling which one a receiver goes by, so neither counts.
+        (Some(_), more) => Some(Mismatch {
+            path,
+            expected: format!("one member of this name: {}", show(wanted)),
+            observed: format!("{} members of this name", more + 1),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look_at_nothing};
+    use super::*;
+
+    #[test]
+    fn more_members_than_wanted_hold_at_any_depth() {
+        let written = r#"{"includes":{"a":{"b":1},"l":[{"x":1},2]}}"#;
+        assert!(holds(written, r#"{"z":0,"a":{"c":2,"b":1.0},"l":[{"y":0,"x":1},2]}"#));
+        assert!(holds(r#"{"includes":{}}"#, r#"{"a":1}"#));
+        assert!(holds(r#"{"includes":5}"#, "5.0"));
+    }
+
+    #[test]
+    fn a_lack_is_reported_where_it_is() {
+        let written = r#"{"includes":{"a":{"b":1}}}"#;
+        assert_eq!(departure(written, r#"{"a":{"b":2}}"#), ["/a/b", "1", "2"]);
+        assert_eq!(departure(written, r#"{"a":{}}"#), ["/a/b", "1", "nothing"]);
+        assert_eq!(departure(written, r#"{"a":[]}"#), ["/a", r#"{"b":1}"#, "[]"]);
+        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+    }
+
+    #[test]
+    fn arrays_have_the_same_length() {
+        assert_eq!(
+            departure(r#"{"includes":{"l":[1]}}"#, r#"{"l":[1,2]}"#),
+            ["/l", "1 elements: [1]", "2 elements: [1,2]"]
+        );
+        assert_eq!(departure(r#"{"includes":[1,{"a":1}]}"#, r#"[1,{"a":2}]"#), ["/1/a", "1", "2"]);
+    }
+
+    #[test]
+    fn a_repeated_member_departs_only_where_it_is_wanted() {
+        let written = r#"{"includes":{"a":1}}"#;
+        let expected = ["/a", "one member of this name: 1", "2 members of this name"];
+        assert_eq!(departure(written, r#"{"a":1,"a":1}"#), expected);
+        assert!(holds(written, r#"{"b":1,"b":2,"a":1}"#));
+    }
+}

@@ -1,0 +1,84 @@
+//! `json-lines`: JSON documents inside a text, one on each line.
+
+use super::conditions::Conditions;
+use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
+use crate::value::{Path, Value};
+use crate::wire::json;
+
+/// Holds if every line of the text is JSON and the array of the documents meets the expectations.
+pub(super) struct JsonLines;
+
+impl Matcher for JsonLines {
+    fn name(&self) -> &'static str {
+        "json-lines"
+    }
+
+    fn summary(&self) -> &'static str {
+        "The value is a text whose lines are JSON documents, blank lines aside, and the array of them meets the \
+         expectation or the list of them."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /text, json-lines: [{ length: { min: 1 } }, { at: /0/type, equals: start }] }"
+    }
+
+    fn compile(&self, argument: &Value, compiler: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        Ok(Box::new(Documents(Conditions::compile(argument, compiler)?)))
+    }
+}
+
+struct Documents(Conditions);
+
+impl Check for Documents {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        const EXPECTED: &str = "a text with JSON on every line";
+        let Some(text) = observed.and_then(Value::as_text) else {
+            return Outcome::departs(EXPECTED, observed);
+        };
+        let mut documents = Vec::new();
+        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            match json::parse(line.as_bytes()) {
+                Ok(document) => documents.push(document),
+                Err(error) => {
+                    return Outcome::Departs(Mismatch {
+                        path: Path::default(),
+                        expected: EXPECTED.into(),
+                        observed: format!("line {}: {}: {error}", index + 1, show(&Value::text(line))),
+                    });
+                }
+            }
+        }
+        self.0.look(Some(&Value::Array(documents)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::*;
+
+    #[test]
+    fn lines_are_documents_and_blank_ones_are_none() {
+        let written = r#"{"json-lines":[{"length":2},{"at":"/1/n","equals":2}]}"#;
+        assert!(holds(written, r#""{\"n\":1}\r\n\n{\"n\":2}\n""#));
+        assert_eq!(departure(written, r#""{\"n\":1}\n{\"n\":3}""#), ["/1/n", "2", "3"]);
+        assert!(matches!(look(r#"{"json-lines":{"each":{"type":"object"}}}"#, "\"\""), Outcome::Vacuous(_)));
+    }
+
+    #[test]
+    fn a_line_that_is_not_json_departs_with_its_number() {
+        let written = r#"{"json-lines":{"length":1}}"#;
+        let expected = "a text with JSON on every line";
+        assert_eq!(
+            departure(written, r#""1\n\n{\n""#),
+            ["", expected, "line 3: \"{\": no member name in quotes at byte 1"]
+        );
+        assert_eq!(departure(written, "[1]"), ["", expected, "[1]"]);
+        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+    }
+
+    #[test]
+    fn the_argument_is_made_of_expectations() {
+        assert_eq!(refusal(r#"{"json-lines":5}"#)[..2], ["/json-lines", "needs a map with a matcher in it, not 5"]);
+    }
+}

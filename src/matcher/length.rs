@@ -1,0 +1,75 @@
+//! `length`: how many characters, elements or members there are.
+
+use super::bounds::Bounds;
+use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
+use crate::value::{Path, Value};
+
+/// Holds if the length is the wanted one.
+pub(super) struct Length;
+
+impl Matcher for Length {
+    fn name(&self) -> &'static str {
+        "length"
+    }
+
+    fn summary(&self) -> &'static str {
+        "The value has so many characters (Unicode code points) of a text, elements of an array or members of a map."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body/items, length: { min: 1, max: 100 } }"
+    }
+
+    fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        Ok(Box::new(OfLength(Bounds::of_counts(argument)?)))
+    }
+}
+
+struct OfLength(Bounds);
+
+impl Check for OfLength {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let length = observed.and_then(|value| match value {
+            Value::Text(text) => Some(text.chars().count()),
+            Value::Array(items) => Some(items.len()),
+            Value::Map(members) => Some(members.len()),
+            _ => None, // Nothing else has parts to count.
+        });
+        match (length, observed) {
+            (Some(length), _) if self.0.hold_count(length) => Outcome::HOLDS,
+            (Some(length), Some(value)) => Outcome::Departs(Mismatch {
+                path: Path::default(),
+                expected: format!("length {}", self.0),
+                observed: format!("length {length}: {}", show(value)),
+            }),
+            _ => Outcome::departs(format!("a text, array or map of length {}", self.0), observed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::*;
+
+    #[test]
+    fn characters_elements_and_members_count() {
+        assert!(holds(r#"{"length":2}"#, "\"é🚀\""));
+        assert!(holds(r#"{"length":{"max":2}}"#, "[1,2]"));
+        assert!(holds(r#"{"length":{"min":1,"max":1}}"#, r#"{"a":1}"#));
+        assert!(holds(r#"{"length":0}"#, "\"\""));
+    }
+
+    #[test]
+    fn another_length_departs_and_so_does_what_has_none() {
+        assert_eq!(departure(r#"{"at":"/l","length":1}"#, r#"{"l":[1,2]}"#), ["/l", "length 1", "length 2: [1,2]"]);
+        assert_eq!(departure(r#"{"length":1}"#, "5"), ["", "a text, array or map of length 1", "5"]);
+        assert!(matches!(look_at_nothing(r#"{"length":0}"#), Outcome::Departs(_)));
+    }
+
+    #[test]
+    fn a_length_is_a_whole_number_from_0() {
+        assert_eq!(refusal(r#"{"length":-1}"#)[..2], ["/length", "needs a whole number from 0, not -1"]);
+        assert_eq!(refusal(r#"{"length":{"min":"1"}}"#)[0], "/length/min");
+    }
+}

@@ -1,0 +1,90 @@
+//! `none`: no element meets expectations.
+
+use super::conditions::{Conditions, elements};
+use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
+use crate::value::{Path, Value};
+
+/// Holds if there is no element that meets all the expectations.
+pub(super) struct NoneOf;
+
+impl Matcher for NoneOf {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn summary(&self) -> &'static str {
+        "There is an array or map, and none of its elements meets the expectation or all of the list; an empty one holds."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body/items, none: { at: /id, equals: m-1 } }"
+    }
+
+    fn compile(&self, argument: &Value, compiler: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        Ok(Box::new(NotOne(Conditions::compile(argument, compiler)?)))
+    }
+}
+
+struct NotOne(Conditions);
+
+impl Check for NotOne {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let expected = || format!("no element with {}", self.0.wanted);
+        let Some(elements) = observed.and_then(elements) else {
+            return Outcome::departs(format!("an array or map with {}", expected()), observed);
+        };
+        let mut missed = false;
+        let mut missing = None;
+        for (token, element) in elements {
+            match self.0.look(Some(element)) {
+                Outcome::Departs(_) => missed = true,
+                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+                Outcome::Holds(_) => {
+                    return Outcome::Departs(Mismatch {
+                        path: Path::default().child(token),
+                        expected: expected(),
+                        observed: show(element),
+                    });
+                }
+            }
+        }
+        missing.filter(|_| !missed).map_or(Outcome::HOLDS, Outcome::Vacuous)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::*;
+
+    #[test]
+    fn other_elements_and_no_elements_hold() {
+        let written = r#"{"none":[{"at":"/a","equals":1},{"at":"/b","equals":2}]}"#;
+        assert!(holds(written, r#"[{"a":1},{"b":2}]"#));
+        assert!(holds(written, "[]"));
+    }
+
+    #[test]
+    fn the_element_that_is_there_departs() {
+        let written = r#"{"at":"/l","none":{"equals":1}}"#;
+        assert_eq!(departure(written, r#"{"l":[0,1]}"#), ["/l/1", "no element with equals 1", "1"]);
+    }
+
+    #[test]
+    fn a_missing_list_departs() {
+        let written = r#"{"none":{"equals":1}}"#;
+        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert_eq!(departure(written, "5"), ["", "an array or map with no element with equals 1", "5"]);
+    }
+
+    #[test]
+    fn elements_that_show_nothing_show_nothing() {
+        assert!(matches!(look(r#"{"none":{"each":{"equals":1}}}"#, "[[],[]]"), Outcome::Vacuous(_)));
+        assert!(holds(r#"{"none":{"each":{"equals":1}}}"#, "[[],[2]]"));
+    }
+
+    #[test]
+    fn a_mistake_inside_is_refused_where_it_is() {
+        assert_eq!(refusal(r#"{"none":{"at":"x","equals":1}}"#)[0], "/none/at");
+    }
+}

@@ -1,0 +1,54 @@
+//! `not-equals`: another JSON value.
+
+use super::{ArgumentError, Check, Compiler, Matcher, Outcome, show};
+use crate::value::Value;
+
+/// Holds if there is a value, and it is not the same as the argument.
+pub(super) struct NotEquals;
+
+impl Matcher for NotEquals {
+    fn name(&self) -> &'static str {
+        "not-equals"
+    }
+
+    fn summary(&self) -> &'static str {
+        "There is a value and it is not the same as the argument, compared as `equals` does."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body/nonce, not-equals: \"0000\" }"
+    }
+
+    fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        Ok(Box::new(OtherThan(argument.clone())))
+    }
+}
+
+struct OtherThan(Value);
+
+impl Check for OtherThan {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        match observed {
+            Some(value) if !self.0.same_as(value) => Outcome::HOLDS,
+            _ => Outcome::departs(format!("a value other than {}", show(&self.0)), observed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look_at_nothing};
+    use super::*;
+
+    #[test]
+    fn another_value_holds_and_another_spelling_departs() {
+        assert!(holds(r#"{"not-equals":5}"#, "6"));
+        assert!(holds(r#"{"not-equals":5}"#, "\"5\""));
+        assert_eq!(departure(r#"{"at":"/n","not-equals":5}"#, r#"{"n":5.0}"#), ["/n", "a value other than 5", "5.0"]);
+    }
+
+    #[test]
+    fn a_missing_value_departs() {
+        assert!(matches!(look_at_nothing(r#"{"not-equals":5}"#), Outcome::Departs(_)));
+    }
+}

@@ -1,0 +1,95 @@
+//! `same-items`: these elements in any order.
+
+use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
+use crate::value::{Path, Value};
+
+/// Holds if the array has exactly the elements of the argument, each as often, in any order.
+pub(super) struct SameItems;
+
+impl Matcher for SameItems {
+    fn name(&self) -> &'static str {
+        "same-items"
+    }
+
+    fn summary(&self) -> &'static str {
+        "The value is an array of exactly these elements, each as often as in the argument, in any order."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body/capabilities, same-items: [echo, relay] }"
+    }
+
+    fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        match argument {
+            // An empty list makes sense here: no elements at all.
+            Value::Array(items) => Ok(Box::new(Items(items.clone()))),
+            other => Err(ArgumentError::new(format!("needs a list, not {}", show(other)))),
+        }
+    }
+}
+
+struct Items(Vec<Value>);
+
+impl Check for Items {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let Some(items) = observed.and_then(Value::as_array) else {
+            return Outcome::departs(format!("in any order {}", show_all(&self.0)), observed);
+        };
+        let mut left: Vec<&Value> = self.0.iter().collect();
+        // Sameness is transitive, so that taking the first that fits never costs a later element its own.
+        for (index, item) in items.iter().enumerate() {
+            match left.iter().position(|wanted| wanted.same_as(item)) {
+                Some(at) => drop(left.swap_remove(at)),
+                None => {
+                    let expected = match left.as_slice() {
+                        [] => format!("no more elements than {}", show_all(&self.0)),
+                        left => format!("one of {}", show_all(left.iter().copied())),
+                    };
+                    let path = Path::default().child(index.to_string());
+                    return Outcome::Departs(Mismatch { path, expected, observed: show(item) });
+                }
+            }
+        }
+        if left.is_empty() {
+            return Outcome::HOLDS;
+        }
+        Outcome::departs(format!("also {}", show_all(left)), observed)
+    }
+}
+
+fn show_all<'v>(items: impl IntoIterator<Item = &'v Value>) -> String {
+    show(&Value::Array(items.into_iter().cloned().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::*;
+
+    #[test]
+    fn order_does_not_count_and_repetition_does() {
+        assert!(holds(r#"{"same-items":[1,{"a":1},1]}"#, r#"[{"a":1.0},1,1]"#));
+        assert!(holds(r#"{"same-items":[]}"#, "[]"));
+        assert!(!holds(r#"{"same-items":[1,2]}"#, "[1,1]"));
+    }
+
+    #[test]
+    fn what_is_too_much_departs_at_its_place() {
+        let written = r#"{"at":"/l","same-items":[1,2]}"#;
+        assert_eq!(departure(written, r#"{"l":[2,3]}"#), ["/l/1", "one of [1]", "3"]);
+        assert_eq!(departure(written, r#"{"l":[2,1,1]}"#), ["/l/2", "no more elements than [1,2]", "1"]);
+    }
+
+    #[test]
+    fn what_is_missing_departs() {
+        let written = r#"{"same-items":[1,2]}"#;
+        assert_eq!(departure(written, "[2]"), ["", "also [1]", "[2]"]);
+        assert_eq!(departure(written, "1"), ["", "in any order [1,2]", "1"]);
+        assert!(matches!(look_at_nothing(r#"{"same-items":[]}"#), Outcome::Departs(_)));
+    }
+
+    #[test]
+    fn the_items_are_a_list() {
+        assert_eq!(refusal(r#"{"same-items":1}"#)[..2], ["/same-items", "needs a list, not 1"]);
+    }
+}

@@ -1,0 +1,200 @@
+//! Libraries behind JSON-RPC 2.0 on stdin and stdout, one object a line (DESIGN section 4).
+//!
+//! The adapter is as little trusted as a server: lines are bounded, calls have a time limit, ids must match, and a
+//! process that ends is started again for the next call. Its standard error goes to ours and is never judged.
+
+use std::pin::Pin;
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::Mutex;
+
+use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
+use crate::target::Limits;
+use crate::value::Value;
+use crate::wire::json;
+
+/// How many lines that answer nothing are skipped before an answer.
+const STRAY_LINES: usize = 1_000;
+
+/// A library behind an adapter.
+pub struct Adapter {
+    start: Start,
+    running: Mutex<Option<Running>>,
+}
+
+/// Both ends of a started adapter: what it reads and what it writes.
+pub type Pipes = (Box<dyn AsyncWrite + Send + Unpin>, Box<dyn AsyncRead + Send + Unpin>);
+
+enum Start {
+    Command(Vec<String>),
+    InProcess(Box<dyn Fn() -> Pipes + Send + Sync>),
+}
+
+struct Running {
+    input: Box<dyn AsyncWrite + Send + Unpin>,
+    output: Pin<Box<dyn AsyncBufRead + Send>>,
+    next_id: u64,
+    child: Option<Child>,
+}
+
+impl Adapter {
+    /// An adapter that is a program of its own.
+    pub fn command(command: Vec<String>) -> Self {
+        Self { start: Start::Command(command), running: Mutex::new(None) }
+    }
+
+    /// An adapter inside this process: `start` gives both ends of a new one.
+    pub fn in_process(start: impl Fn() -> Pipes + Send + Sync + 'static) -> Self {
+        Self { start: Start::InProcess(Box::new(start)), running: Mutex::new(None) }
+    }
+
+    /// Makes a call and reads its answer. Calls are made one at a time: an adapter need not be more than a loop.
+    pub async fn carry(&self, message: Encoded, limits: &Limits) -> (Outgoing, Incoming) {
+        let mut running = self.running.lock().await;
+        let id = running.as_ref().map_or(1, |running| running.next_id);
+        let mut params = message.params;
+        if let Some(name) = message.payload {
+            params.push((name, Value::Text(data_encoding::HEXLOWER.encode(&message.body))));
+        }
+        let request = Value::map([
+            ("jsonrpc", Value::text("2.0")),
+            ("id", Value::from(id)),
+            ("method", Value::text(&message.method)),
+            ("params", Value::map(params)),
+        ]);
+        let mut line = json::compact(&request).into_bytes();
+        let outgoing = Outgoing {
+            transport: Transport::Adapter,
+            method: message.method,
+            url: String::new(),
+            headers: Vec::new(),
+            body: Body(line.clone()),
+        };
+        line.push(b'\n');
+        let mut incoming =
+            Incoming { status: None, headers: Vec::new(), body: Body::default(), ended: Ended::Complete };
+        if running.is_none() {
+            match self.launch() {
+                Ok(started) => *running = Some(started),
+                Err(error) => {
+                    incoming.ended = Ended::Unreachable(error);
+                    return (outgoing, incoming);
+                }
+            }
+        }
+        let Some(process) = running.as_mut() else { return (outgoing, incoming) };
+        process.next_id += 1;
+        let call = call(process, &line, id, limits.body, &mut incoming.body.0);
+        incoming.ended = match tokio::time::timeout(limits.request, call).await {
+            Ok(ended) => ended,
+            Err(_) => Ended::TimedOut,
+        };
+        if incoming.ended != Ended::Complete {
+            // After a time-out or a broken line there is no telling what the next answer belongs to.
+            if let Some(Running { child: Some(child), .. }) = running.as_mut() {
+                let _ = child.start_kill();
+            }
+            *running = None;
+        }
+        (outgoing, incoming)
+    }
+
+    fn launch(&self) -> Result<Running, String> {
+        match &self.start {
+            Start::InProcess(start) => {
+                let (input, output) = start();
+                Ok(Running { input, output: Box::pin(BufReader::new(output)), next_id: 1, child: None })
+            }
+            Start::Command(words) => {
+                let (program, arguments) = words.split_first().ok_or("the adapter command is empty")?;
+                let mut child = Command::new(program)
+                    .args(arguments)
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::inherit())
+                    .process_group(0)
+                    .kill_on_drop(true)
+                    .spawn()
+                    .map_err(|error| format!("cannot start `{program}`: {error}"))?;
+                let input = child.stdin.take().ok_or("the adapter has no standard input")?;
+                let output = child.stdout.take().ok_or("the adapter has no standard output")?;
+                Ok(Running {
+                    input: Box::new(input),
+                    output: Box::pin(BufReader::new(output)),
+                    next_id: 1,
+                    child: Some(child),
+                })
+            }
+        }
+    }
+
+    /// Ends the adapter, with whatever it started.
+    pub async fn close(&self) {
+        if let Some(Running { input, child: Some(mut child), .. }) = self.running.lock().await.take() {
+            // A closed standard input is the signal to end; who does not take it is made to.
+            drop(input);
+            let ended = tokio::time::timeout(std::time::Duration::from_secs(2), child.wait()).await;
+            if ended.is_err() {
+                if let Some(id) = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
+                    let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+                }
+                let _ = child.kill().await;
+            }
+        }
+    }
+}
+
+async fn call(process: &mut Running, line: &[u8], id: u64, limit: usize, answer: &mut Vec<u8>) -> Ended {
+    if let Err(error) = process.input.write_all(line).await {
+        return Ended::Closed(format!("the adapter does not read: {error}"));
+    }
+    if let Err(error) = process.input.flush().await {
+        return Ended::Closed(format!("the adapter does not read: {error}"));
+    }
+    for _ in 0..STRAY_LINES {
+        answer.clear();
+        match read_line(&mut process.output, limit, answer).await {
+            Ok(true) => {}
+            Ok(false) => return Ended::Closed("the adapter ended".to_owned()),
+            Err(ended) => return ended,
+        }
+        let Ok(value) = json::parse(answer) else {
+            return Ended::Closed("the adapter wrote a line that is no JSON".to_owned());
+        };
+        if value.member("id").and_then(Value::as_integer) == Some(i128::from(id)) {
+            return Ended::Complete;
+        }
+    }
+    Ended::Closed("the adapter wrote only lines that answer nothing".to_owned())
+}
+
+/// Reads a line without its end. False means that there is none any more.
+async fn read_line(
+    output: &mut Pin<Box<dyn AsyncBufRead + Send>>,
+    limit: usize,
+    line: &mut Vec<u8>,
+) -> Result<bool, Ended> {
+    loop {
+        let buffer = output.fill_buf().await.map_err(|error| Ended::Closed(error.to_string()))?;
+        if buffer.is_empty() {
+            return Ok(!line.is_empty());
+        }
+        let (taken, done) = match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end + 1, true),
+            None => (buffer.len(), false),
+        };
+        line.extend_from_slice(&buffer[..taken]);
+        output.consume(taken);
+        if line.len() > limit {
+            return Err(Ended::TooLong);
+        }
+        if done {
+            while matches!(line.last(), Some(b'\n' | b'\r')) {
+                line.pop();
+            }
+            return Ok(true);
+        }
+    }
+}

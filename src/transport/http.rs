@@ -1,0 +1,221 @@
+//! HTTP by way of reqwest, with nothing left to its defaults that could change a verdict: no proxy, no retry, no redirect
+//! of its own, no decompression.
+
+use std::collections::BTreeMap;
+
+use futures_util::StreamExt;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use url::Url;
+
+use super::ConnectError;
+use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
+use crate::target::{Credential, Limits, Target};
+
+/// How many redirects of a GET are followed, all to the target itself.
+const REDIRECTS: usize = 5;
+
+/// How many bytes of headers are kept of one answer.
+const HEADER_BYTES: usize = 64 << 10;
+
+/// An HTTP endpoint.
+pub struct Http {
+    base: Url,
+    /// Keeps connections open between messages.
+    pooled: BTreeMap<String, reqwest::Client>,
+    other: reqwest::Client,
+    /// Opens a connection for each message.
+    fresh: reqwest::Client,
+    credentials: BTreeMap<String, Vec<Credential>>,
+}
+
+impl Http {
+    /// An endpoint at `base`. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError::Client`] if TLS cannot be set up on this machine.
+    pub fn new(base: &Url, target: &Target) -> Result<Self, ConnectError> {
+        // reqwest panics if no provider is there; a second installation only says that there is one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = |idle: usize| {
+            reqwest::Client::builder()
+                .no_proxy()
+                .redirect(reqwest::redirect::Policy::none())
+                .retry(reqwest::retry::never())
+                .pool_max_idle_per_host(idle)
+                .user_agent(concat!("proofmark/", env!("CARGO_PKG_VERSION")))
+                .build()
+                .map_err(|error| ConnectError::Client(error.to_string()))
+        };
+        // Each party has connections of its own, so that what one of them sees is not what another one's connection saw.
+        let mut pooled = BTreeMap::new();
+        for actor in ["a", "b"] {
+            pooled.insert(actor.to_owned(), client(64)?);
+        }
+        Ok(Self {
+            base: base.clone(),
+            pooled,
+            other: client(64)?,
+            fresh: client(0)?,
+            credentials: target.credentials.clone(),
+        })
+    }
+
+    /// Sends a message and reads its answer.
+    pub async fn carry(&self, actor: &str, message: Encoded, limits: &Limits) -> (Outgoing, Incoming) {
+        let url = format!("{}{}", self.base.as_str().trim_end_matches('/'), message.path);
+        let mut headers = message.headers.clone();
+        for credential in self.credentials.get(actor).into_iter().flatten() {
+            if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(&credential.header)) {
+                headers.push((credential.header.clone(), credential.value.clone()));
+            }
+        }
+        let outgoing = Outgoing {
+            transport: Transport::Http,
+            method: message.method.clone(),
+            url,
+            headers,
+            body: Body(message.body.clone()),
+        };
+        let client = self.pooled.get(actor).unwrap_or(&self.other);
+        let mut incoming = self.send(client, &outgoing, limits).await;
+        if matches!(incoming.ended, Ended::Closed(_)) && incoming.status.is_none() {
+            // A server may close an idle connection in the very moment in which it is used again, and is in its right.
+            // On a connection of its own the same message cannot meet that.
+            incoming = self.send(&self.fresh, &outgoing, limits).await;
+        }
+        (self.redact(outgoing), incoming)
+    }
+
+    async fn send(&self, client: &reqwest::Client, outgoing: &Outgoing, limits: &Limits) -> Incoming {
+        let mut incoming =
+            Incoming { status: None, headers: Vec::new(), body: Body::default(), ended: Ended::TimedOut };
+        let result = tokio::time::timeout(limits.request, self.follow(client, outgoing, limits, &mut incoming)).await;
+        match result {
+            Ok(ended) => incoming.ended = ended,
+            Err(_) => incoming.ended = Ended::TimedOut,
+        }
+        incoming
+    }
+
+    async fn follow(
+        &self,
+        client: &reqwest::Client,
+        outgoing: &Outgoing,
+        limits: &Limits,
+        incoming: &mut Incoming,
+    ) -> Ended {
+        let mut url = match Url::parse(&outgoing.url) {
+            Ok(url) => url,
+            Err(error) => return Ended::Unreachable(format!("no URL: {error}")),
+        };
+        for _ in 0..=REDIRECTS {
+            let ended = once(client, outgoing, url.clone(), limits, incoming).await;
+            let redirected = matches!(incoming.status, Some(301 | 302 | 303 | 307 | 308)) && outgoing.method == "GET";
+            let next = incoming.header("location").and_then(|location| url.join(location).ok());
+            match next {
+                // Nobody but the target is ever asked anything.
+                Some(next) if redirected && ended == Ended::Complete && next.origin() == self.base.origin() => {
+                    url = next
+                }
+                _ => return ended,
+            }
+        }
+        Ended::Complete
+    }
+
+    /// The message as it is stored: without secrets.
+    fn redact(&self, mut outgoing: Outgoing) -> Outgoing {
+        let secret = |name: &str| {
+            ["authorization", "proxy-authorization", "cookie", "x-api-key"]
+                .iter()
+                .any(|known| name.eq_ignore_ascii_case(known))
+                || self.credentials.values().flatten().any(|credential| credential.header.eq_ignore_ascii_case(name))
+        };
+        for (name, value) in &mut outgoing.headers {
+            if secret(name) {
+                "<redacted>".clone_into(value);
+            }
+        }
+        outgoing
+    }
+
+    /// Every secret that is sent, so that answers that repeat one can be redacted.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.credentials.values().flatten().map(|credential| credential.value.as_str()).filter(|value| value.len() > 3)
+    }
+}
+
+async fn once(
+    client: &reqwest::Client,
+    outgoing: &Outgoing,
+    url: Url,
+    limits: &Limits,
+    incoming: &mut Incoming,
+) -> Ended {
+    let Ok(method) = reqwest::Method::from_bytes(outgoing.method.as_bytes()) else {
+        return Ended::Unreachable(format!("`{}` is no HTTP method", outgoing.method));
+    };
+    let mut headers = HeaderMap::new();
+    for (name, value) in &outgoing.headers {
+        match (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value)) {
+            (Ok(name), Ok(value)) => {
+                headers.append(name, value);
+            }
+            _ => return Ended::Unreachable(format!("the header {name} cannot be sent")),
+        }
+    }
+    let mut request = client.request(method, url).headers(headers);
+    if !outgoing.body.is_empty() || outgoing.method == "POST" {
+        request = request.body(outgoing.body.0.clone());
+    }
+    let response = match request.send().await {
+        Ok(response) => response,
+        Err(error) => return classify(&error),
+    };
+    incoming.status = Some(response.status().as_u16());
+    incoming.headers.clear();
+    let mut room = HEADER_BYTES;
+    for (name, value) in response.headers() {
+        let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+        room = room.saturating_sub(name.as_str().len() + value.len());
+        if room == 0 {
+            break;
+        }
+        incoming.headers.push((name.as_str().to_owned(), value));
+    }
+    incoming.body.0.clear();
+    let mut stream = response.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        match chunk {
+            Ok(chunk) => {
+                let room = limits.body - incoming.body.len();
+                incoming.body.0.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                if chunk.len() > room {
+                    return Ended::TooLong;
+                }
+            }
+            Err(error) => return Ended::Closed(reason(&error)),
+        }
+    }
+    Ended::Complete
+}
+
+fn classify(error: &reqwest::Error) -> Ended {
+    if error.is_timeout() {
+        Ended::TimedOut
+    } else if error.is_connect() {
+        Ended::Unreachable(reason(error))
+    } else {
+        Ended::Closed(reason(error))
+    }
+}
+
+/// The innermost cause: the outer ones repeat the URL.
+fn reason(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,67 @@
+//! Transports: the only module that opens sockets and starts processes.
+//!
+//! A transport moves bytes and bounds them in size and time. It knows no protocol: what it is given is encoded, and what
+//! it gives back is bytes and how they ended. A peer that misbehaves is an observation here, never an error.
+
+pub mod adapter;
+pub mod http;
+
+use crate::exchange::{Encoded, Incoming, Outgoing, Transport};
+use crate::target::{Limits, Target};
+
+/// The ways in which one target is reached.
+#[derive(Default)]
+pub struct Connections {
+    /// Its endpoint.
+    pub http: Option<http::Http>,
+    /// Its library.
+    pub adapter: Option<adapter::Adapter>,
+}
+
+/// Why a target cannot be approached at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The HTTP client cannot be made.
+    #[error("cannot make an HTTP client: {0}")]
+    Client(String),
+}
+
+impl Connections {
+    /// The ways that `target` names. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ConnectError`] if this machine cannot do it.
+    pub fn new(target: &Target) -> Result<Self, ConnectError> {
+        Ok(Self {
+            http: target.url.as_ref().map(|url| http::Http::new(url, target)).transpose()?,
+            adapter: target.adapter.as_ref().map(|command| adapter::Adapter::command(command.clone())),
+        })
+    }
+
+    /// Sends a message and reads its answer, within the limits.
+    pub async fn carry(&self, actor: &str, message: Encoded, limits: &Limits) -> (Outgoing, Incoming) {
+        match (message.transport, &self.http, &self.adapter) {
+            (Transport::Http, Some(http), _) => http.carry(actor, message, limits).await,
+            (Transport::Adapter, _, Some(adapter)) => adapter.carry(message, limits).await,
+            (transport, ..) => {
+                let sent = Outgoing {
+                    transport,
+                    method: message.method,
+                    url: String::new(),
+                    headers: Vec::new(),
+                    body: crate::exchange::Body(message.body),
+                };
+                let ended = crate::exchange::Ended::Unreachable("the target has no such path".to_owned());
+                (sent, Incoming { status: None, headers: Vec::new(), body: crate::exchange::Body::default(), ended })
+            }
+        }
+    }
+
+    /// Ends what was started.
+    pub async fn close(&self) {
+        if let Some(adapter) = &self.adapter {
+            adapter.close().await;
+        }
+    }
+}

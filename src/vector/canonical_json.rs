@@ -1,0 +1,44 @@
+//! `canonical-json`: a JSON text and the hash of its canonical form.
+
+use super::{Kind, Question, Vector, readings};
+use crate::protocol::Protocol;
+use crate::value::Value;
+use crate::wire::{canonical, json};
+
+pub(super) struct CanonicalJson;
+
+impl Kind for CanonicalJson {
+    fn name(&self) -> &'static str {
+        "canonical-json"
+    }
+
+    fn summary(&self) -> &'static str {
+        "A JSON text, its canonical form, and the SHA-256 of that form."
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["input", "canonical", "bytes", "sha256"]
+    }
+
+    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+        let digests = readings(vector, vector.text("sha256")?, |digest| ("equals", Value::text(digest)));
+        // The digest decides, so that a tolerated form can be told; the text beside it shows a reader where they part.
+        let mut expect = vec![("/body/sha256", "any-of", digests, false)];
+        if vector.tolerated.is_empty() {
+            expect.insert(0, ("/body/canonical", "equals", Value::text(vector.text("canonical")?), false));
+        }
+        Ok(Question { operation: "canonicalize", with: vec![("json", Value::text(vector.text("input")?))], expect })
+    }
+
+    fn confirm(&self, vector: &Vector, protocol: &dyn Protocol) -> Result<(), String> {
+        let input = vector.text("input")?;
+        let value = json::parse(input.as_bytes()).map_err(|error| error.to_string())?;
+        let form = protocol.canonical_form().ok_or("the protocol has no canonical form")?;
+        let written = canonical::write(&value, form);
+        if written != vector.text("canonical")? {
+            return Err(written);
+        }
+        let digest = canonical::sha256_of(written.as_bytes());
+        if digest == vector.text("sha256")? { Ok(()) } else { Err(digest) }
+    }
+}

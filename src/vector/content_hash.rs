@@ -1,0 +1,40 @@
+//! `content-hash`: a message and the hash that names it.
+
+use super::{Kind, Question, Vector, readings};
+use crate::protocol::Protocol;
+use crate::value::Value;
+use crate::wire::{canonical, json};
+
+pub(super) struct ContentHash;
+
+impl Kind for ContentHash {
+    fn name(&self) -> &'static str {
+        "content-hash"
+    }
+
+    fn summary(&self) -> &'static str {
+        "A message as JSON text and its content hash, in hex of either case with or without the name of the algorithm."
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["input", "canonical", "bytes", "sha256"]
+    }
+
+    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+        let digests = readings(vector, vector.text("sha256")?, |digest| {
+            ("matches", Value::Text(format!("^(?i:(sha256:)?{digest})$")))
+        });
+        Ok(Question {
+            operation: "content-hash",
+            with: vec![("json", Value::text(vector.text("input")?))],
+            expect: vec![("/result/hash", "any-of", digests, false)],
+        })
+    }
+
+    fn confirm(&self, vector: &Vector, protocol: &dyn Protocol) -> Result<(), String> {
+        let value = json::parse(vector.text("input")?.as_bytes()).map_err(|error| error.to_string())?;
+        let form = protocol.canonical_form().ok_or("the protocol has no canonical form")?;
+        let digest = canonical::sha256(&value, form);
+        if digest == vector.text("sha256")? { Ok(()) } else { Err(digest) }
+    }
+}

@@ -1,0 +1,44 @@
+//! `refused-json`: bytes that a reader of JSON must refuse.
+
+use super::{Kind, Question, Vector, VectorResult};
+use crate::protocol::Protocol;
+use crate::value::Value;
+use crate::wire::json;
+
+pub(super) struct RefusedJson;
+
+impl Kind for RefusedJson {
+    fn name(&self) -> &'static str {
+        "refused-json"
+    }
+
+    fn summary(&self) -> &'static str {
+        "Bytes that are not JSON, or not I-JSON where the result is acceptable: a library refuses them with an error."
+    }
+
+    fn keys(&self) -> &'static [&'static str] {
+        &["input_hex"]
+    }
+
+    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+        let bytes = bytes(vector)?;
+        let strict_only = vector.result == VectorResult::Acceptable;
+        Ok(Question {
+            operation: "canonicalize",
+            with: vec![("json", Value::Bytes(bytes))],
+            expect: vec![("/status", "equals", Value::Integer(400), strict_only)],
+        })
+    }
+
+    fn confirm(&self, vector: &Vector, _: &dyn Protocol) -> Result<(), String> {
+        match (json::read(&bytes(vector)?), vector.result) {
+            (Err(_), _) => Ok(()),
+            (Ok(document), VectorResult::Acceptable) if !document.oddities.is_empty() => Ok(()),
+            (Ok(document), _) => Err(format!("read as {}", crate::wire::show(&document.value))),
+        }
+    }
+}
+
+fn bytes(vector: &Vector) -> Result<Vec<u8>, &'static str> {
+    data_encoding::HEXLOWER.decode(vector.text("input_hex")?.as_bytes()).map_err(|_| "input_hex")
+}
