@@ -304,10 +304,7 @@ fn write_package(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Re
             Object::from([("id", "server".into()), ("type", "script".into())]).into(),
         ),
     ]);
-    packages::insert(
-        db,
-        &super::intake::admit(rules, package.clone(), b"", &package),
-    )
+    packages::insert(db, &super::intake::admit(rules, package, None))
 }
 
 /// 8.7: ends the current facts of a subject and predicate now; answers how many.

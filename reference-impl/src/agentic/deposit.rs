@@ -129,7 +129,7 @@ fn fill_parent(db: &Connection, rules: Rules, submission: &mut Submission) -> Re
         let mut object = submission.object.clone();
         object.set("parent_package_id", parent.id());
         let project_id = std::mem::take(&mut submission.project_id);
-        *submission = super::intake::admit(rules, object, b"", &submission.object);
+        *submission = super::intake::admit(rules, object, None);
         submission.project_id = project_id;
     }
     Ok(())

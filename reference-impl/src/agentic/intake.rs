@@ -34,6 +34,7 @@ pub(crate) fn submit(
     now: Instant,
 ) -> Result<Submission, Refusal> {
     let mut object = read_object(rules, body)?;
+    let submitted = object.clone();
     before_validation(rules, &mut object, now);
     let mut problems = validate(&object, rules.fault);
     // E35, strict: the project of the path and of the package are the same one.
@@ -49,9 +50,9 @@ pub(crate) fn submit(
     if !problems.is_empty() {
         return Err(problems.into());
     }
-    let submitted = object.clone();
     after_validation(rules, &mut object, actor, now);
-    let mut submission = admit(rules, object, body, &submitted);
+    let source = (object == submitted).then_some(body);
+    let mut submission = admit(rules, object, source);
     project_id.clone_into(&mut submission.project_id);
     Ok(submission)
 }
@@ -68,12 +69,10 @@ fn read_object(rules: Rules, body: &[u8]) -> Result<Object, Refusal> {
     }
 }
 
-/// A valid package as it is stored. `source` is its text if nothing was changed since reading.
-pub(crate) fn admit(rules: Rules, object: Object, source: &[u8], submitted: &Object) -> Submission {
-    let text = match std::str::from_utf8(source) {
-        Ok(source) if object == *submitted => source.to_owned(),
-        _ => object.write(), // something was changed, or there never was a text
-    };
+/// A valid package as it is stored: as the text it was read from, or as one made for it if there is none.
+pub(crate) fn admit(rules: Rules, object: Object, source: Option<&[u8]>) -> Submission {
+    let source = source.and_then(|source| std::str::from_utf8(source).ok());
+    let text = source.map_or_else(|| object.write(), str::to_owned);
     let member = |name| object.text(name).unwrap_or_default().to_owned();
     let created_at = member("created_at");
     Submission {

@@ -214,7 +214,7 @@ impl Service {
         let Ok(crate::json::Value::Object(object)) = crate::json::read(body) else {
             return Ok(());
         };
-        let submission = intake::admit(self.rules, object.clone(), body, &object);
+        let submission = intake::admit(self.rules, object, Some(body));
         let stored = self
             .write(Operation::Deposit, |db, rules, now| {
                 deposit::deposit(db, rules, submission, now)

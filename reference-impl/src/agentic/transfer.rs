@@ -239,7 +239,7 @@ fn take_package(
     if rules.fault.is("import-drops-unknown") {
         package.retain(|name, _| CORE_MEMBERS.contains(&name));
     }
-    let submission = admit(rules, package.clone(), b"", &package);
+    let submission = admit(rules, package, None);
     projects::find_or_create(db, &submission.project_id, now)?;
     match packages::find(db, rules, &submission.package_id)? {
         None => packages::insert(db, &submission),
