@@ -353,7 +353,7 @@ async fn on_facts_and_reviews(
                     rules,
                     &project,
                     &subject,
-                    &predicate,
+                    Some(&predicate),
                     object.as_deref(),
                     now,
                 )

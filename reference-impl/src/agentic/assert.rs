@@ -313,7 +313,7 @@ pub(crate) fn invalidate(
     rules: Rules,
     project_id: &str,
     subject: &str,
-    predicate: &str,
+    predicate: Option<&str>,
     object: Option<&str>,
     now: Instant,
 ) -> Result<i64, Refusal> {
@@ -325,10 +325,16 @@ pub(crate) fn invalidate(
         ));
     }
     let fault = rules.fault;
-    let predicated = if fault.is("invalidate-by-subject") {
-        "?3 IS ?3"
-    } else {
-        "predicate = ?3"
+    // 8.7: subject and predicate together; without a predicate nothing is meant, rather than everything.
+    let predicated = match predicate {
+        _ if fault.is("invalidate-by-subject") => "?3 IS ?3",
+        Some(_) => "predicate = ?3",
+        None => {
+            return Err(Refusal::new(
+                Code::InvalidParameter,
+                "parameter predicate is required",
+            ));
+        }
     };
     // 8.7: object, if given, limits the operation to facts with that value.
     let object = object.filter(|_| !fault.is("invalidate-ignores-object"));
@@ -340,7 +346,7 @@ pub(crate) fn invalidate(
     let pair = format!(
         "WHERE project_id = ?1 AND subject = ?2 AND {predicated} AND (?4 IS NULL OR value = ?4)"
     );
-    let mut values = texts(&[project_id, subject, predicate]);
+    let mut values = texts(&[project_id, subject, predicate.unwrap_or_default()]);
     values.push(object.map(str::to_owned).into());
     let ended = facts::select(
         db,

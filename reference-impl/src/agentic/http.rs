@@ -399,14 +399,18 @@ impl Service {
         self.demand_level(Operation::InvalidateFact)?;
         let id = project.to_owned();
         let subject = query.demand("subject")?;
-        // 8.7: without a predicate nothing is meant, rather than everything.
-        let predicate = match query.demand("predicate") {
-            Err(_) if self.rules.fault.is("invalidate-by-subject") => String::new(),
-            predicate => predicate?,
-        };
+        let predicate = query.get("predicate").map(str::to_owned);
         let object = query.get("object").map(str::to_owned);
         let end = move |db: &_, rules, now| {
-            assert::invalidate(db, rules, &id, &subject, &predicate, object.as_deref(), now)
+            assert::invalidate(
+                db,
+                rules,
+                &id,
+                &subject,
+                predicate.as_deref(),
+                object.as_deref(),
+                now,
+            )
         };
         let count = self.write(Operation::InvalidateFact, end).await?;
         Ok(Reply::json(
