@@ -1,0 +1,505 @@
+//! Sections 7.3, 7.4, 8.6 and 8.7: asserting, ending and querying facts.
+
+use rusqlite::Connection;
+use rusqlite::types::Value as Sql;
+
+use super::Rules;
+use super::fact::{Fact, assertion_problems};
+use super::intake::trimmed;
+use super::refusal::{Code, Problem, Refusal};
+use super::tables::{facts, packages, projects};
+use crate::fault::Planted;
+use crate::instant::Instant;
+use crate::json::{self, Object, Value};
+
+/// Members that the server composes: set by itself, or taken over from the inputs of 8.6.
+const COMPOSED: [&str; 12] = [
+    "fact_id",
+    "project_id",
+    "created_at",
+    "valid_to",
+    "subject",
+    "predicate",
+    "value",
+    "valid_from",
+    "source_package_id",
+    "confidence",
+    "asserted_by",
+    "tags",
+];
+
+/// 8.6: supersedes the current fact of the same project, subject and predicate, and returns the new one.
+pub(crate) fn assert(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    body: &[u8],
+    actor: Option<&str>,
+    now: Instant,
+) -> Result<Object, Refusal> {
+    let input = read_input(body, project_id)?;
+    let problems = assertion_problems(&input, rules.fault);
+    if !problems.is_empty() {
+        return Err(problems.into());
+    }
+    let project = projects::find_or_create(db, project_id, now)?;
+    if project.archived {
+        return Err(Refusal::new(
+            Code::ProjectArchived,
+            format!("project {project_id:?} is archived"),
+        ));
+    }
+    let fact = compose(db, rules, project_id, &input, actor, now)?;
+    supersede(db, rules, &fact, now)?;
+    facts::insert(db, &fact)?;
+    // 3, P2: facts record state and packages record events; neither makes the other.
+    if rules.fault.is("assert-writes-package") {
+        write_package(db, rules, &fact, now)?;
+    }
+    Ok(fact.object)
+}
+
+fn read_input(body: &[u8], project_id: &str) -> Result<Object, Refusal> {
+    let Value::Object(input) = json::read(body)? else {
+        return Err(Refusal::new(Code::InvalidSchema, "an assertion is a JSON object").at(""));
+    };
+    if input
+        .present("project_id")
+        .is_some_and(|named| named.as_text() != Some(project_id))
+    {
+        return Err(vec![Problem::new(
+            "/project_id",
+            "must be the project of the path",
+        )]
+        .into());
+    }
+    Ok(input)
+}
+
+/// The fact that an assertion makes, in the order of the members of 7.5.
+fn compose(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    input: &Object,
+    actor: Option<&str>,
+    now: Instant,
+) -> Result<Fact, Refusal> {
+    let fault = rules.fault;
+    let mut fact = Object::from([
+        ("fact_id", fact_id(db)?.into()),
+        ("project_id", project_id.into()),
+    ]);
+    fact.set(
+        "subject",
+        trimmed(input.text("subject").unwrap_or_default(), fault),
+    );
+    fact.set("predicate", input.text("predicate").unwrap_or_default());
+    fact.set(
+        "value",
+        kept_value(input.text("value").unwrap_or_default(), fault),
+    );
+    // 8.6: without valid_from a fact is valid from the present time.
+    fact.set(
+        "valid_from",
+        input
+            .text("valid_from")
+            .map_or_else(|| now.to_string(), str::to_owned),
+    );
+    fact.set("valid_to", Value::Null);
+    let source = input.text("source_package_id");
+    if let Some(source) = source {
+        fact.set("source_package_id", source);
+    }
+    if let Some(confidence) = input.present("confidence") {
+        let zero = confidence
+            .as_number()
+            .is_some_and(|number| number.as_f64() == 0.0);
+        let replaced = zero && fault.is("confidence-zero-is-default");
+        fact.set(
+            "confidence",
+            if replaced {
+                1.into()
+            } else {
+                confidence.clone()
+            },
+        );
+    }
+    if let Some(actor) = asserted_by(db, rules, input, source, actor)? {
+        fact.set("asserted_by", actor);
+    }
+    // 7.1: created_at is when the fact was recorded, valid_from when it became true.
+    let backdated = fault
+        .is("fact-created-at-backdated")
+        .then(|| fact.text("valid_from").map(str::to_owned))
+        .flatten();
+    fact.set("created_at", backdated.unwrap_or_else(|| now.to_string()));
+    if let Some(tags) = input
+        .present("tags")
+        .filter(|_| !fault.is("fact-tags-dropped"))
+    {
+        fact.set("tags", tags.clone());
+    }
+    // E46, strict: other members of an assertion are kept as well.
+    for (name, value) in input.iter() {
+        if !COMPOSED.contains(&name) {
+            fact.set(name, value.clone());
+        }
+    }
+    let valid_from = fact
+        .text("valid_from")
+        .and_then(Instant::parse)
+        .unwrap_or(now);
+    Ok(Fact {
+        object: fact,
+        valid_from,
+        valid_to: None,
+    })
+}
+
+/// 7.1: the RECOMMENDED form, fact_ and 32 hexadecimal digits.
+fn fact_id(db: &Connection) -> Result<String, Refusal> {
+    Ok(
+        db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| {
+            row.get(0)
+        })?,
+    )
+}
+
+/// 7.1: a value is a string and stays the one that was sent.
+fn kept_value(value: &str, fault: Planted) -> Value {
+    if fault.is("value-as-number")
+        && let Ok(Value::Number(number)) = json::read(value.as_bytes())
+    {
+        return number
+            .as_integer()
+            .map_or(Value::Number(number), Value::from);
+    }
+    value.into()
+}
+
+/// 7.2: the actor that is named, else a copy of created_by of the source package, else nobody.
+fn asserted_by(
+    db: &Connection,
+    rules: Rules,
+    input: &Object,
+    source: Option<&str>,
+    actor: Option<&str>,
+) -> Result<Option<Value>, Refusal> {
+    if let Some(named) = input.present("asserted_by") {
+        return Ok(Some(named.clone()));
+    }
+    if rules.fault.is("asserted-by-from-key") {
+        return Ok(Some(
+            Object::from([
+                ("id", actor.unwrap_or("anonymous").into()),
+                ("type", "agent".into()),
+            ])
+            .into(),
+        ));
+    }
+    let package = source
+        .map(|source| packages::find(db, rules, source))
+        .transpose()?
+        .flatten();
+    Ok(package.and_then(|package| package.object.get("created_by").cloned()))
+}
+
+/// 7.3 step 1: the current fact ends where the new one starts.
+fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<(), Refusal> {
+    let pair = [
+        fact.member("project_id"),
+        fact.member("subject"),
+        fact.member("predicate"),
+    ];
+    if rules.fault.is("supersede-forgets-old") {
+        db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
+        return Ok(());
+    }
+    if rules.fault.is("supersede-in-place") {
+        db.execute("DELETE FROM facts WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_to IS NULL", pair)?;
+        return Ok(());
+    }
+    refuse_backdated(db, pair, fact.valid_from)?;
+    let (spelling, at) = if rules.fault.is("supersede-with-clock") {
+        (now.to_string(), now)
+    } else {
+        (fact.member("valid_from").to_owned(), fact.valid_from)
+    };
+    for old in facts::select(db, &superseded(rules.fault), texts(&pair))? {
+        facts::end(db, old, &spelling, at)?;
+    }
+    Ok(())
+}
+
+/// Which facts a new one supersedes: the current one of its project, subject and predicate, in this spelling.
+fn superseded(fault: Planted) -> String {
+    let project = if fault.is("supersede-ignores-project") {
+        "?1 IS ?1"
+    } else {
+        "project_id = ?1"
+    };
+    let subject = if fault.is("supersede-folds-case") {
+        "lower(subject) = lower(?2)"
+    } else {
+        "subject = ?2"
+    };
+    let predicate = if fault.is("supersede-ignores-predicate") {
+        "?3 IS ?3"
+    } else {
+        "predicate = ?3"
+    };
+    format!("WHERE {project} AND {subject} AND {predicate} AND valid_to IS NULL")
+}
+
+/// 10.1: no two facts of one subject and predicate hold at once, and none ends before it starts (E42).
+fn refuse_backdated(db: &Connection, pair: [&str; 3], valid_from: Instant) -> Result<(), Refusal> {
+    let later: bool = db
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM facts WHERE project_id = ?1 AND subject = ?2 AND predicate = ?3
+             AND coalesce(valid_to, valid_from) > ?4)",
+        )?
+        .query_row((pair[0], pair[1], pair[2], valid_from.key()), |row| row.get(0))?;
+    if later {
+        let message = "a fact of this subject and predicate holds after valid_from";
+        return Err(Refusal::new(Code::FactConflict, message).at("/valid_from"));
+    }
+    Ok(())
+}
+
+/// Ends what an assertion would supersede, before anybody looked whether it is valid.
+pub(crate) fn end_unseen(
+    db: &Connection,
+    project_id: &str,
+    body: &[u8],
+    now: Instant,
+) -> Result<(), Refusal> {
+    let input = read_input(body, project_id)?;
+    let pair = [
+        project_id,
+        input.text("subject").unwrap_or_default(),
+        input.text("predicate").unwrap_or_default(),
+    ];
+    for old in facts::select(db, &superseded(Planted::NONE), texts(&pair))? {
+        facts::end(db, old, &now.to_string(), now)?;
+    }
+    Ok(())
+}
+
+fn write_package(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<(), Refusal> {
+    let package = Object::from([
+        (
+            "package_id",
+            fact.member("fact_id").replace("fact_", "pkg_").into(),
+        ),
+        ("project_id", fact.member("project_id").into()),
+        ("relay_version", "0.1".into()),
+        ("title", "Fact asserted".into()),
+        ("status", "complete".into()),
+        ("package_type", "auto_deposit".into()),
+        ("review_type", "none".into()),
+        ("created_at", now.to_string().into()),
+        (
+            "created_by",
+            Object::from([("id", "server".into()), ("type", "script".into())]).into(),
+        ),
+    ]);
+    packages::insert(db, &super::intake::admit(rules, package, None))
+}
+
+/// 8.7: ends the current facts of a subject and predicate now; answers how many.
+pub(crate) fn invalidate(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    subject: &str,
+    predicate: Option<&str>,
+    object: Option<&str>,
+    now: Instant,
+) -> Result<i64, Refusal> {
+    let project = projects::demand(db, project_id)?;
+    if project.archived {
+        return Err(Refusal::new(
+            Code::ProjectArchived,
+            format!("project {project_id:?} is archived"),
+        ));
+    }
+    let fault = rules.fault;
+    // 8.7: subject and predicate together; without a predicate nothing is meant, rather than everything.
+    let predicated = match predicate {
+        _ if fault.is("invalidate-by-subject") => "?3 IS ?3",
+        Some(_) => "predicate = ?3",
+        None => {
+            return Err(Refusal::new(
+                Code::InvalidParameter,
+                "parameter predicate is required",
+            ));
+        }
+    };
+    // 8.7: object, if given, limits the operation to facts with that value.
+    let object = object.filter(|_| !fault.is("invalidate-ignores-object"));
+    let open = if fault.is("invalidate-rewrites-history") {
+        "?1 IS ?1"
+    } else {
+        "valid_to IS NULL"
+    };
+    let pair = format!(
+        "WHERE project_id = ?1 AND subject = ?2 AND {predicated} AND (?4 IS NULL OR value = ?4)"
+    );
+    let mut values = texts(&[project_id, subject, predicate.unwrap_or_default()]);
+    values.push(object.map(str::to_owned).into());
+    let ended = facts::select(
+        db,
+        &format!("{pair} AND {open} ORDER BY serial"),
+        values.clone(),
+    )?;
+    let mut count = ended.len();
+    if fault.is("invalidate-count-total") {
+        count = facts::select(db, &pair, values.clone())?.len();
+    }
+    if fault.is("invalidate-zero-500") && count == 0 {
+        return Err(Refusal::new(Code::Internal, "no fact matches"));
+    }
+    for fact in ended {
+        let id = fact.text("fact_id").unwrap_or_default().to_owned();
+        // 7.4: valid_to is now; a fact that was to start later gets an empty interval instead of a negative one.
+        let start = fact
+            .text("valid_from")
+            .and_then(Instant::parse)
+            .unwrap_or(now);
+        let at = now.max(start);
+        let replacement = fault.is("invalidate-inserts-null").then(|| fact.clone());
+        if fault.is("invalidate-deletes") {
+            db.execute("DELETE FROM facts WHERE fact_id = ?", [&id])?;
+            continue;
+        }
+        facts::end(db, fact, &at.to_string(), at)?;
+        if let Some(mut empty) = replacement {
+            empty.set("fact_id", fact_id(db)?);
+            empty.set("value", "");
+            empty.set("valid_from", at.to_string());
+            facts::insert(
+                db,
+                &Fact {
+                    object: empty,
+                    valid_from: at,
+                    valid_to: None,
+                },
+            )?;
+        }
+    }
+    Ok(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+/// What is asked of query-facts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FactQuery {
+    pub(crate) subject: Option<String>,
+    pub(crate) predicate: Option<String>,
+    /// The instant asked about, and how it was spelled.
+    pub(crate) as_of: Option<(Instant, String)>,
+    pub(crate) include_ended: bool,
+    pub(crate) limit: Option<usize>,
+}
+
+/// 7.3: the current facts, those that held at an instant, or all with their history; earliest first.
+pub(crate) fn query(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    query: FactQuery,
+) -> Result<Vec<Object>, Refusal> {
+    projects::demand(db, project_id)?;
+    let by_text = rules.fault.is("pit-text-compare");
+    let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
+    let held = match as_of {
+        Some(_) => held_at(rules.fault, by_text),
+        None if query.include_ended => "?4 IS ?4".to_owned(),
+        None => format!("?4 IS ?4 AND {}", facts::is_current(rules)),
+    };
+    let condition = format!(
+        "WHERE project_id = ?1 AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}
+         ORDER BY valid_from, serial LIMIT ?5"
+    );
+    let limit = query
+        .limit
+        .and_then(|limit| i64::try_from(limit).ok())
+        .unwrap_or(-1);
+    let instant = as_of.map(|(instant, spelling)| if by_text { spelling } else { instant.key() });
+    let values = vec![
+        project_id.to_owned().into(),
+        query.subject.into(),
+        query.predicate.into(),
+        instant.into(),
+        limit.into(),
+    ];
+    facts::select(db, &condition, values)
+}
+
+/// 7.3: valid_from <= instant < valid_to, a null valid_to being plus infinity; as times, not as text.
+fn held_at(fault: Planted, by_text: bool) -> String {
+    let (from, to) = if by_text {
+        ("record ->> '$.valid_from'", "record ->> '$.valid_to'")
+    } else {
+        ("valid_from", "valid_to")
+    };
+    let starts = if fault.is("pit-start-exclusive") {
+        "<"
+    } else {
+        "<="
+    };
+    let ends = if fault.is("pit-end-inclusive") {
+        "<="
+    } else {
+        "<"
+    };
+    let open = if fault.is("pit-null-excluded") {
+        String::new()
+    } else {
+        format!("{to} IS NULL OR ")
+    };
+    format!("{from} {starts} ?4 AND ({open}?4 {ends} {to})")
+}
+
+/// The assertion of a server without a transaction: finds, ends and inserts in three steps.
+pub(crate) mod race {
+    use super::{Connection, Fact, Instant, Object, Planted, Refusal, Rules};
+    use super::{assertion_problems, compose, facts, projects, read_input, superseded, texts};
+
+    /// Finds the facts to be ended, and composes the one that follows them.
+    pub(crate) fn look(
+        db: &Connection,
+        rules: Rules,
+        project_id: &str,
+        body: &[u8],
+        now: Instant,
+    ) -> Result<(Fact, Vec<Object>), Refusal> {
+        let input = read_input(body, project_id)?;
+        let problems = assertion_problems(&input, rules.fault);
+        if !problems.is_empty() {
+            return Err(problems.into());
+        }
+        projects::find_or_create(db, project_id, now)?;
+        let fact = compose(db, rules, project_id, &input, None, now)?;
+        let pair = [project_id, fact.member("subject"), fact.member("predicate")];
+        let old = facts::select(db, &superseded(Planted::NONE), texts(&pair))?;
+        Ok((fact, old))
+    }
+
+    /// Ends what was found, whatever happened since.
+    pub(crate) fn end(db: &Connection, fact: &Fact, old: Vec<Object>) -> Result<(), Refusal> {
+        old.into_iter()
+            .try_for_each(|old| facts::end(db, old, fact.member("valid_from"), fact.valid_from))
+    }
+
+    /// Inserts the new fact, the unique key gone.
+    pub(crate) fn insert(db: &Connection, fact: Fact) -> Result<Object, Refusal> {
+        db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
+        facts::insert(db, &fact)?;
+        Ok(fact.object)
+    }
+}
+
+fn texts(texts: &[&str]) -> Vec<Sql> {
+    texts.iter().map(|text| (*text).to_owned().into()).collect()
+}

@@ -1,0 +1,298 @@
+//! Appendix A: the one text of a JSON value, over which content hashes are taken.
+//!
+//! Members whose value is null are left out at every depth (E04); the others are sorted by the UTF-8 bytes of
+//! their decoded names (E05); numbers are printed as ECMAScript prints the double (E07); strings carry only the
+//! escapes they need (E06); no white space; arrays as they are.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use crate::fault::Planted;
+use crate::json::{Number, Object, Value, push_character};
+
+/// The canonical form of `value`. `source` is the text it was read from, which must make no difference.
+pub(crate) fn canonical(value: &Value, source: &[u8], fault: Planted) -> String {
+    let mut writer = Writer {
+        out: String::new(),
+        fault,
+        spellings: HashMap::new(),
+    };
+    // A, step 5: escapes are decoded first, so the spelling of the input leaves no trace.
+    if fault.is("canonical-keeps-input-escapes") {
+        writer.spellings = escaped_strings(source);
+    }
+    writer.value(value, 0);
+    if fault.is("canonical-trailing-newline") {
+        writer.out.push('\n');
+    }
+    writer.out
+}
+
+struct Writer {
+    out: String,
+    fault: Planted,
+    spellings: HashMap<String, String>,
+}
+
+impl Writer {
+    fn value(&mut self, value: &Value, depth: usize) {
+        match value {
+            Value::Null => self.out.push_str("null"),
+            Value::Bool(bool) => self.out.push_str(if *bool { "true" } else { "false" }),
+            Value::Number(number) => self.number(number),
+            Value::Text(text) => self.text(text),
+            Value::List(items) => self.list(items, depth),
+            Value::Object(object) => self.object(object, depth),
+        }
+    }
+
+    fn list(&mut self, items: &[Value], depth: usize) {
+        let mut items: Vec<&Value> = items.iter().collect();
+        // A: the order of an array is part of its value; a null element is not a member and stays.
+        if self.fault.is("canonical-sorts-arrays")
+            && items.iter().all(|item| item.as_text().is_some())
+        {
+            items.sort_by_key(|item| item.as_text());
+        }
+        self.out.push('[');
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.separator(',');
+            }
+            self.value(item, depth + 1);
+        }
+        self.out.push(']');
+    }
+
+    fn object(&mut self, object: &Object, depth: usize) {
+        let mut members: Vec<(&str, &Value)> = object
+            .iter()
+            .filter(|(_, value)| self.keeps(value))
+            .collect();
+        if depth == 0 || !self.fault.is("canonical-top-level-sort") {
+            members.sort_by(|(left, _), (right, _)| self.order(left, right));
+        }
+        self.out.push('{');
+        for (index, (name, value)) in members.into_iter().enumerate() {
+            if index > 0 {
+                self.separator(',');
+            }
+            self.text(name);
+            self.separator(':');
+            self.value(value, depth + 1);
+        }
+        self.out.push('}');
+    }
+
+    /// A, 6.6: null members are left out; empty strings, empty arrays, empty objects, zero and false are not.
+    fn keeps(&self, value: &Value) -> bool {
+        if self.fault.is("canonical-keeps-null") {
+            return true;
+        }
+        if self.fault.is("canonical-drops-falsy") && is_falsy(value) {
+            return false;
+        }
+        if self.fault.is("canonical-drops-emptied-object") && is_emptied(value) {
+            return false;
+        }
+        !matches!(value, Value::Null)
+    }
+
+    /// A: ascending by unsigned bytes of the UTF-8 names; not by locale, number, case or UTF-16 unit.
+    fn order(&self, left: &str, right: &str) -> Ordering {
+        if self.fault.is("canonical-case-insensitive-sort") {
+            return left.to_lowercase().cmp(&right.to_lowercase());
+        }
+        if self.fault.is("canonical-utf16-sort") {
+            return left.encode_utf16().cmp(right.encode_utf16());
+        }
+        if self.fault.is("canonical-numeric-sort")
+            && let (Ok(left), Ok(right)) = (left.parse::<u64>(), right.parse::<u64>())
+        {
+            return left.cmp(&right);
+        }
+        left.as_bytes().cmp(right.as_bytes())
+    }
+
+    /// A: RFC 8785 numbers, which are those of ECMAScript; negative zero is 0.
+    fn number(&mut self, number: &Number) {
+        let double = number.as_f64();
+        if self.fault.is("canonical-language-floats") {
+            let short = number
+                .as_integer()
+                .is_some_and(|_| !number.spelling().contains(['.', 'e', 'E']));
+            return self.out.push_str(&if short {
+                number.spelling().to_owned()
+            } else {
+                format!("{double:?}")
+            });
+        }
+        if self.fault.is("canonical-negative-zero") && double == 0.0 && double.is_sign_negative() {
+            return self.out.push_str("-0");
+        }
+        self.out
+            .push_str(ryu_js::Buffer::new().format_finite(double));
+    }
+
+    /// A: quote, reverse solidus and controls below U+0020 in their shortest escape; all else raw, not normalised.
+    fn text(&mut self, text: &str) {
+        let text = super::intake::normalised(text, self.fault);
+        self.out.push('"');
+        match self.spellings.get(text.as_ref()) {
+            Some(spelling) => self.out.push_str(spelling),
+            None => text.chars().for_each(|character| self.character(character)),
+        }
+        self.out.push('"');
+    }
+
+    fn character(&mut self, character: char) {
+        if self.fault.is("canonical-ascii-only") && !character.is_ascii() {
+            return character
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .for_each(|unit| self.out.push_str(&format!("\\u{unit:04x}")));
+        }
+        if self.fault.is("canonical-escapes-solidus") && character == '/' {
+            return self.out.push_str("\\/");
+        }
+        if self.fault.is("canonical-html-escapes") && matches!(character, '<' | '>' | '&') {
+            return self
+                .out
+                .push_str(&format!("\\u{:04x}", u32::from(character)));
+        }
+        push_character(&mut self.out, character);
+    }
+
+    /// A: no white space between tokens.
+    fn separator(&mut self, separator: char) {
+        self.out.push(separator);
+        if self.fault.is("canonical-spaces") {
+            self.out.push(' ');
+        }
+    }
+}
+
+fn is_falsy(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) | Value::Object(_) => false,
+        Value::Number(number) => number.as_f64() == 0.0,
+        Value::Text(text) => text.is_empty(),
+        Value::List(items) => items.is_empty(),
+    }
+}
+
+fn is_emptied(value: &Value) -> bool {
+    let members = value.as_object().filter(|object| !object.is_empty());
+    members.is_some_and(|object| object.iter().all(|(_, value)| matches!(value, Value::Null)))
+}
+
+/// The strings of `source` that are written with escapes: what they mean, and how they are written.
+fn escaped_strings(source: &[u8]) -> HashMap<String, String> {
+    let mut found = HashMap::new();
+    let mut at = 0;
+    while let Some(start) = source[at..]
+        .iter()
+        .position(|byte| *byte == b'"')
+        .map(|offset| at + offset)
+    {
+        let mut end = start + 1;
+        while source.get(end).is_some_and(|byte| *byte != b'"') {
+            end += if source[end] == b'\\' { 2 } else { 1 };
+        }
+        let literal = source.get(start..=end).unwrap_or_default();
+        if literal.contains(&b'\\')
+            && let Ok(Value::Text(text)) = crate::json::read(literal)
+        {
+            found.insert(
+                text,
+                String::from_utf8_lossy(&literal[1..literal.len() - 1]).into_owned(),
+            );
+        }
+        at = (end + 1).min(source.len());
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agentic::fault::FAULTS;
+
+    fn form(text: &str) -> String {
+        faulty(text, Planted::NONE)
+    }
+
+    fn faulty(text: &str, fault: Planted) -> String {
+        canonical(
+            &crate::json::read(text.as_bytes()).expect("the text is good"),
+            text.as_bytes(),
+            fault,
+        )
+    }
+
+    #[test]
+    fn names_are_sorted_by_bytes_at_every_depth() {
+        assert_eq!(
+            form(r#"{"b":1,"a":2,"B":3,"_":4,"-":5,"10":6,"9":7,"aa":8,"":9,"a-b":10,"a.b":11}"#),
+            r#"{"":9,"-":5,"10":6,"9":7,"B":3,"_":4,"a":2,"a-b":10,"a.b":11,"aa":8,"b":1}"#
+        );
+        assert_eq!(
+            form(r#"{ "z":{"y":2,"x":1}, "a":[{"d":4,"c":3}] }"#),
+            r#"{"a":[{"c":3,"d":4}],"z":{"x":1,"y":2}}"#
+        );
+        assert_eq!(
+            form(r#"{"\ud83d\udd11":1,"\uff5e":2,"\ue000":6}"#),
+            "{\"\u{e000}\":6,\"\u{ff5e}\":2,\"\u{1f511}\":1}"
+        );
+    }
+
+    #[test]
+    fn null_members_go_and_null_elements_stay() {
+        assert_eq!(
+            form(
+                r#"{"a":null,"b":{"c":null},"d":[{"e":null,"f":1},{"g":null}],"h":"null","i":[null,1,[null]]}"#
+            ),
+            r#"{"b":{},"d":[{"f":1},{}],"h":"null","i":[null,1,[null]]}"#
+        );
+    }
+
+    #[test]
+    fn numbers_are_printed_as_ecmascript_prints_doubles() {
+        let numbers = "[0,-0,-0.0,1.0,1.50,100e-2,1E2,0.30000000000000004,0.000001,0.0000001,1.25e-7,100000000000000000000,\
+                       1e21,1.5e300,5e-324,9007199254740993,12345678901234567890]";
+        let expected = "[0,0,0,1,1.5,1,100,0.30000000000000004,0.000001,1e-7,1.25e-7,100000000000000000000,\
+                        1e+21,1.5e+300,5e-324,9007199254740992,12345678901234567000]";
+        assert_eq!(form(numbers), expected);
+    }
+
+    #[test]
+    fn strings_carry_only_the_escapes_they_need() {
+        assert_eq!(
+            form(r#""say \"hi\" \\ \/ / \u0022 \u005c \u002f""#),
+            r#""say \"hi\" \\ / / \" \\ /""#
+        );
+        assert_eq!(
+            form(r#""\u0000\u0007\b\u000b\f\n\r\t\u001F\u007f""#),
+            "\"\\u0000\\u0007\\b\\u000b\\f\\n\\r\\t\\u001f\u{7f}\""
+        );
+        assert_eq!(
+            form(r#""\u00e9\u2028\ud83d\ude80<&>e\u0301""#),
+            "\"\u{e9}\u{2028}\u{1f680}<&>e\u{301}\""
+        );
+    }
+
+    #[test]
+    fn each_planted_fault_changes_the_form() {
+        let text = r#"{"b":{"z":1,"a":[1.0,1e-7,1e20,-0.0,""]},"B":"<é\/\u000a>","9":{"n":null},"10":["b","a"],
+                      "\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
+        let names = FAULTS
+            .iter()
+            .map(|fault| fault.name)
+            .filter(|name| name.starts_with("canonical-"));
+        for name in names.chain(["normalises-unicode"]) {
+            let fault = Planted::find(name, FAULTS).expect("the name is in the table");
+            assert_ne!(faulty(text, fault), form(text), "{name} shows nothing");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Section 6.6: the content hash, which is SHA-256 over the canonical form of the package as it stands.
+//!
+//! It is kept beside the package and never inside it. Written as `sha256:` and 64 lower-case hexadecimal digits (E03).
+
+use sha2::{Digest, Sha256};
+
+use super::canonical::canonical;
+use super::package::{CORE_MEMBERS, defaults};
+use crate::fault::Planted;
+use crate::json::{Object, Value};
+
+const PREFIX: &str = "sha256:";
+
+/// The content hash of `package`, which was read from `source`.
+pub(crate) fn content_hash(package: &Object, source: &[u8], fault: Planted) -> String {
+    let form = canonical(&Value::Object(hashed(package, fault)), source, fault);
+    // 6.6: over the canonical form, not over the bytes that came in.
+    let digest = if fault.is("hash-over-raw-body") {
+        Sha256::digest(source)
+    } else {
+        Sha256::digest(form.as_bytes())
+    };
+    let length = if fault.is("hash-wrong-algorithm") {
+        16
+    } else {
+        digest.len()
+    };
+    format!("{PREFIX}{}", hex(&digest[..length]))
+}
+
+/// The members that count: every one, unknown ones included (6.6), those of `created_by` too (5.4), no default
+/// added and none taken out (E09).
+fn hashed(package: &Object, fault: Planted) -> Object {
+    let mut hashed = package.clone();
+    if fault.is("hash-known-members-only") {
+        hashed.retain(|name, _| CORE_MEMBERS.contains(&name));
+    }
+    if fault.is("hash-includes-itself") {
+        hashed.set("content_hash", "");
+    }
+    if fault.is("hash-ignores-attribution") {
+        hashed.remove("created_by");
+    }
+    if fault.is("hash-without-session")
+        && let Some(actor) = hashed.get_mut("created_by").and_then(Value::as_object_mut)
+    {
+        actor.remove("session_id");
+    }
+    if fault.is("hash-fills-defaults") {
+        for (name, value) in defaults()
+            .iter()
+            .filter(|(name, _)| package.get(name).is_none())
+        {
+            hashed.set(name, value.clone());
+        }
+    }
+    if fault.is("hash-strips-defaults") {
+        let defaults = defaults();
+        hashed.retain(|name, value| defaults.get(name) != Some(value));
+    }
+    hashed
+}
+
+/// Whether `claimed` is the content hash of `package`; the algorithm prefix may be absent, letters of either case.
+pub(crate) fn verify(package: &Object, source: &[u8], claimed: &str, fault: Planted) -> bool {
+    // 6.6: verification compares with a freshly computed hash.
+    if fault.is("verify-says-yes") {
+        return true;
+    }
+    let claimed = claimed.to_ascii_lowercase();
+    let computed = content_hash(package, source, fault);
+    claimed.strip_prefix(PREFIX).unwrap_or(&claimed)
+        == computed.strip_prefix(PREFIX).unwrap_or(&computed)
+}
+
+/// `bytes` in lower-case hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(text: &str) -> Object {
+        match crate::json::read(text.as_bytes()) {
+            Ok(Value::Object(package)) => package,
+            other => panic!("not an object: {other:?}"),
+        }
+    }
+
+    const EXAMPLE: &str = r#"{
+      "package_id": "pkg_1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d", "project_id": "proj_dev_relay", "relay_version": "0.1",
+      "title": "Shipped archive/de-archive", "status": "complete", "package_type": "milestone", "review_type": "none",
+      "created_at": "2026-04-18T20:00:00Z", "created_by": { "id": "jordan", "type": "human", "session_id": null },
+      "tags": ["archive", "cli"], "decisions_made": ["Soft archive via archived_at timestamp"], "open_questions": [],
+      "handoff_note": "Migration 009 applied, dashboard filter works."
+    }"#;
+
+    #[test]
+    fn the_example_of_section_6_7_has_its_hash() {
+        let hash = content_hash(&package(EXAMPLE), EXAMPLE.as_bytes(), Planted::NONE);
+        assert_eq!(
+            hash,
+            "sha256:0efe5d06aaaaf2dc735b3f9ce7cfc1a0f7cd715491ab61d991f57be1d4c0db33"
+        );
+        assert!(verify(
+            &package(EXAMPLE),
+            b"",
+            &hash.to_uppercase(),
+            Planted::NONE
+        ));
+        assert!(verify(&package(EXAMPLE), b"", &hash[7..], Planted::NONE));
+        assert!(!verify(
+            &package(EXAMPLE),
+            b"",
+            &"0".repeat(64),
+            Planted::NONE
+        ));
+    }
+
+    #[test]
+    fn the_empty_object_has_the_hash_of_two_braces() {
+        let hash = content_hash(&Object::new(), b"", Planted::NONE);
+        assert_eq!(
+            hash,
+            "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+        );
+    }
+}

@@ -1,0 +1,266 @@
+//! From request body to the package that is stored: read, check, keep.
+//!
+//! The rule is short: what was submitted is what is kept, member for member and character for character (6, 6.6,
+//! E09, E58). A server that knows better is what most of the faults here plant.
+
+use std::borrow::Cow;
+
+use super::Rules;
+use super::hash::content_hash;
+use super::package::{CORE_MEMBERS, validate};
+use super::refusal::{Code, Problem, Refusal};
+use crate::instant::Instant;
+use crate::json::{self, Object, Value};
+
+/// A package that may be stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Submission {
+    pub(crate) object: Object,
+    /// The text that is kept; what it says is `object`.
+    pub(crate) text: String,
+    pub(crate) hash: String,
+    pub(crate) package_id: String,
+    pub(crate) project_id: String,
+    /// Key of created_at in the order of time.
+    pub(crate) created_at: String,
+}
+
+/// 8.1 steps 1 and 2: reads and validates the body of a deposit to `project_id`, and hashes it.
+pub(crate) fn submit(
+    rules: Rules,
+    body: &[u8],
+    project_id: &str,
+    actor: Option<&str>,
+    now: Instant,
+) -> Result<Submission, Refusal> {
+    let mut object = read_object(rules, body)?;
+    let submitted = object.clone();
+    before_validation(rules, &mut object, now);
+    let mut problems = validate(&object, rules.fault);
+    // E35, strict: the project of the path and of the package are the same one.
+    let strayed = object
+        .text("project_id")
+        .is_some_and(|named| named != project_id);
+    if strayed && !rules.fault.is("path-project-wins") {
+        problems.push(Problem::new(
+            "/project_id",
+            "must be the project of the path",
+        ));
+    }
+    if !problems.is_empty() {
+        return Err(problems.into());
+    }
+    after_validation(rules, &mut object, actor, now);
+    let source = (object == submitted).then_some(body);
+    let mut submission = admit(rules, object, source);
+    project_id.clone_into(&mut submission.project_id);
+    Ok(submission)
+}
+
+/// 6: a package is one JSON object; 9.1: a body that is not JSON is the fault of the sender.
+fn read_object(rules: Rules, body: &[u8]) -> Result<Object, Refusal> {
+    match json::read(body) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(Refusal::new(Code::InvalidSchema, "a package is a JSON object").at("")),
+        Err(error) if rules.fault.is("bad-json-500") => {
+            Err(Refusal::new(Code::Internal, error.to_string()))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A valid package as it is stored: as the text it was read from, or as one made for it if there is none.
+pub(crate) fn admit(rules: Rules, object: Object, source: Option<&[u8]>) -> Submission {
+    let source = source.and_then(|source| std::str::from_utf8(source).ok());
+    let text = source.map_or_else(|| object.write(), str::to_owned);
+    let member = |name| object.text(name).unwrap_or_default().to_owned();
+    let created_at = member("created_at");
+    Submission {
+        hash: content_hash(&object, text.as_bytes(), rules.fault),
+        package_id: member("package_id"),
+        project_id: member("project_id"),
+        created_at: Instant::parse(&created_at).map_or(created_at, Instant::key),
+        text,
+        object,
+    }
+}
+
+/// What a server might do to a package so that it passes. A correct one does nothing.
+fn before_validation(rules: Rules, package: &mut Object, now: Instant) {
+    let fault = rules.fault;
+    // 6.1: created_at is required; only the actor knows it.
+    if fault.is("created-at-filled") && package.present("created_at").is_none() {
+        package.set("created_at", now.to_string());
+    }
+    // 6.1: a title that is too long is refused.
+    if fault.is("title-truncated")
+        && let Some(title) = package
+            .text("title")
+            .map(|title| title.chars().take(200).collect::<String>())
+    {
+        package.set("title", title);
+    }
+    // 6.4: significance outside 1 to 10 is refused.
+    if fault.is("significance-clamped")
+        && let Some(level) = package
+            .get("significance")
+            .and_then(Value::as_number)
+            .and_then(json::Number::as_integer)
+    {
+        package.set("significance", level.clamp(1, 10));
+    }
+    // 6.1: ids that differ in case are different ids.
+    if fault.is("id-lowercased")
+        && let Some(id) = package.text("package_id").map(str::to_lowercase)
+    {
+        package.set("package_id", id);
+    }
+    package.retain(|name, value| {
+        each_text(value, &mut |text| {
+            if let Cow::Owned(other) = normalised(text, fault) {
+                *text = other;
+            }
+        });
+        if let (Value::Text(text), "title") = (value, name) {
+            *text = trimmed(text, fault).to_owned();
+        }
+        true
+    });
+}
+
+/// What a server might do to a package that is valid. A correct one does nothing.
+fn after_validation(rules: Rules, package: &mut Object, actor: Option<&str>, now: Instant) {
+    let fault = rules.fault;
+    // 6, 12.1: unknown members are kept, at every depth and with their type.
+    if fault.is("drops-unknown-top") {
+        package.retain(|name, _| CORE_MEMBERS.contains(&name));
+    }
+    if fault.is("drops-unknown-nested") {
+        only_known_nested(package);
+    }
+    if fault.is("unknown-as-text") {
+        package.retain(|name, value| {
+            if !CORE_MEMBERS.contains(&name) && value.as_text().is_none() {
+                *value = value.write().into();
+            }
+            true
+        });
+    }
+    // 12.1: x-title has nothing to do with title.
+    if fault.is("x-status-shadows-status") {
+        for name in CORE_MEMBERS {
+            if let Some(value) = package.remove(&format!("x-{name}")) {
+                package.set(name, value);
+            }
+        }
+    }
+    // 12.2: a custom type is treated as standard, and stays what it is.
+    if fault.is("custom-type-rewritten")
+        && package
+            .text("package_type")
+            .is_some_and(|kind| kind.starts_with("x-"))
+    {
+        package.set("package_type", "standard");
+    }
+    // 6.1: created_at is the actor's statement.
+    if fault.is("created-at-assigned") {
+        package.set("created_at", now.to_string());
+    }
+    // 9.2, 5.4: who did the work is not who holds the key.
+    if fault.is("created-by-from-token") {
+        let owner = Object::from([
+            ("id", actor.unwrap_or("anonymous").into()),
+            ("type", "agent".into()),
+        ]);
+        package.set("created_by", owner);
+    }
+    // 6.4: an absent member stands for its default and for nothing cleverer.
+    if fault.is("significance-computed") && package.get("significance").is_none() {
+        let decisions = package
+            .get("decisions_made")
+            .and_then(Value::as_list)
+            .map_or(0, <[_]>::len);
+        let noted = i64::from(package.present("handoff_note").is_some());
+        package.set(
+            "significance",
+            (1 + 2 * noted + i64::try_from(decisions).unwrap_or(9)).min(10),
+        );
+    }
+    if fault.is("topic-inferred") {
+        let word = package
+            .text("title")
+            .and_then(|title| title.split_whitespace().next())
+            .unwrap_or("note")
+            .to_lowercase();
+        for (name, value) in [("topic", word), ("artifact_type", "note".to_owned())] {
+            if package.present(name).is_none() {
+                package.set(name, value);
+            }
+        }
+    }
+    // 6.4: tags keep their order and their duplicates.
+    if fault.is("tags-sorted")
+        && let Some(Value::List(tags)) = package.get_mut("tags")
+    {
+        tags.sort_by(|left, right| left.as_text().cmp(&right.as_text()));
+        tags.dedup();
+    }
+}
+
+fn only_known_nested(package: &mut Object) {
+    if let Some(actor) = package.get_mut("created_by").and_then(Value::as_object_mut) {
+        actor.retain(|name, _| ["id", "type", "session_id"].contains(&name));
+    }
+    if let Some(Value::List(deliverables)) = package.get_mut("deliverables") {
+        for deliverable in deliverables.iter_mut().filter_map(Value::as_object_mut) {
+            deliverable.retain(|name, _| ["path", "type", "hash", "size_bytes"].contains(&name));
+        }
+    }
+}
+
+fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::Text(text) => change(text),
+        Value::List(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Object(object) => object.retain(|_, value| {
+            each_text(value, change);
+            true
+        }),
+    }
+}
+
+/// A string as it is kept: with the white space around it (6, 7.1).
+pub(crate) fn trimmed(text: &str, fault: crate::fault::Planted) -> &str {
+    if fault.is("trims-strings") {
+        text.trim()
+    } else {
+        text
+    }
+}
+
+/// A string as it is kept and hashed: code point for code point (6, Appendix A).
+pub(crate) fn normalised(text: &str, fault: crate::fault::Planted) -> Cow<'_, str> {
+    if !fault.is("normalises-unicode") {
+        return Cow::Borrowed(text);
+    }
+    // The letters with an accent that occur in tests are composed; the rest of NFC would show nothing more.
+    const COMPOSED: [(&str, &str); 8] = [
+        ("e\u{301}", "\u{e9}"),
+        ("a\u{301}", "\u{e1}"),
+        ("o\u{308}", "\u{f6}"),
+        ("u\u{308}", "\u{fc}"),
+        ("a\u{308}", "\u{e4}"),
+        ("n\u{303}", "\u{f1}"),
+        ("E\u{301}", "\u{c9}"),
+        ("A\u{30a}", "\u{c5}"),
+    ];
+    let composed = COMPOSED
+        .iter()
+        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+    if composed == text {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(composed)
+    }
+}

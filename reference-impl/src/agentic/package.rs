@@ -1,0 +1,481 @@
+//! Sections 6.1 to 6.5: what a context package must be.
+//!
+//! [`validate`] finds every rule that a package breaks. Unknown members are never a problem (section 6, 12.1), and a
+//! null for an optional member counts as its absence (E48).
+
+use super::refusal::Problem;
+use crate::fault::Planted;
+use crate::instant::Instant;
+use crate::json::{Object, Value};
+
+/// Every member that sections 6.1 and 6.4 name.
+pub(crate) const CORE_MEMBERS: [&str; 22] = [
+    "package_id",
+    "project_id",
+    "relay_version",
+    "title",
+    "status",
+    "package_type",
+    "review_type",
+    "created_at",
+    "created_by",
+    "description",
+    "tags",
+    "decisions_made",
+    "open_questions",
+    "handoff_note",
+    "estimated_next_actor",
+    "deliverables",
+    "parent_package_id",
+    "significance",
+    "content_md",
+    "topic",
+    "artifact_type",
+    "storage_path",
+];
+
+const STATUSES: [&str; 4] = ["draft", "complete", "awaiting_review", "revision_requested"];
+const REVIEW_TYPES: [&str; 3] = ["none", "human", "agent"];
+const ACTOR_TYPES: [&str; 3] = ["human", "agent", "script"];
+const PACKAGE_TYPES: [&str; 8] = [
+    "standard",
+    "milestone",
+    "decision",
+    "handoff",
+    "auto_deposit",
+    "analysis",
+    "question",
+    "orchestrator_report",
+];
+
+/// What an absent optional member stands for (6.4). It is never written into a package.
+pub(crate) fn defaults() -> Object {
+    let empty = || Value::List(Vec::new());
+    Object::from([
+        ("description", "".into()),
+        ("tags", empty()),
+        ("decisions_made", empty()),
+        ("open_questions", empty()),
+        ("handoff_note", "".into()),
+        ("estimated_next_actor", Value::Null),
+        ("deliverables", empty()),
+        ("parent_package_id", Value::Null),
+        ("significance", 5.into()),
+        ("content_md", "".into()),
+        ("topic", Value::Null),
+        ("artifact_type", Value::Null),
+        ("storage_path", Value::Null),
+    ])
+}
+
+/// Every rule of sections 6.1 to 6.5 that `package` breaks; none if it is valid.
+pub(crate) fn validate(package: &Object, fault: Planted) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    required(package, fault, &mut problems);
+    optional(package, fault, &mut problems);
+    problems
+}
+
+/// 6.1. A required member that is null is missing.
+fn required(package: &Object, fault: Planted, problems: &mut Vec<Problem>) {
+    let mut text = |name: &str, expected: &str, holds: &dyn Fn(&str) -> bool| {
+        let reason = match package.present(name) {
+            None => "is required".to_owned(),
+            Some(Value::Text(text)) if holds(text) => return,
+            Some(_) => format!("must be {expected}"),
+        };
+        problems.push(Problem::new(format!("/{name}"), reason));
+    };
+    text("package_id", "a string", &|id| is_package_id(id, fault));
+    text("project_id", "a string", &|_| true);
+    text("relay_version", "the string 0.1", &|version| {
+        fault.is("version-unchecked") || version == "0.1"
+    });
+    text("title", "1 to 200 characters", &|title| {
+        is_title(title, fault)
+    });
+    text(
+        "status",
+        "one of draft, complete, awaiting_review, revision_requested",
+        &|status| is_status(status, fault),
+    );
+    text(
+        "package_type",
+        "a type of section 6.3 or one beginning with x-",
+        &|kind| is_package_type(kind, fault),
+    );
+    text("review_type", "one of none, human, agent", &|review| {
+        fault.is("review-type-unchecked") || REVIEW_TYPES.contains(&review)
+    });
+    text(
+        "created_at",
+        "an RFC 3339 time in UTC ending in Z",
+        &|time| is_time(time, fault),
+    );
+    match package.present("created_by") {
+        None => problems.push(Problem::new("/created_by", "is required")),
+        Some(actor) => problems.extend(actor_problems("/created_by", actor, fault)),
+    }
+}
+
+/// 6.1: any string that is unique is taken; the pkg_ form is a recommendation.
+fn is_package_id(id: &str, fault: Planted) -> bool {
+    if fault.is("id-pattern-enforced") {
+        let digits = id.strip_prefix("pkg_").unwrap_or_default();
+        return digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    }
+    true
+}
+
+/// 6.1: 1 to 200 characters, counted as code points (E56).
+fn is_title(title: &str, fault: Planted) -> bool {
+    let length = if fault.is("title-counts-bytes") {
+        title.len()
+    } else {
+        title.chars().count()
+    };
+    let least = if fault.is("title-empty-accepted") {
+        0
+    } else {
+        1
+    };
+    let most = if fault.is("title-limit-255") {
+        255
+    } else {
+        200
+    };
+    (least..=most).contains(&length)
+}
+
+/// 5.3, 6.1: one of four words, in this spelling.
+fn is_status(status: &str, fault: Planted) -> bool {
+    fault.is("any-status-accepted") || STATUSES.contains(&status)
+}
+
+/// 6.3, 12.2: one of eight values, or a custom one in the x- namespace.
+fn is_package_type(kind: &str, fault: Planted) -> bool {
+    if fault.is("any-type-accepted") {
+        return true;
+    }
+    let prefix = if fault.is("x-prefix-without-hyphen") {
+        "x"
+    } else {
+        "x-"
+    };
+    let custom =
+        kind.len() > prefix.len() && kind.starts_with(prefix) && !fault.is("custom-type-refused");
+    custom || PACKAGE_TYPES.contains(&kind)
+}
+
+/// 6.1, 9.1: RFC 3339 in UTC.
+fn is_time(time: &str, fault: Planted) -> bool {
+    let shape = |text: &str| {
+        text.len() >= 10
+            && text
+                .bytes()
+                .take(10)
+                .all(|byte| byte == b'-' || byte.is_ascii_digit())
+    };
+    Instant::parse(time).is_some() || (fault.is("created-at-lenient") && shape(time))
+}
+
+/// 6.2: an actor is `{id, type, session_id?}`, possibly with unknown members.
+pub(crate) fn actor_problems(pointer: &str, actor: &Value, fault: Planted) -> Vec<Problem> {
+    let Value::Object(actor) = actor else {
+        return vec![Problem::new(pointer, "must be an object")];
+    };
+    let mut problems = Vec::new();
+    if actor.text("id").is_none() {
+        problems.push(Problem::new(format!("{pointer}/id"), "must be a string"));
+    }
+    if !actor
+        .text("type")
+        .is_some_and(|kind| is_actor_type(kind, fault))
+    {
+        problems.push(Problem::new(
+            format!("{pointer}/type"),
+            "must be one of human, agent, script",
+        ));
+    }
+    let session = match actor.get("session_id") {
+        None | Some(Value::Text(_)) => true,
+        Some(Value::Null) => !fault.is("null-session-refused"),
+        Some(_) => false,
+    };
+    if !session {
+        problems.push(Problem::new(
+            format!("{pointer}/session_id"),
+            "must be a string or null",
+        ));
+    }
+    problems
+}
+
+/// 6.2: the three kinds of actor.
+pub(crate) fn is_actor_type(kind: &str, fault: Planted) -> bool {
+    if fault.is("any-actor-kind") {
+        return true;
+    }
+    if fault.is("script-actor-refused") && kind == "script" {
+        return false;
+    }
+    ACTOR_TYPES.contains(&kind)
+}
+
+/// 6.4.
+fn optional(package: &Object, fault: Planted, problems: &mut Vec<Problem>) {
+    let mut check = |name: &str, expected: &str, holds: &dyn Fn(&Value) -> bool| {
+        if package.present(name).is_some_and(|value| !holds(value)) {
+            problems.push(Problem::new(
+                format!("/{name}"),
+                format!("must be {expected}"),
+            ));
+        }
+    };
+    for name in ["description", "handoff_note", "content_md"] {
+        check(name, "a string", &|value| value.as_text().is_some());
+    }
+    for name in ["tags", "decisions_made", "open_questions"] {
+        check(name, "an array of strings", &is_list_of_texts);
+    }
+    for name in [
+        "parent_package_id",
+        "topic",
+        "artifact_type",
+        "storage_path",
+    ] {
+        check(name, "a string or null", &|value| value.as_text().is_some());
+    }
+    check("estimated_next_actor", "human, agent or null", &|value| {
+        matches!(value.as_text(), Some("human" | "agent"))
+    });
+    check("significance", "an integer from 1 to 10", &|value| {
+        let integer = value.as_number().and_then(crate::json::Number::as_integer);
+        integer.is_some_and(|integer| {
+            fault.is("significance-unchecked") || (1..=10).contains(&integer)
+        })
+    });
+    check("deliverables", "an array of objects", &|value| {
+        value.as_list().is_some()
+    });
+    let deliverables = package
+        .get("deliverables")
+        .and_then(Value::as_list)
+        .unwrap_or_default();
+    for (index, deliverable) in deliverables.iter().enumerate() {
+        problems.extend(deliverable_problems(
+            &format!("/deliverables/{index}"),
+            deliverable,
+            fault,
+        ));
+    }
+}
+
+/// An array that holds strings only; a null among them is not a string.
+pub(crate) fn is_list_of_texts(value: &Value) -> bool {
+    value
+        .as_list()
+        .is_some_and(|items| items.iter().all(|item| item.as_text().is_some()))
+}
+
+/// 6.5: path and type are needed, hash and size_bytes are not.
+fn deliverable_problems(pointer: &str, deliverable: &Value, fault: Planted) -> Vec<Problem> {
+    let Value::Object(deliverable) = deliverable else {
+        return vec![Problem::new(pointer, "must be an object")];
+    };
+    let mut problems = Vec::new();
+    let mut check = |name: &str, needed: bool, expected: &str, holds: &dyn Fn(&Value) -> bool| {
+        let good = deliverable.present(name).map_or(!needed, holds);
+        if !good {
+            problems.push(Problem::new(
+                format!("{pointer}/{name}"),
+                format!("must be {expected}"),
+            ));
+        }
+    };
+    let needed = !fault.is("deliverable-unchecked");
+    check("path", needed, "a relative path or a URL", &|value| {
+        value.as_text().is_some_and(is_path_or_url)
+    });
+    check("type", needed, "a string", &|value| {
+        value.as_text().is_some()
+    });
+    check(
+        "hash",
+        false,
+        "an algorithm, a colon and hexadecimal digits",
+        &|value| value.as_text().is_some_and(is_deliverable_hash),
+    );
+    check("size_bytes", false, "an integer not below 0", &|value| {
+        value
+            .as_number()
+            .and_then(crate::json::Number::as_integer)
+            .is_some_and(|size| size >= 0)
+    });
+    problems
+}
+
+/// 6.5, strict reading of E62: inside the project, or anywhere if it is a URL.
+fn is_path_or_url(path: &str) -> bool {
+    let is_scheme = |scheme: &str| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+    };
+    if path
+        .split_once("://")
+        .is_some_and(|(scheme, rest)| is_scheme(scheme) && !rest.is_empty())
+    {
+        return true;
+    }
+    let segments = || path.split(['/', '\\']);
+    !path.is_empty()
+        && !path.starts_with(['/', '\\'])
+        && !segments().any(|segment| matches!(segment, "." | ".."))
+}
+
+/// 6.5, strict reading of E61.
+fn is_deliverable_hash(hash: &str) -> bool {
+    hash.split_once(':').is_some_and(|(algorithm, digits)| {
+        let named = !algorithm.is_empty()
+            && algorithm
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        named && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn minimal() -> Object {
+        let text = r#"{"package_id":"p","project_id":"j","relay_version":"0.1","title":"t","status":"complete",
+            "package_type":"standard","review_type":"none","created_at":"2026-01-02T03:04:05Z",
+            "created_by":{"id":"a","type":"agent"}}"#;
+        match crate::json::read(text.as_bytes()) {
+            Ok(Value::Object(package)) => package,
+            other => panic!("not an object: {other:?}"),
+        }
+    }
+
+    /// The pointers of the problems of the minimal package with `name` set to the JSON text `value`.
+    fn pointers(name: &str, value: &str) -> Vec<String> {
+        let mut package = minimal();
+        package.set(
+            name,
+            crate::json::read(value.as_bytes()).expect("the text is good"),
+        );
+        validate(&package, Planted::NONE)
+            .into_iter()
+            .map(|problem| problem.pointer)
+            .collect()
+    }
+
+    #[test]
+    fn the_minimal_package_is_valid_and_needs_each_of_its_members() {
+        assert_eq!(validate(&minimal(), Planted::NONE), []);
+        for (name, _) in minimal().iter() {
+            let mut package = minimal();
+            package.remove(name);
+            assert_eq!(validate(&package, Planted::NONE).len(), 1, "without {name}");
+            assert_eq!(pointers(name, "null"), [format!("/{name}")]);
+            assert_eq!(pointers(name, "7"), [format!("/{name}")]);
+        }
+    }
+
+    #[test]
+    fn good_values_are_taken() {
+        for (name, value) in [
+            ("package_id", "\"\""),
+            ("package_id", "\"a/b \\u0000\""),
+            ("package_type", "\"x-model-eval\""),
+            ("created_at", "\"2026-01-02T03:04:05.123456789Z\""),
+            ("significance", "50e-1"),
+            ("significance", "10.0"),
+            (
+                "created_by",
+                r#"{"id":"a","type":"script","session_id":null,"git_commit":"9f"}"#,
+            ),
+            ("topic", "null"),
+            (
+                "deliverables",
+                r#"[{"path":"docs/a.md","type":"md","hash":"sha256:00fF","size_bytes":0},{"path":"https://e.org/../a","type":"x"}]"#,
+            ),
+            ("description", "null"),
+            ("x-anything", "{}"),
+            ("future", "null"),
+            ("estimated_next_actor", "\"human\""),
+        ] {
+            assert_eq!(pointers(name, value), [""; 0], "{name} {value}");
+        }
+        assert_eq!(
+            pointers("title", &format!("\"{}\"", "😀".repeat(200))),
+            [""; 0]
+        );
+        assert_eq!(
+            pointers("title", &format!("\"{}\"", "😀".repeat(201))),
+            ["/title"]
+        );
+    }
+
+    #[test]
+    fn bad_values_are_refused_where_they_stand() {
+        for (name, value, pointer) in [
+            ("title", "\"\"", "/title"),
+            ("relay_version", "\"0.2\"", "/relay_version"),
+            ("status", "\"Complete\"", "/status"),
+            ("package_type", "\"xreport\"", "/package_type"),
+            ("package_type", "\"x-\"", "/package_type"),
+            ("review_type", "\"script\"", "/review_type"),
+            ("created_at", "\"2026-01-02T03:04:05+00:00\"", "/created_at"),
+            ("created_by", r#"{"type":"agent"}"#, "/created_by/id"),
+            (
+                "created_by",
+                r#"{"id":"a","type":"bot"}"#,
+                "/created_by/type",
+            ),
+            (
+                "created_by",
+                r#"{"id":"a","type":"agent","session_id":9}"#,
+                "/created_by/session_id",
+            ),
+            ("tags", "[\"a\",2]", "/tags"),
+            ("open_questions", "[null]", "/open_questions"),
+            ("significance", "5.5", "/significance"),
+            ("significance", "0", "/significance"),
+            ("significance", "\"5\"", "/significance"),
+            ("deliverables", "{}", "/deliverables"),
+            ("deliverables", "[1]", "/deliverables/0"),
+            (
+                "deliverables",
+                r#"[{"path":"/etc/a","type":"md"}]"#,
+                "/deliverables/0/path",
+            ),
+            (
+                "deliverables",
+                r#"[{"path":"a/../b","type":"md"}]"#,
+                "/deliverables/0/path",
+            ),
+            ("deliverables", r#"[{"path":"a"}]"#, "/deliverables/0/type"),
+            (
+                "deliverables",
+                r#"[{"path":"a","type":"b","hash":"sha256:"}]"#,
+                "/deliverables/0/hash",
+            ),
+            (
+                "deliverables",
+                r#"[{"path":"a","type":"b","size_bytes":-1}]"#,
+                "/deliverables/0/size_bytes",
+            ),
+            (
+                "estimated_next_actor",
+                "\"script\"",
+                "/estimated_next_actor",
+            ),
+        ] {
+            assert_eq!(pointers(name, value), [pointer], "{name} {value}");
+        }
+    }
+}

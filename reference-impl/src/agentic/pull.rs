@@ -1,0 +1,176 @@
+//! Section 8.2, pull: latest, specific and relevant.
+
+use rusqlite::Connection;
+
+use super::Rules;
+use super::hash::content_hash;
+use super::package::CORE_MEMBERS;
+use super::refusal::{Code, Refusal};
+use super::tables::packages::{self, Package};
+use super::tables::{projects, search};
+use crate::instant::Instant;
+use crate::json::{Object, Value};
+
+/// The largest list that is answered (binding.md section 14).
+pub(crate) const LIMIT_MAX: usize = 200;
+
+/// latest: the newest packages of a project by created_at; `limit` is 5 if none is given.
+pub(crate) fn latest(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    limit: Option<usize>,
+) -> Result<Vec<Package>, Refusal> {
+    projects::demand(db, project_id)?;
+    let default = if rules.fault.is("latest-default-20") {
+        20
+    } else {
+        5
+    };
+    let mut most = limit.unwrap_or(default);
+    if rules.fault.is("latest-off-by-one") {
+        most += 1;
+    }
+    let scope = if rules.fault.is("latest-across-projects") && limit.is_some() {
+        "?1 IS NOT NULL"
+    } else {
+        "project_id = ?1"
+    };
+    let condition = format!("WHERE {scope} ORDER BY {}", newest_first(rules));
+    packages::select(
+        db,
+        rules,
+        &condition,
+        vec![project_id.to_owned().into()],
+        most,
+    )
+}
+
+/// 8.2: most recent first, by the time that created_at denotes; the later deposit first among equals.
+pub(crate) fn newest_first(rules: Rules) -> &'static str {
+    if rules.fault.is("latest-by-insertion") {
+        return "serial DESC";
+    }
+    if rules.fault.is("latest-by-text") {
+        return "record ->> '$.created_at' DESC";
+    }
+    if rules.fault.is("latest-ascending") {
+        return "created_at ASC, serial ASC";
+    }
+    "created_at DESC, serial DESC"
+}
+
+/// specific: the package with this id, or 404.
+pub(crate) fn specific(
+    db: &Connection,
+    rules: Rules,
+    package_id: &str,
+) -> Result<Package, Refusal> {
+    let package =
+        packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+    // 5.3: a draft is visible to the actor that created it.
+    if rules.fault.is("draft-hidden-from-owner") && package.status() == "draft" {
+        return Err(Refusal::no_package(package_id));
+    }
+    Ok(package)
+}
+
+/// 6.6: the hash of a package is kept with it; each read gives the same one.
+pub(crate) fn reported_hash(package: &Package, rules: Rules, now: Instant) -> String {
+    if rules.fault.is("hash-recomputed-per-read") {
+        let mut object = package.object.clone();
+        object.set("read_at", now.to_string());
+        return content_hash(&object, package.text.as_bytes(), rules.fault);
+    }
+    package.hash.clone()
+}
+
+/// relevant: what matches any word of `query`, the best match first.
+pub(crate) fn relevant(
+    db: &Connection,
+    rules: Rules,
+    project_id: Option<&str>,
+    query: &str,
+    limit: usize,
+) -> Result<Vec<Package>, Refusal> {
+    demand_search(rules)?;
+    if let Some(project_id) = project_id {
+        projects::demand(db, project_id)?;
+    }
+    let Some(expression) = search::any_word(query) else {
+        return Ok(Vec::new());
+    };
+    let everywhere = project_id.is_none() || rules.fault.is("relevant-across-projects");
+    let scope = if everywhere {
+        "WHERE ?2 IS ?2"
+    } else {
+        "WHERE project_id = ?2"
+    };
+    let order = if rules.fault.is("relevant-unranked") {
+        "created_at DESC"
+    } else {
+        "score, created_at DESC"
+    };
+    let values = vec![expression.into(), project_id.map(str::to_owned).into()];
+    packages::select(db, rules, &search::condition(scope, order), values, limit)
+}
+
+/// 10.2: an operation that depends on a missing capability says which one is missing.
+pub(crate) fn demand_search(rules: Rules) -> Result<(), Refusal> {
+    if rules.search {
+        return Ok(());
+    }
+    let code = if rules.fault.is("search-missing-400") {
+        Code::InvalidParameter
+    } else {
+        Code::SearchNotSupported
+    };
+    let refusal = Refusal::new(code, "this server has no search");
+    Err(Refusal {
+        capability: Some("hybrid_search"),
+        ..refusal
+    })
+}
+
+/// A package as an answer shows it: the stored JSON and nothing else (6, E02).
+pub(crate) fn shown(mut object: Object, rules: Rules, now: Instant) -> Object {
+    if rules.fault.is("adds-updated-at") {
+        object.set("updated_at", now.to_string());
+    }
+    object
+}
+
+/// The packages of a list; each is as complete as a specific pull shows it (6, 12.1).
+pub(crate) fn listed(packages: Vec<Package>, rules: Rules, now: Instant) -> Value {
+    let shown = packages.into_iter().map(|package| {
+        let mut object = shown(package.object, rules, now);
+        if rules.fault.is("unknown-lost-in-lists") {
+            object.retain(|name, _| CORE_MEMBERS.contains(&name));
+        }
+        Value::Object(object)
+    });
+    Value::List(shown.collect())
+}
+
+/// 8.2: relevant returns packages, not fragments of text.
+pub(crate) fn found(packages: Vec<Package>, rules: Rules, now: Instant) -> Value {
+    if rules.fault.is("relevant-returns-chunks") {
+        let chunk = |package: &Package| {
+            let text: String = package
+                .object
+                .text("title")
+                .unwrap_or_default()
+                .chars()
+                .take(40)
+                .collect();
+            Object::from([
+                ("package_id", package.id().into()),
+                ("text", text.into()),
+                ("similarity", 1.into()),
+            ])
+            .into()
+        };
+        return Value::List(packages.iter().map(chunk).collect());
+    }
+    listed(packages, rules, now)
+}

@@ -1,0 +1,228 @@
+//! Sections 5.3 and 8.5: the four states of a package, and the moves between them.
+
+use rusqlite::Connection;
+
+use super::Rules;
+use super::hash::content_hash;
+use super::package::CORE_MEMBERS;
+use super::refusal::{Code, Problem, Refusal};
+use super::tables::packages::{self, Package};
+use super::tables::projects;
+use crate::instant::Instant;
+use crate::json::Object;
+
+/// 5.3: the table of allowed next states. It is closed, and holds no move from a state to itself.
+pub(crate) fn is_allowed(from: &str, to: &str, rules: Rules) -> bool {
+    let fault = rules.fault;
+    match (from, to) {
+        ("draft", "revision_requested") => fault.is("draft-to-revision"),
+        ("awaiting_review" | "revision_requested", "draft") => fault.is("review-back-to-draft"),
+        ("awaiting_review", "complete") => !fault.is("review-must-revise"),
+        ("revision_requested", "awaiting_review") => !fault.is("revision-cannot-resubmit"),
+        ("draft", "complete" | "awaiting_review")
+        | ("awaiting_review", "revision_requested")
+        | ("revision_requested", "complete") => true,
+        // Terminal state: corrections are new packages.
+        ("complete", "draft" | "revision_requested") => fault.is("complete-can-reopen"),
+        _ => false, // every other pair
+    }
+}
+
+/// 8.5, flag_for_review: the package waits for a human or an agent.
+pub(crate) fn flag(
+    db: &Connection,
+    rules: Rules,
+    package_id: &str,
+    input: &Object,
+    now: Instant,
+) -> Result<Package, Refusal> {
+    let review_type = match input.text("review_type") {
+        Some(kind @ ("human" | "agent")) => kind,
+        other if rules.fault.is("flag-accepts-none") => other.unwrap_or("none"),
+        _ => return Err(vec![Problem::new("/review_type", "must be human or agent")].into()),
+    };
+    let note = match input.present("note") {
+        None => None,
+        Some(note) => Some(
+            note.as_text()
+                .ok_or_else(|| vec![Problem::new("/note", "must be a string")])?,
+        ),
+    };
+    let package = demand(db, rules, package_id)?;
+    let skipped = package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
+    if !skipped {
+        demand_move(&package, "awaiting_review", rules)?;
+    }
+    let mut object = package.object.clone();
+    object.set("status", "awaiting_review");
+    if !rules.fault.is("flag-keeps-review-type") {
+        object.set("review_type", review_type);
+    }
+    // E72: the note stands beside the package; no member of it may change for a note.
+    if let Some(note) = note {
+        if rules.fault.is("flag-note-into-handoff") {
+            object.set("handoff_note", note);
+        }
+        let mut statement = db.prepare_cached(
+            "INSERT INTO review_notes (package_id, review_type, note, flagged_at) VALUES (?, ?, ?, ?)",
+        )?;
+        statement.execute((package_id, review_type, note, now.to_string()))?;
+    }
+    let updated = store(db, rules, &package, object)?;
+    Ok(if rules.fault.is("flag-returns-old-package") {
+        package
+    } else {
+        updated
+    })
+}
+
+/// 5.3: the reviewer's decision, and every other legal move (E14).
+pub(crate) fn transition(
+    db: &Connection,
+    rules: Rules,
+    package_id: &str,
+    status: &str,
+) -> Result<Package, Refusal> {
+    let package = demand(db, rules, package_id)?;
+    let known = ["draft", "awaiting_review", "revision_requested", "complete"].contains(&status);
+    let unchecked = !known && rules.fault.is("unknown-status-stored");
+    if !unchecked {
+        demand_move(&package, status, rules)?;
+    }
+    let mut object = package.object.clone();
+    object.set("status", status);
+    store(db, rules, &package, object)
+}
+
+fn demand(db: &Connection, rules: Rules, package_id: &str) -> Result<Package, Refusal> {
+    let package =
+        packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+    let project_id = package.object.text("project_id").unwrap_or_default();
+    if projects::find(db, project_id)?.is_some_and(|project| project.archived) {
+        return Err(Refusal::new(
+            Code::ProjectArchived,
+            format!("project {project_id:?} is archived"),
+        ));
+    }
+    Ok(package)
+}
+
+fn demand_move(package: &Package, to: &str, rules: Rules) -> Result<(), Refusal> {
+    let from = package.status();
+    // 5.3: complete is terminal however it was reached.
+    let reviewed = package.hash != package.deposited_hash;
+    if from == "complete" && reviewed && rules.fault.is("complete-guard-forgets-review") {
+        return Ok(());
+    }
+    if is_allowed(from, to, rules) {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::InvalidTransition,
+        format!("a package cannot go from {from} to {to}"),
+    )
+    .at("/status"))
+}
+
+/// Writes the new state of a package: status and review_type changed, nothing else (E10), its hash anew (E11).
+fn store(
+    db: &Connection,
+    rules: Rules,
+    old: &Package,
+    mut object: Object,
+) -> Result<Package, Refusal> {
+    if rules.fault.is("unknown-lost-on-flag") {
+        object.retain(|name, _| CORE_MEMBERS.contains(&name));
+    }
+    let text = object.write();
+    let hash = content_hash(&object, text.as_bytes(), rules.fault);
+    packages::rewrite(db, old.id(), &object, &hash)?;
+    let mut package = Package {
+        text,
+        hash,
+        deposited_hash: old.deposited_hash.clone(),
+        object,
+    };
+    if rules.fault.is("hash-stuck-after-flag") {
+        let mut shouting = package.object.clone();
+        shouting.set("status", package.status().to_uppercase());
+        package.hash = content_hash(&shouting, package.text.as_bytes(), rules.fault);
+    }
+    Ok(package)
+}
+
+/// 11.4: the packages of a project that wait for a review, the longest waiting last.
+pub(crate) fn awaiting(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    limit: Option<usize>,
+) -> Result<Vec<Package>, Refusal> {
+    projects::demand(db, project_id)?;
+    let scope = if rules.fault.is("awaiting-list-global") {
+        "?1 IS ?1"
+    } else {
+        "project_id = ?1"
+    };
+    let also = if rules.fault.is("awaiting-list-includes-revision") {
+        "revision_requested"
+    } else {
+        "awaiting_review"
+    };
+    let condition = format!(
+        "WHERE {scope} AND status IN ('awaiting_review', ?2) ORDER BY created_at DESC, serial DESC"
+    );
+    let default = if rules.fault.is("awaiting-list-first-five") {
+        5
+    } else {
+        usize::MAX
+    };
+    let values = vec![project_id.to_owned().into(), also.to_owned().into()];
+    packages::select(db, rules, &condition, values, limit.unwrap_or(default))
+}
+
+/// An edit of a stored package, which the protocol does not have (6.6).
+pub(crate) fn edit_title(
+    db: &Connection,
+    rules: Rules,
+    package_id: &str,
+    title: &str,
+) -> Result<Package, Refusal> {
+    let package =
+        packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+    let mut object = package.object.clone();
+    object.set("title", title);
+    store(db, rules, &package, object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_moves_are_those_of_the_table_in_5_3() {
+        const STATES: [&str; 5] = [
+            "draft",
+            "awaiting_review",
+            "revision_requested",
+            "complete",
+            "approved",
+        ];
+        let allowed: Vec<(&str, &str)> = STATES
+            .iter()
+            .flat_map(|from| STATES.iter().map(move |to| (*from, *to)))
+            .filter(|(from, to)| is_allowed(from, to, Rules::plain()))
+            .collect();
+        assert_eq!(
+            allowed,
+            [
+                ("draft", "awaiting_review"),
+                ("draft", "complete"),
+                ("awaiting_review", "revision_requested"),
+                ("awaiting_review", "complete"),
+                ("revision_requested", "awaiting_review"),
+                ("revision_requested", "complete"),
+            ]
+        );
+    }
+}

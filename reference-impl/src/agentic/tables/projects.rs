@@ -1,0 +1,113 @@
+//! Projects (5.2): the scope of everything else. A project that was archived is there all the same.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::object;
+use crate::agentic::Rules;
+use crate::agentic::refusal::Refusal;
+use crate::instant::Instant;
+use crate::json::{Object, Value};
+
+/// A project as it is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Project {
+    pub(crate) record: Object,
+    pub(crate) archived: bool,
+}
+
+pub(crate) fn find(db: &Connection, project_id: &str) -> Result<Option<Project>, Refusal> {
+    let mut query = db.prepare_cached(
+        "SELECT record, archived_at IS NOT NULL FROM projects WHERE project_id = ?",
+    )?;
+    let row = query
+        .query_row([project_id], |row| {
+            Ok((row.get::<_, String>(0)?, row.get(1)?))
+        })
+        .optional()?;
+    row.map(|(record, archived)| {
+        Ok(Project {
+            record: object(&record)?,
+            archived,
+        })
+    })
+    .transpose()
+}
+
+/// The project, or 404 (binding.md section 14).
+pub(crate) fn demand(db: &Connection, project_id: &str) -> Result<Project, Refusal> {
+    find(db, project_id)?.ok_or_else(|| Refusal::no_project(project_id))
+}
+
+/// The project, which comes into being with the first write to it (E33).
+pub(crate) fn find_or_create(
+    db: &Connection,
+    project_id: &str,
+    now: Instant,
+) -> Result<Project, Refusal> {
+    if let Some(project) = find(db, project_id)? {
+        return Ok(project);
+    }
+    let record = Object::from([
+        ("project_id", project_id.into()),
+        ("name", project_id.into()),
+        ("created_at", now.to_string().into()),
+        ("archived_at", Value::Null),
+    ]);
+    insert(db, project_id, &record)?;
+    Ok(Project {
+        record,
+        archived: false,
+    })
+}
+
+/// Stores a project that is not there yet.
+pub(crate) fn insert(db: &Connection, project_id: &str, record: &Object) -> Result<(), Refusal> {
+    let mut statement = db.prepare_cached(
+        "INSERT INTO projects (project_id, record, archived_at) VALUES (?, ?, ?)",
+    )?;
+    statement.execute((project_id, record.write(), record.text("archived_at")))?;
+    Ok(())
+}
+
+/// 5.2: archiving sets archived_at and nothing else; restoring sets it to null again.
+pub(crate) fn set_archived(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    at: Option<Instant>,
+) -> Result<Object, Refusal> {
+    let Project {
+        mut record,
+        archived,
+    } = demand(db, project_id)?;
+    if archived == at.is_some() {
+        return Ok(record);
+    }
+    record.set("archived_at", at.map(|at| at.to_string()));
+    let mut statement =
+        db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
+    statement.execute((record.write(), record.text("archived_at"), project_id))?;
+    if rules.fault.is("archive-deletes") && at.is_some() {
+        db.execute("DELETE FROM packages WHERE project_id = ?", [project_id])?;
+    }
+    Ok(record)
+}
+
+/// Every project, oldest first.
+pub(crate) fn all(db: &Connection) -> Result<Vec<Object>, Refusal> {
+    let mut query = db.prepare_cached("SELECT record FROM projects ORDER BY rowid")?;
+    let records = query.query_map([], |row| row.get::<_, String>(0))?;
+    records.map(|record| object(&record?)).collect()
+}
+
+/// Per project: id, number of packages, number of current facts.
+pub(crate) fn counts(db: &Connection) -> Result<Vec<(String, i64, i64)>, Refusal> {
+    let mut query = db.prepare_cached(
+        "SELECT project_id,
+                (SELECT count(*) FROM packages WHERE packages.project_id = projects.project_id),
+                (SELECT count(*) FROM facts WHERE facts.project_id = projects.project_id AND valid_to IS NULL)
+         FROM projects ORDER BY rowid",
+    )?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.map(|row| row.map_err(Refusal::from)).collect()
+}

@@ -1,0 +1,374 @@
+//! Sections 10.1 and 10.3: export to and import from the wire formats, one record a line.
+//!
+//! Nothing but its members tells what a record is (E69, E97): `fact_id` makes a fact, `package_id` a package,
+//! `session_id` with `started_at` a session, and `project_id` or `id` a project.
+
+use rusqlite::Connection;
+
+use super::Rules;
+use super::fact::Fact;
+use super::intake::admit;
+use super::package::{CORE_MEMBERS, is_actor_type, is_list_of_texts, validate};
+use super::refusal::{Code, Problem, Refusal};
+use super::tables::{facts, packages, projects, sessions};
+use crate::instant::Instant;
+use crate::json::{self, Object, Value};
+
+/// 10.1: everything a project holds, as NDJSON: the project, its packages, all its facts, its sessions.
+pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<String, Refusal> {
+    let mut records = vec![projects::demand(db, project_id)?.record];
+    let stored = packages::select(
+        db,
+        rules,
+        "WHERE project_id = ? ORDER BY serial",
+        vec![project_id.to_owned().into()],
+        usize::MAX,
+    )?;
+    records.extend(stored.into_iter().map(|package| package.object));
+    let ended = if rules.fault.is("export-current-only") {
+        "AND valid_to IS NULL"
+    } else {
+        ""
+    };
+    let history = facts::select(
+        db,
+        &format!("WHERE project_id = ? {ended} ORDER BY serial"),
+        vec![project_id.to_owned().into()],
+    )?;
+    records.extend(history.into_iter().map(|fact| {
+        if rules.fault.is("export-store-names") {
+            with_store_names(&fact)
+        } else {
+            fact
+        }
+    }));
+    records.extend(sessions::of_project(db, project_id)?);
+    let mut out = String::new();
+    for record in records {
+        // 10.3: a record is one line, so no member is written on a line of its own.
+        let line = if rules.fault.is("export-raw-newline") {
+            record.write().replace(",\"", ",\n\"")
+        } else {
+            record.write()
+        };
+        out.push_str(&line);
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn with_store_names(fact: &Object) -> Object {
+    let renamed = fact.iter().map(|(name, value)| {
+        let name = match name {
+            "fact_id" => "id",
+            "predicate" => "relation",
+            "value" => "object",
+            "valid_to" => "ended_at",
+            other => other,
+        };
+        (name.to_owned(), value.clone())
+    });
+    renamed.collect()
+}
+
+/// How many records of each kind an import took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) projects: i64,
+    pub(crate) packages: i64,
+    pub(crate) facts: i64,
+    pub(crate) sessions: i64,
+}
+
+impl From<Taken> for Object {
+    fn from(taken: Taken) -> Self {
+        Self::from([
+            ("projects", taken.projects.into()),
+            ("packages", taken.packages.into()),
+            ("facts", taken.facts.into()),
+            ("sessions", taken.sessions.into()),
+        ])
+    }
+}
+
+enum Record {
+    Fact(Object),
+    Package(Object),
+    Project(Object),
+    Session(Object),
+}
+
+/// 10.3: takes every record of `ndjson`, or none: the transaction of `db` is the caller's.
+///
+/// What is there already with the same content counts as taken. An archived project takes records as well.
+pub(crate) fn import(
+    db: &Connection,
+    rules: Rules,
+    ndjson: &[u8],
+    now: Instant,
+) -> Result<Taken, Refusal> {
+    let mut records = Vec::new();
+    for (index, line) in ndjson.split(|byte| *byte == b'\n').enumerate() {
+        if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
+            let record = read_record(line).map_err(|refusal| on_line(refusal, index))?;
+            records.push((index, record));
+        }
+    }
+    // Projects first: a project that comes after its packages must not lose its name and its state to an implicit one.
+    let (first, then): (Vec<_>, Vec<_>) = records
+        .into_iter()
+        .partition(|(_, record)| matches!(record, Record::Project(_)));
+    let mut taken = Taken::default();
+    for (index, record) in first.into_iter().chain(then) {
+        take(db, rules, record, &mut taken, now).map_err(|refusal| on_line(refusal, index))?;
+    }
+    Ok(taken)
+}
+
+fn on_line(refusal: Refusal, index: usize) -> Refusal {
+    Refusal {
+        message: format!("line {}: {}", index + 1, refusal.message),
+        ..refusal
+    }
+}
+
+fn read_record(line: &[u8]) -> Result<Record, Refusal> {
+    let unknown = || {
+        Refusal::new(
+            Code::InvalidSchema,
+            "not a package, fact, session or project",
+        )
+    };
+    let Value::Object(mut object) = json::read_to_depth(line, json::DEPTH_LIMIT + 1)? else {
+        return Err(unknown());
+    };
+    let is_bare = ["fact_id", "package_id", "session_id", "project_id", "id"]
+        .iter()
+        .any(|name| object.get(name).is_some());
+    if !is_bare {
+        let wrapped = ["package", "fact", "session", "project", "data"]
+            .iter()
+            .find_map(|name| match object.remove(name) {
+                Some(Value::Object(record)) => Some(record),
+                _ => None, // no wrapper of this name
+            });
+        object = wrapped.ok_or_else(unknown)?;
+    }
+    let has = |name: &str| object.get(name).is_some();
+    match () {
+        () if has("fact_id") => Ok(Record::Fact(object)),
+        () if has("package_id") => Ok(Record::Package(object)),
+        () if has("session_id") && has("started_at") => Ok(Record::Session(object)),
+        () if has("project_id") || has("id") => Ok(Record::Project(object)),
+        () => Err(unknown()),
+    }
+}
+
+fn take(
+    db: &Connection,
+    rules: Rules,
+    record: Record,
+    taken: &mut Taken,
+    now: Instant,
+) -> Result<(), Refusal> {
+    match record {
+        Record::Project(project) => {
+            take_project(db, project, now)?;
+            taken.projects += 1;
+        }
+        Record::Package(package) => {
+            take_package(db, rules, package, now)?;
+            taken.packages += 1;
+        }
+        Record::Fact(fact) => {
+            take_fact(db, rules, fact, now)?;
+            taken.facts += 1;
+        }
+        Record::Session(session) => {
+            take_session(db, rules, &session, now)?;
+            taken.sessions += 1;
+        }
+    }
+    Ok(())
+}
+
+/// A project has no wire format (E33): an id, and whatever else comes with it. One that is there stays as it is.
+fn take_project(db: &Connection, mut project: Object, now: Instant) -> Result<(), Refusal> {
+    let Some(id) = project
+        .text("project_id")
+        .or_else(|| project.text("id"))
+        .map(str::to_owned)
+    else {
+        return Err(vec![Problem::new("/project_id", "must be a string")].into());
+    };
+    let archived = project.present("archived_at");
+    if archived.is_some_and(|time| time.as_text().and_then(Instant::parse).is_none()) {
+        return Err(vec![Problem::new(
+            "/archived_at",
+            "must be an RFC 3339 time in UTC or null",
+        )]
+        .into());
+    }
+    project.set("project_id", id.as_str());
+    for (name, value) in [
+        ("name", Value::from(id.as_str())),
+        ("created_at", now.to_string().into()),
+        ("archived_at", Value::Null),
+    ] {
+        if project.get(name).is_none() {
+            project.set(name, value);
+        }
+    }
+    if projects::find(db, &id)?.is_none() {
+        projects::insert(db, &id, &project)?;
+    }
+    Ok(())
+}
+
+/// 10.1: a package comes back as it was, unknown members and all, so that its hash is the same.
+fn take_package(
+    db: &Connection,
+    rules: Rules,
+    mut package: Object,
+    now: Instant,
+) -> Result<(), Refusal> {
+    let problems = validate(&package, rules.fault);
+    if !problems.is_empty() {
+        return Err(problems.into());
+    }
+    if rules.fault.is("import-drops-unknown") {
+        package.retain(|name, _| CORE_MEMBERS.contains(&name));
+    }
+    let submission = admit(rules, package, None);
+    projects::find_or_create(db, &submission.project_id, now)?;
+    match packages::find(db, rules, &submission.package_id)? {
+        None => packages::insert(db, &submission),
+        Some(existing) if existing.hash == submission.hash => Ok(()),
+        Some(_) => {
+            let message = format!(
+                "package {:?} exists with other content",
+                submission.package_id
+            );
+            Err(Refusal::new(Code::DuplicatePackageId, message))
+        }
+    }
+}
+
+/// 10.1: a fact comes back as it was, its created_at and its end included.
+fn take_fact(
+    db: &Connection,
+    rules: Rules,
+    mut object: Object,
+    now: Instant,
+) -> Result<(), Refusal> {
+    if rules.fault.is("import-restamps-facts") {
+        let id: String =
+            db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| {
+                row.get(0)
+            })?;
+        object.set("fact_id", id);
+        object.set("created_at", now.to_string());
+    }
+    let fact = Fact::new(object, rules.fault)?;
+    projects::find_or_create(db, fact.member("project_id"), now)?;
+    let conflict = |message: String| Err(Refusal::new(Code::FactConflict, message));
+    if let Some(existing) = facts::find(db, fact.member("fact_id"))? {
+        let same = super::canonical::canonical(&existing.into(), b"", rules.fault)
+            == super::canonical::canonical(&fact.object.clone().into(), b"", rules.fault);
+        let message = || {
+            conflict(format!(
+                "fact {:?} exists with other content",
+                fact.member("fact_id")
+            ))
+        };
+        return if same { Ok(()) } else { message() };
+    }
+    // 7.3: at most one fact is current for a subject and predicate.
+    let pair = ["project_id", "subject", "predicate"]
+        .map(|name| fact.member(name).to_owned().into())
+        .to_vec();
+    let is_current = "WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_to IS NULL";
+    if fact.valid_to.is_none() && !facts::select(db, is_current, pair)?.is_empty() {
+        return conflict(format!(
+            "another fact is current for {:?} {:?}",
+            fact.member("subject"),
+            fact.member("predicate")
+        ));
+    }
+    facts::insert(db, &fact)
+}
+
+/// 5.5: a session has these members; one that is there must be the same.
+fn take_session(
+    db: &Connection,
+    rules: Rules,
+    session: &Object,
+    now: Instant,
+) -> Result<(), Refusal> {
+    let mut problems = Vec::new();
+    for name in ["session_id", "project_id", "actor_id"] {
+        if session.text(name).is_none() {
+            problems.push(Problem::new(format!("/{name}"), "must be a string"));
+        }
+    }
+    let mut check = |name: &str, needed: bool, expected: &str, holds: &dyn Fn(&Value) -> bool| {
+        if !session.present(name).map_or(!needed, holds) {
+            problems.push(Problem::new(
+                format!("/{name}"),
+                format!("must be {expected}"),
+            ));
+        }
+    };
+    let time = |value: &Value| value.as_text().and_then(Instant::parse);
+    let started = session.get("started_at").and_then(time);
+    check(
+        "actor_type",
+        true,
+        "one of human, agent, script",
+        &|value| {
+            value
+                .as_text()
+                .is_some_and(|kind| is_actor_type(kind, rules.fault))
+        },
+    );
+    check("callsign", false, "a string or null", &|value| {
+        value.as_text().is_some()
+    });
+    check("started_at", true, "an RFC 3339 time in UTC", &|value| {
+        time(value).is_some()
+    });
+    check(
+        "ended_at",
+        false,
+        "an RFC 3339 time in UTC, not before started_at, or null",
+        &|value| time(value).is_some_and(|ended| started.is_none_or(|started| ended >= started)),
+    );
+    check(
+        "packages_deposited",
+        true,
+        "an array of strings",
+        &is_list_of_texts,
+    );
+    let (Some(started), true) = (started, problems.is_empty()) else {
+        return Err(problems.into());
+    };
+    let member = |name| session.text(name).unwrap_or_default();
+    projects::find_or_create(db, member("project_id"), now)?;
+    match sessions::find(db, member("project_id"), member("session_id"))? {
+        Some(existing) if existing != *session => Err(Refusal::new(
+            Code::InvalidSchema,
+            format!(
+                "session {:?} exists with other content",
+                member("session_id")
+            ),
+        )),
+        Some(_) => Ok(()),
+        None => sessions::insert(
+            db,
+            member("project_id"),
+            member("session_id"),
+            session,
+            &started.key(),
+        ),
+    }
+}

@@ -1,0 +1,82 @@
+//! Writing a tree as compact JSON text: order and number spelling kept, no white space, few escapes.
+
+use super::{Object, Value};
+
+impl Value {
+    /// The value as one line of JSON text.
+    #[must_use]
+    pub(crate) fn write(&self) -> String {
+        let mut out = String::new();
+        push_value(&mut out, self);
+        out
+    }
+}
+
+impl Object {
+    /// The object as one line of JSON text.
+    #[must_use]
+    pub(crate) fn write(&self) -> String {
+        let mut out = String::new();
+        push_object(&mut out, self);
+        out
+    }
+}
+
+fn push_value(out: &mut String, value: &Value) {
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(true) => out.push_str("true"),
+        Value::Bool(false) => out.push_str("false"),
+        Value::Number(number) => out.push_str(number.spelling()),
+        Value::Text(text) => push_text(out, text),
+        Value::List(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                push_value(out, item);
+            }
+            out.push(']');
+        }
+        Value::Object(object) => push_object(out, object),
+    }
+}
+
+fn push_object(out: &mut String, object: &Object) {
+    out.push('{');
+    for (index, (name, value)) in object.iter().enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        push_text(out, name);
+        out.push(':');
+        push_value(out, value);
+    }
+    out.push('}');
+}
+
+/// Appends `text` as a JSON string with the fewest escapes that are valid.
+fn push_text(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        push_character(out, character);
+    }
+    out.push('"');
+}
+
+/// Appends one character of a JSON string: quote, reverse solidus and U+0000 to U+001F escaped, the two-character
+/// form where there is one, hexadecimal digits in lower case; everything else as it is.
+pub(crate) fn push_character(out: &mut String, character: char) {
+    match character {
+        '"' => out.push_str("\\\""),
+        '\\' => out.push_str("\\\\"),
+        '\u{8}' => out.push_str("\\b"),
+        '\t' => out.push_str("\\t"),
+        '\n' => out.push_str("\\n"),
+        '\u{c}' => out.push_str("\\f"),
+        '\r' => out.push_str("\\r"),
+        '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(character))),
+        _ => out.push(character), // needs no escape
+    }
+}

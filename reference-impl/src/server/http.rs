@@ -1,0 +1,203 @@
+//! HTTP by axum: receives whole requests within bounds, hands them to a [`Handler`], sends what it answers.
+//!
+//! Bodies arrive as bytes; no framework reads them. Whatever goes wrong, the answer is JSON and the server lives on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request as HttpRequest, State};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::serve::ListenerExt;
+use bytes::Bytes;
+use tokio::net::TcpListener;
+use tower_http::catch_panic::CatchPanicLayer;
+
+/// The largest body that is taken.
+pub(crate) const BODY_LIMIT: usize = 4 * 1024 * 1024;
+
+/// How much of a body that is too large is read before it is refused, so that a client which does not look at the
+/// answer before it has sent everything gets to see it.
+const READ_LIMIT: usize = 4 * BODY_LIMIT;
+
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+
+/// A request as a protocol sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// Upper case; HEAD comes as GET.
+    pub(crate) method: String,
+    /// As sent, still percent-encoded, without the query.
+    pub(crate) path: String,
+    /// As sent, without the question mark.
+    pub(crate) query: String,
+    /// The Authorization header.
+    pub(crate) authorization: Option<String>,
+    pub(crate) body: Bytes,
+}
+
+/// What goes back.
+#[derive(Debug, Clone)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) media_type: &'static str,
+    pub(crate) body: String,
+    /// The methods for the Allow header of a 405.
+    pub(crate) allow: Option<String>,
+}
+
+impl Reply {
+    pub(crate) fn json(status: u16, body: String) -> Self {
+        Self {
+            status,
+            media_type: "application/json",
+            body,
+            allow: None,
+        }
+    }
+
+    /// An error of the transport, in the shape of every other error.
+    fn error(status: StatusCode, code: &str, message: &str) -> Self {
+        let body = format!("{{\"error\":{{\"code\":\"{code}\",\"message\":\"{message}\"}}}}");
+        Self::json(status.as_u16(), body)
+    }
+}
+
+/// A protocol that answers requests.
+pub(crate) trait Handler: Clone + Send + Sync + 'static {
+    fn answer(&self, request: Request) -> impl Future<Output = Reply> + Send;
+}
+
+/// Serves `handler` on `listener` until `stop` resolves and the connections are done.
+pub(crate) async fn serve<H: Handler>(
+    listener: TcpListener,
+    handler: H,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let panicked = |_| {
+        response(Reply::error(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "internal_error",
+            "the server failed",
+        ))
+    };
+    let router = Router::new()
+        .fallback(exchange::<H>)
+        .with_state(Arc::new(handler))
+        .layer(CatchPanicLayer::custom(panicked));
+    let listener = listener.tap_io(|stream| {
+        stream.set_nodelay(true).ok(); // slower without, not wrong
+    });
+    axum::serve(listener, router)
+        .with_graceful_shutdown(stop)
+        .await
+}
+
+async fn exchange<H: Handler>(
+    State(handler): State<Arc<H>>,
+    request: HttpRequest,
+) -> Response<Body> {
+    let reply = match receive(request).await {
+        Ok(request) => handler.answer(request).await,
+        Err(reply) => reply,
+    };
+    response(reply)
+}
+
+async fn receive(request: HttpRequest) -> Result<Request, Reply> {
+    let (head, body) = request.into_parts();
+    let too_large = || {
+        Reply::error(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "body_too_large",
+            "the body exceeds 4 MiB",
+        )
+    };
+    let body = tokio::time::timeout(BODY_DEADLINE, axum::body::to_bytes(body, READ_LIMIT)).await;
+    let body = body.map_err(|_| {
+        Reply::error(
+            StatusCode::REQUEST_TIMEOUT,
+            "request_timeout",
+            "the body did not arrive",
+        )
+    })?;
+    let body = body.map_err(|_| too_large())?;
+    if body.len() > BODY_LIMIT {
+        return Err(too_large());
+    }
+    // RFC 9112 section 3.2: a request without Host is refused; hyper lets it through.
+    if !head.headers.contains_key(header::HOST) && head.uri.authority().is_none() {
+        return Err(Reply::error(
+            StatusCode::BAD_REQUEST,
+            "missing_host",
+            "the request has no Host header",
+        ));
+    }
+    let authorization = head
+        .headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    Ok(Request {
+        method: if head.method == "HEAD" {
+            "GET".to_owned()
+        } else {
+            head.method.to_string()
+        },
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        authorization: authorization.map(str::to_owned),
+        body,
+    })
+}
+
+fn response(reply: Reply) -> Response<Body> {
+    let mut response = Response::new(Body::from(reply.body));
+    *response.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static(reply.media_type),
+    );
+    if let Some(allow) = reply
+        .allow
+        .and_then(|allow| HeaderValue::from_str(&allow).ok())
+    {
+        headers.insert(header::ALLOW, allow);
+    }
+    response
+}
+
+/// Decodes percent-encoded UTF-8; `None` if it is not that.
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+            let value = digit(bytes.next())? * 16 + digit(bytes.next())?;
+            out.push(u8::try_from(value).ok()?);
+        } else {
+            out.push(byte);
+        }
+    }
+    String::from_utf8(out).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent_decode;
+
+    #[test]
+    fn percent_encoding_is_decoded_once_and_strictly() {
+        assert_eq!(
+            percent_decode("a%2Fb%20%F0%9F%9A%80").as_deref(),
+            Some("a/b 🚀")
+        );
+        assert_eq!(percent_decode("%2520").as_deref(), Some("%20"));
+        for bad in ["%", "%4", "%zz", "%ff", "%+1"] {
+            assert_eq!(percent_decode(bad), None, "{bad:?}");
+        }
+    }
+}

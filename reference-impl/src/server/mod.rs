@@ -1,0 +1,4 @@
+//! Sockets and pipes: bytes in, bytes out. Nothing here knows a protocol.
+
+pub(crate) mod adapter;
+pub(crate) mod http;
