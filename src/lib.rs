@@ -2,4 +2,5 @@
 
 pub mod exchange;
 pub mod record;
+pub mod report;
 pub mod verdict;
