@@ -8,6 +8,7 @@ pub mod matcher;
 pub mod plan;
 pub mod protocol;
 pub mod record;
+pub mod report;
 pub mod requirement;
 pub mod run;
 pub mod source;

@@ -1,0 +1,135 @@
+//! Report files on disk: the old ones go first, and each new one appears whole or not at all.
+
+use std::fs;
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::Format;
+use crate::record::RunRecord;
+
+/// A report that could not be written or removed.
+#[derive(Debug, thiserror::Error)]
+#[error("{action} {}: {source}", path.display())]
+pub struct WriteError {
+    /// What was tried, as `write` or `remove`.
+    pub action: &'static str,
+    /// Which file or directory.
+    pub path: PathBuf,
+    /// Why it failed.
+    pub source: io::Error,
+}
+
+/// Removes the files that `formats` would write to `dir`, so that a run that ends early leaves nothing that looks
+/// like its result. Returns those that were there.
+///
+/// # Errors
+///
+/// A file that is there and cannot be removed.
+pub fn remove_old(dir: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, WriteError> {
+    let mut removed = Vec::new();
+    for format in formats {
+        let path = dir.join(format.file_name);
+        if remove(&path)? {
+            removed.push(path);
+        }
+    }
+    Ok(removed)
+}
+
+/// Removes `path` if it is there, and says whether it was.
+///
+/// # Errors
+///
+/// It is there and cannot be removed; a directory never is.
+pub fn remove(path: &Path) -> Result<bool, WriteError> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        // A parent that is no directory is found out, with a better message, by the write.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
+        {
+            Ok(false)
+        }
+        Err(source) => Err(WriteError {
+            action: "remove",
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+/// Writes `record` to each of `targets`, creating directories as needed, and returns the paths written.
+///
+/// Old files are removed first. All reports are written in full to temporary files beside their places before the
+/// first is renamed to its place, so that a full disk leaves none rather than some.
+///
+/// # Errors
+///
+/// The first step that fails, with the path that it concerns.
+pub fn write_all(
+    record: &RunRecord,
+    targets: &[(Format, PathBuf)],
+) -> Result<Vec<PathBuf>, WriteError> {
+    for (_, path) in targets {
+        remove(path)?;
+    }
+    let mut staged = Vec::with_capacity(targets.len());
+    for (format, path) in targets {
+        let file = stage(record, format, path).map_err(|source| WriteError {
+            action: "write",
+            path: path.clone(),
+            source,
+        })?;
+        staged.push((file, path));
+    }
+    let mut written = Vec::with_capacity(staged.len());
+    for (file, path) in staged {
+        file.persist(path).map_err(|error| WriteError {
+            action: "write",
+            path: path.clone(),
+            source: error.error,
+        })?;
+        sync_directory(directory_of(path));
+        written.push(path.clone());
+    }
+    Ok(written)
+}
+
+fn stage(record: &RunRecord, format: &Format, path: &Path) -> io::Result<NamedTempFile> {
+    let dir = directory_of(path);
+    fs::create_dir_all(dir)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".proofmark-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // A report is meant to be read by others (a CI step, a web server); the umask still has its say.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(dir)?;
+    let mut out = BufWriter::with_capacity(1 << 16, &mut file);
+    (format.write)(record, &mut out)?;
+    out.flush()?;
+    drop(out);
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    }
+}
+
+/// Makes the rename durable where the system can; where it cannot, the file is whole all the same.
+fn sync_directory(dir: &Path) {
+    if let Ok(dir) = fs::File::open(dir) {
+        let _ = dir.sync_all();
+    }
+}

@@ -1,0 +1,185 @@
+//! Cases on the page: what was expected, what was seen, and every message.
+
+use super::message::{self, Budget, ExchangeView, Looked};
+use super::{Anchors, Badge, RequirementLink};
+use crate::record::{CaseRecord, FindingRecord, ProtocolRecord};
+use crate::report::{printable, view};
+use crate::verdict::Verdict;
+
+/// Findings shown of one case.
+const FINDINGS_SHOWN: usize = 40;
+/// Exchanges shown of one case.
+const EXCHANGES_SHOWN: usize = 60;
+/// Characters of an expected or observed value.
+const VALUE_LENGTH: usize = 4000;
+
+pub(super) struct CaseView {
+    pub(super) anchor: String,
+    pub(super) suite: String,
+    pub(super) name: String,
+    pub(super) badge: Badge,
+    pub(super) open: bool,
+    pub(super) about: String,
+    pub(super) because: String,
+    pub(super) elapsed: String,
+    pub(super) at: String,
+    pub(super) replay: String,
+    pub(super) covers: Vec<RequirementLink>,
+    pub(super) findings: Vec<FindingView>,
+    pub(super) findings_left_out: usize,
+    pub(super) edits: Vec<String>,
+    pub(super) readings: Vec<ReadingView>,
+    pub(super) exchanges: Vec<ExchangeView>,
+    /// Exchanges of the twin that stand beside none of the case, as where only the twin was sent.
+    pub(super) twin_only: Vec<ExchangeView>,
+    pub(super) exchanges_left_out: usize,
+}
+
+pub(super) struct FindingView {
+    pub(super) badge: Badge,
+    pub(super) requirement: RequirementLink,
+    pub(super) expected: String,
+    pub(super) observed: String,
+    pub(super) path: String,
+    /// Title of the exchange that shows it, or the empty string.
+    pub(super) exchange: String,
+    pub(super) at: String,
+    pub(super) strict_only: bool,
+    pub(super) note: String,
+}
+
+pub(super) struct ReadingView {
+    pub(super) reading: String,
+    pub(super) tolerated: bool,
+    pub(super) at: String,
+}
+
+/// Draws the cases of a protocol, findings first spending their own budget.
+pub(super) struct Drawer<'a> {
+    pub(super) protocol: &'a ProtocolRecord,
+    pub(super) anchors: &'a Anchors<'a>,
+    pub(super) findings: &'a mut Budget,
+    pub(super) passed: &'a mut Budget,
+    /// How many more cases are drawn expanded.
+    pub(super) open: &'a mut usize,
+}
+
+impl Drawer<'_> {
+    pub(super) fn case(&mut self, case: &CaseRecord) -> CaseView {
+        let budget = match case.verdict {
+            Verdict::Pass | Verdict::NotRun => &mut *self.passed,
+            _ => &mut *self.findings,
+        };
+        let edits: Vec<String> = case
+            .edits
+            .iter()
+            .take(EXCHANGES_SHOWN)
+            .map(|edit| {
+                format!(
+                    "Step {}: {}",
+                    edit.step + 1,
+                    printable::short(&edit.edit, VALUE_LENGTH)
+                )
+            })
+            .collect();
+        let exchanges = exchanges(case, &edits, budget);
+        let paired = |twin: &&crate::exchange::Exchange| {
+            let same = |e: &crate::exchange::Exchange| e.step == twin.step && e.round == twin.round;
+            !case.exchanges.iter().any(same)
+        };
+        let twin_only = case.twin.iter().filter(paired).take(EXCHANGES_SHOWN);
+        let twin_only = twin_only
+            .map(|twin| message::exchange(twin, None, &Looked::default(), &[], budget))
+            .collect();
+        let open = case.verdict == Verdict::Fail && *self.open > 0;
+        if open {
+            *self.open -= 1;
+        }
+        let (suite, name) = view::split_id(&case.id);
+        CaseView {
+            anchor: self.anchors.case(&case.id),
+            suite: printable::short(suite, 200),
+            name: printable::short(name, 300),
+            badge: Badge::verdict(case.verdict),
+            open,
+            about: printable::short(&case.about, 1000),
+            because: printable::short(&case.because, VALUE_LENGTH),
+            elapsed: printable::duration(case.elapsed_ms),
+            at: printable::short(&case.at, 300),
+            replay: printable::short(&case.replay, VALUE_LENGTH),
+            covers: case
+                .covers
+                .iter()
+                .map(|id| {
+                    self.anchors
+                        .requirement(self.protocol, id, case.outcomes.get(id).copied())
+                })
+                .collect(),
+            findings: case
+                .findings
+                .iter()
+                .take(FINDINGS_SHOWN)
+                .map(|f| self.finding(case, f))
+                .collect(),
+            findings_left_out: case.findings.len().saturating_sub(FINDINGS_SHOWN),
+            edits,
+            readings: case
+                .readings
+                .iter()
+                .take(FINDINGS_SHOWN)
+                .map(|reading| ReadingView {
+                    reading: printable::short(&reading.reading, VALUE_LENGTH),
+                    tolerated: reading.tolerated,
+                    at: printable::short(&reading.at, 300),
+                })
+                .collect(),
+            exchanges,
+            twin_only,
+            exchanges_left_out: case.exchanges.len().saturating_sub(EXCHANGES_SHOWN),
+        }
+    }
+
+    fn finding(&self, case: &CaseRecord, finding: &FindingRecord) -> FindingView {
+        let shown = finding.exchange.and_then(|at| case.exchanges.get(at));
+        FindingView {
+            badge: Badge::verdict(finding.verdict),
+            requirement: self
+                .anchors
+                .requirement(self.protocol, &finding.requirement, None),
+            expected: printable::short(&finding.expected, VALUE_LENGTH),
+            observed: printable::short(&finding.observed, VALUE_LENGTH),
+            path: printable::short(&finding.path, 300),
+            exchange: shown.map_or(String::new(), |exchange| {
+                format!(
+                    "{} ({})",
+                    view::request_line(exchange),
+                    view::answer_line(exchange)
+                )
+            }),
+            at: printable::short(&finding.at, 300),
+            strict_only: finding.strict_only,
+            note: printable::short(&finding.note, VALUE_LENGTH),
+        }
+    }
+}
+
+fn exchanges(case: &CaseRecord, edits: &[String], budget: &mut Budget) -> Vec<ExchangeView> {
+    let mut views = Vec::new();
+    for (at, exchange) in case.exchanges.iter().enumerate().take(EXCHANGES_SHOWN) {
+        let mut looked = Looked::default();
+        for finding in &case.findings {
+            // Without an index, the last answer is the one that was judged.
+            if finding.exchange.unwrap_or(case.exchanges.len() - 1) == at {
+                looked.add(&finding.path);
+            }
+        }
+        views.push(message::exchange(
+            exchange,
+            view::twin_of(case, exchange),
+            &looked,
+            edits,
+            budget,
+        ));
+    }
+    views
+}

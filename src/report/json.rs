@@ -1,0 +1,152 @@
+//! The record itself, as JSON; and the way back, for `rejudge`, `compare` and `report`.
+
+use std::io;
+
+use serde::{Deserialize, Serialize};
+use serde_json::ser::{CharEscape, Formatter, PrettyFormatter};
+
+use super::printable;
+use crate::record::{RunRecord, SCHEMA};
+
+/// Writes `record` indented, with a line end after the last line.
+///
+/// Characters that a terminal would obey or hide are written as `\u` escapes, so that showing the file is safe.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Visible::default());
+    record.serialize(&mut serializer)?;
+    out.write_all(b"\n")
+}
+
+/// Why bytes are not a record.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Not JSON, or not of the record's shape.
+    #[error("not a record: {0}")]
+    Malformed(#[source] serde_json::Error),
+    /// JSON without the member that says what it is.
+    #[error("not a record: no member \"schema\"")]
+    NoSchema,
+    /// A record of another version, or something else altogether.
+    #[error("schema {found:?}, this proofmark reads {SCHEMA:?}")]
+    OtherSchema {
+        /// What it says it is, safe to print.
+        found: String,
+    },
+}
+
+/// Reads a record that [`write`] wrote.
+///
+/// # Errors
+///
+/// [`ReadError::OtherSchema`] before any complaint about the shape: a newer record is not a malformed one.
+pub fn read(bytes: &[u8]) -> Result<RunRecord, ReadError> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: Option<String>,
+    }
+    let head: Head = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
+    match head.schema {
+        None => Err(ReadError::NoSchema),
+        Some(schema) if schema != SCHEMA => Err(ReadError::OtherSchema {
+            found: printable::short(&schema, 60),
+        }),
+        Some(_) => serde_json::from_slice(bytes).map_err(ReadError::Malformed),
+    }
+}
+
+/// [`PrettyFormatter`], with hidden characters escaped in strings.
+#[derive(Default)]
+struct Visible(PrettyFormatter<'static>);
+
+impl Formatter for Visible {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut start = 0;
+        for (at, c) in fragment.char_indices() {
+            if printable::is_hidden(c) {
+                out.write_all(&fragment.as_bytes()[start..at])?;
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    write!(out, "\\u{unit:04x}")?;
+                }
+                start = at + c.len_utf8();
+            }
+        }
+        out.write_all(&fragment.as_bytes()[start..])
+    }
+
+    fn write_char_escape<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
+        self.0.write_char_escape(out, escape)
+    }
+
+    fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_array(out)
+    }
+
+    fn end_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array(out)
+    }
+
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_array_value(out, first)
+    }
+
+    fn end_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_array_value(out)
+    }
+
+    fn begin_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object(out)
+    }
+
+    fn end_object<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object(out)
+    }
+
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        out: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        self.0.begin_object_key(out, first)
+    }
+
+    fn begin_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(out)
+    }
+
+    fn end_object_value<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
+        self.0.end_object_value(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_record_is_named() {
+        let message = |bytes: &[u8]| read(bytes).map(|_| ()).unwrap_err().to_string();
+        assert_eq!(message(b"{}"), "not a record: no member \"schema\"");
+        assert_eq!(
+            message(br#"{"schema":"proofmark-record/2\u001b"}"#),
+            r#"schema "proofmark-record/2\\u{1b}", this proofmark reads "proofmark-record/1""#
+        );
+        assert!(message(b"{").starts_with("not a record: EOF while parsing"));
+        assert!(message(br#"{"schema":"proofmark-record/1"}"#).contains("missing field"));
+    }
+}

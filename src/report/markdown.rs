@@ -1,0 +1,457 @@
+//! A short page in GitHub's Markdown, for a job summary or a pull request.
+//!
+//! What comes from elsewhere appears only in code spans and fenced blocks, where it can make no link, mention,
+//! image or markup.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io;
+
+use super::{printable, view};
+use crate::exchange::{Body, Exchange};
+use crate::record::{CaseRecord, FeatureState, FindingRecord, ProtocolRecord, RunRecord};
+use crate::verdict::{NotRun, Verdict};
+
+/// Bytes of the whole page: GitHub refuses a job summary above 1 MiB.
+const SIZE_LIMIT: usize = 900 * 1000;
+/// Bytes after which tables and details stop, so that totals and what is undecided always fit.
+const EVIDENCE_LIMIT: usize = 800 * 1000;
+/// Bytes after which the table of violations stops, so that some details fit.
+const TABLE_LIMIT: usize = 400 * 1000;
+/// Cases whose exchanges are shown.
+const CASES_IN_DETAIL: usize = 20;
+/// Exchanges shown of one case.
+const EXCHANGES_IN_DETAIL: usize = 8;
+/// Characters of one body.
+const BODY_LENGTH: usize = 4000;
+/// Characters of a value in a table.
+const CELL_LENGTH: usize = 300;
+
+/// Writes `record` as Markdown.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut page = Page::default();
+    page.head(record);
+    for protocol in &record.protocols {
+        page.levels(protocol);
+    }
+    page.violations(record);
+    page.details(record);
+    for protocol in &record.protocols {
+        page.undecided(protocol);
+        page.warnings(protocol);
+    }
+    page.totals(record);
+    out.write_all(page.text.as_bytes())
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+}
+
+impl Page {
+    /// Adds `block` if the page stays within `limit` bytes, and says whether it did.
+    fn add(&mut self, limit: usize, block: &str) -> bool {
+        let fits = self.text.len() + block.len() <= limit;
+        if fits {
+            self.text.push_str(block);
+        }
+        fits
+    }
+
+    fn head(&mut self, record: &RunRecord) {
+        let mut head = format!(
+            "# proofmark: {}\n\n",
+            escape(&printable::short(&record.summary.conclusion, 300))
+        );
+        let name = code(&printable::short(&record.target.name, CELL_LENGTH));
+        let _ = writeln!(
+            head,
+            "Target {name} ({}), profile {}, seed {}, proofmark {}, {}.\n",
+            escape(&record.target.kind),
+            record.profile.word(),
+            record.seed,
+            escape(&record.proofmark),
+            escape(&record.started_at),
+        );
+        if let Some(why) = &record.summary.cut_short {
+            let _ = writeln!(
+                head,
+                "**Cut short:** {}\n",
+                code(&printable::short(why, CELL_LENGTH))
+            );
+        }
+        self.add(SIZE_LIMIT, &head);
+    }
+
+    fn levels(&mut self, protocol: &ProtocolRecord) {
+        let mut table = format!(
+            "## {}: {}\n\n| level | outcome | claimed | what stands in the way |\n|---|---|---|---|\n",
+            escape(&protocol.protocol),
+            escape(&printable::short(&protocol.spec, 200)),
+        );
+        for level in &protocol.levels {
+            let _ = writeln!(
+                table,
+                "| {} | {} | {} | {} |",
+                escape(&level.level),
+                level.outcome.word(),
+                if level.claimed { "yes" } else { "no" },
+                escape(&view::blocking(level)),
+            );
+        }
+        table.push('\n');
+        self.add(SIZE_LIMIT, &table);
+    }
+
+    fn violations(&mut self, record: &RunRecord) {
+        let rows = violations(record);
+        if rows.is_empty() {
+            return;
+        }
+        let head = "## Violations\n\n| requirement | keyword | case | expected | observed |\n|---|---|---|---|---|\n";
+        self.add(SIZE_LIMIT, head);
+        let mut left_out = 0;
+        for row in &rows {
+            if left_out > 0 || !self.add(TABLE_LIMIT, &row.table_row()) {
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            self.add(
+                SIZE_LIMIT,
+                &format!("\n{left_out} more rows are in `report.html`.\n"),
+            );
+        }
+        self.add(SIZE_LIMIT, "\n");
+    }
+
+    fn details(&mut self, record: &RunRecord) {
+        let failed: Vec<&CaseRecord> = record
+            .protocols
+            .iter()
+            .flat_map(|protocol| &protocol.cases)
+            .filter(|case| case.verdict == Verdict::Fail)
+            .collect();
+        let mut shown = 0;
+        for case in failed.iter().take(CASES_IN_DETAIL) {
+            if self.add(EVIDENCE_LIMIT, &detail(case)) {
+                shown += 1;
+            }
+        }
+        if shown < failed.len() {
+            let rest = failed.len() - shown;
+            let cases = printable::count(rest, "failed case", "failed cases");
+            self.add(
+                SIZE_LIMIT,
+                &format!("The exchanges of {cases} more are in `report.html`.\n\n"),
+            );
+        }
+    }
+
+    fn undecided(&mut self, protocol: &ProtocolRecord) {
+        let groups = view::undecided(protocol);
+        if groups.is_empty() {
+            return;
+        }
+        let mut list = format!("## Undecided in {}\n\n", escape(&protocol.protocol));
+        for (verdict, reason, cases) in groups.iter().take(50) {
+            let number = printable::count(cases.len(), "case", "cases");
+            let reason = code(&printable::short(reason, CELL_LENGTH));
+            let named: Vec<_> = cases
+                .iter()
+                .take(3)
+                .map(|case| code(&printable::short(&case.id, 200)))
+                .collect();
+            let more = if cases.len() > named.len() {
+                ", ..."
+            } else {
+                ""
+            };
+            let _ = writeln!(
+                list,
+                "- {verdict}, {number}: {reason} ({}{more})",
+                named.join(", ")
+            );
+        }
+        if groups.len() > 50 {
+            let _ = writeln!(list, "- and {} more reasons", groups.len() - 50);
+        }
+        for feature in protocol.features.iter().take(50) {
+            if feature.state != FeatureState::Offered && !feature.advice.is_empty() {
+                let advice = printable::short(&feature.advice, CELL_LENGTH);
+                let _ = writeln!(
+                    list,
+                    "- to do for {}: {}",
+                    code(&printable::short(&feature.feature, 60)),
+                    escape(&advice)
+                );
+            }
+        }
+        list.push('\n');
+        self.add(SIZE_LIMIT, &list);
+    }
+
+    fn warnings(&mut self, protocol: &ProtocolRecord) {
+        let groups = view::departures(protocol, Verdict::Warn);
+        if groups.is_empty() {
+            return;
+        }
+        let number = printable::count(groups.len(), "warning", "warnings");
+        let name = escape(&protocol.protocol);
+        let mut list = format!("<details><summary>{number} in {name}</summary>\n\n");
+        for group in groups.iter().take(200) {
+            let summary = group.requirement.map_or("", |r| r.summary.as_str());
+            let cases = printable::count(group.cases.len(), "case", "cases");
+            let _ = writeln!(
+                list,
+                "- {} ({cases}): {}",
+                code(group.id),
+                escape(&printable::short(summary, 300))
+            );
+        }
+        list.push_str("\n</details>\n\n");
+        self.add(SIZE_LIMIT, &list);
+    }
+
+    fn totals(&mut self, record: &RunRecord) {
+        let rows = record.summary.cases.rows();
+        let words: Vec<_> = rows.iter().map(|(verdict, _)| verdict.word()).collect();
+        let numbers: Vec<_> = rows.iter().map(|(_, n)| n.to_string()).collect();
+        let mut totals = format!("## Totals\n\n| {} |\n|", words.join(" | "));
+        totals.push_str(&"---:|".repeat(rows.len()));
+        let _ = writeln!(totals, "\n| {} |\n", numbers.join(" | "));
+        let mut reasons = Vec::new();
+        for protocol in &record.protocols {
+            for (word, n) in view::not_run(protocol) {
+                reasons.push(format!("{n} {word} in {}", escape(&protocol.protocol)));
+            }
+        }
+        if !reasons.is_empty() {
+            let _ = writeln!(totals, "Not run: {}.\n", reasons.join(", "));
+        }
+        let took = printable::duration(record.summary.elapsed_ms);
+        let _ = writeln!(
+            totals,
+            "{} requests in {took}; exit code {}.",
+            record.summary.requests, record.summary.exit_code
+        );
+        self.add(SIZE_LIMIT, &totals);
+    }
+}
+
+/// One row of the table of violations.
+struct Row<'a> {
+    requirement: &'a str,
+    keyword: &'a str,
+    case: &'a CaseRecord,
+    finding: Option<&'a FindingRecord>,
+}
+
+impl Row<'_> {
+    fn table_row(&self) -> String {
+        let cell = |text: &str| code(&printable::short(text, CELL_LENGTH));
+        let (expected, observed) = match self.finding {
+            Some(finding) => (cell(&finding.expected), cell(&finding.observed)),
+            None => (String::new(), cell(&self.case.because)),
+        };
+        format!(
+            "| {} | {} | {} | {expected} | {observed} |\n",
+            cell(self.requirement),
+            escape(self.keyword),
+            cell(&self.case.id),
+        )
+    }
+}
+
+/// One row for each requirement that a case violates: its first finding stands for the others.
+fn violations(record: &RunRecord) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for protocol in &record.protocols {
+        for group in view::departures(protocol, Verdict::Fail) {
+            for (case, findings) in group.cases {
+                rows.push(Row {
+                    requirement: group.id,
+                    keyword: group.requirement.map_or("", |r| r.keyword.as_str()),
+                    case,
+                    finding: findings.first().copied(),
+                });
+            }
+        }
+    }
+    rows
+}
+
+fn detail(case: &CaseRecord) -> String {
+    let mut text = format!(
+        "<details><summary>{}</summary>\n\n",
+        escape(&printable::short(&case.id, 300))
+    );
+    let mut say = |label: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(
+                text,
+                "- {label}: {}",
+                code(&printable::short(value, CELL_LENGTH))
+            );
+        }
+    };
+    say("why", &case.because);
+    for finding in case.findings.iter().take(EXCHANGES_IN_DETAIL) {
+        say("requirement", &finding.requirement);
+        say("expected", &finding.expected);
+        say("observed", &finding.observed);
+        say("written at", &finding.at);
+    }
+    for edit in case.edits.iter().take(EXCHANGES_IN_DETAIL) {
+        say("edited", &edit.edit);
+    }
+    say("not run", case.reason.map_or("", NotRun::word));
+    text.push('\n');
+    for exchange in case.exchanges.iter().take(EXCHANGES_IN_DETAIL) {
+        text.push_str(&fenced(&transcript(exchange)));
+    }
+    if case.exchanges.len() > EXCHANGES_IN_DETAIL {
+        let _ = writeln!(
+            text,
+            "and {} more exchanges\n",
+            case.exchanges.len() - EXCHANGES_IN_DETAIL
+        );
+    }
+    text.push_str("Again:\n\n");
+    text.push_str(&fenced(&printable::line(&case.replay)));
+    text.push_str("</details>\n\n");
+    text
+}
+
+fn transcript(exchange: &Exchange) -> String {
+    let mut text = format!("{}\n", view::request_line(exchange));
+    push_message(&mut text, &exchange.sent.headers, &exchange.sent.body);
+    let _ = writeln!(text, "\n-> {}", view::answer_line(exchange));
+    push_message(
+        &mut text,
+        &exchange.received.headers,
+        &exchange.received.body,
+    );
+    text
+}
+
+fn push_message(text: &mut String, headers: &[(String, String)], body: &Body) {
+    for (name, value) in headers.iter().take(40) {
+        let _ = writeln!(
+            text,
+            "{}: {}",
+            printable::short(name, 100),
+            printable::short(value, 300)
+        );
+    }
+    if body.is_empty() {
+        return;
+    }
+    text.push('\n');
+    match body.text() {
+        Some(body) => text.push_str(&printable::block(&printable::cut(body, BODY_LENGTH))),
+        None => {
+            let _ = writeln!(text, "({} that are not UTF-8)", printable::size(body.len()));
+            text.push_str(&printable::hex_dump(&body.0, 256));
+        }
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+/// A fenced block that `text` cannot end.
+fn fenced(text: &str) -> String {
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    format!("{fence}text\n{}\n{fence}\n\n", text.trim_end_matches('\n'))
+}
+
+/// `text`, one line, as a code span that it cannot leave, in a table too.
+fn code(text: &str) -> String {
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    if text.contains('|') {
+        // A table splits at pipes even within a code span, and what a backslash does to them there depends on the
+        // reader. Numeric references are never markup.
+        return format!("<code>{}</code>", references(text));
+    }
+    match longest_run(text) {
+        0 => format!("`{text}`"),
+        run => {
+            let fence = "`".repeat(run + 1);
+            format!("{fence} {text} {fence}")
+        }
+    }
+}
+
+/// `text` as words of the page: nothing in it is markup, or becomes a link.
+fn escape(text: &str) -> Cow<'_, str> {
+    match text.contains(is_markup) || text.contains("www") {
+        true => Cow::Owned(references(text)),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// `text` with everything that may be markup within a line as numeric references.
+fn references(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() * 2);
+    for c in text.chars() {
+        match c {
+            '\n' => escaped.push(' '),
+            c if is_markup(c) => {
+                let _ = write!(escaped, "&#{};", c as u32);
+            }
+            // GitHub makes a link of a word that begins so.
+            'w' if escaped.ends_with("ww") => escaped.push_str("&#119;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+fn is_markup(c: char) -> bool {
+    c == '\n'
+        || (c.is_ascii_punctuation()
+            && !matches!(c, '.' | ',' | '-' | '\'' | '(' | ')' | '/' | ';'))
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_span_outlasts_the_backticks_in_it() {
+        assert_eq!(code("plain"), "`plain`");
+        assert_eq!(code("a `` b"), "``` a `` b ```");
+        assert_eq!(code("a \\| b"), "<code>a &#92;&#124; b</code>");
+        assert_eq!(code(" "), "");
+    }
+
+    #[test]
+    fn a_fence_outlasts_the_fences_in_it() {
+        assert_eq!(fenced("````\nx"), "`````text\n````\nx\n`````\n\n");
+        assert_eq!(fenced("x\n"), "```text\nx\n```\n\n");
+    }
+
+    #[test]
+    fn words_hold_no_markup() {
+        assert_eq!(
+            escape("[x](y) <b> @me #1 & *"),
+            "&#91;x&#93;(y) &#60;b&#62; &#64;me &#35;1 &#38; &#42;"
+        );
+        assert_eq!(
+            escape("The Protocol, version 0.1 (draft)"),
+            "The Protocol, version 0.1 (draft)"
+        );
+    }
+}

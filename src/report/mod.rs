@@ -1,0 +1,99 @@
+//! Reports: a finished run, drawn for people and for programs.
+//!
+//! Each format is one file and one row of [`FORMATS`], and sees nothing but the [`RunRecord`]. What a target sent is
+//! hostile: it passes through [`printable`] before a format escapes it in its own way. [`files`] puts reports on
+//! disk; which reports, and where, is the command line's business.
+
+use std::io;
+
+use crate::record::RunRecord;
+
+mod diff;
+pub mod files;
+mod html;
+pub mod json;
+mod junit;
+mod markdown;
+pub mod printable;
+pub mod text;
+mod view;
+
+/// A way to write a record.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Name of its file where only a directory is given.
+    pub file_name: &'static str,
+    /// One line for `--help`.
+    pub summary: &'static str,
+    /// Writes it, with a line end after the last line.
+    pub write: fn(&RunRecord, &mut dyn io::Write) -> io::Result<()>,
+}
+
+/// Every format, in the order in which the manual lists them.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "json",
+        file_name: "report.json",
+        summary: "the whole record; rejudge, compare and report read it back",
+        write: json::write,
+    },
+    Format {
+        name: "html",
+        file_name: "report.html",
+        summary: "one self-contained page with every exchange, for investigating",
+        write: html::write,
+    },
+    Format {
+        name: "junit",
+        file_name: "junit.xml",
+        summary: "JUnit XML for CI systems, requirement ids as properties",
+        write: junit::write,
+    },
+    Format {
+        name: "markdown",
+        file_name: "summary.md",
+        summary: "a short page for a CI job summary or a pull request",
+        write: markdown::write,
+    },
+    Format {
+        name: "text",
+        file_name: "report.txt",
+        summary: "what the terminal shows, without colour",
+        write: text::write,
+    },
+];
+
+/// The format called `name`.
+pub fn format(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_and_file_names_are_unique() {
+        let names: BTreeSet<_> = FORMATS.iter().map(|f| f.name).collect();
+        let files: BTreeSet<_> = FORMATS.iter().map(|f| f.file_name).collect();
+        assert_eq!(names.len(), FORMATS.len());
+        assert_eq!(files.len(), FORMATS.len());
+    }
+
+    #[test]
+    fn each_format_is_documented_and_found_by_its_name() {
+        for row in FORMATS {
+            assert!(
+                !row.summary.is_empty() && !row.summary.ends_with('.'),
+                "{}",
+                row.name
+            );
+            assert_eq!(format(row.name).map(|f| f.file_name), Some(row.file_name));
+        }
+        assert!(format("JSON").is_none());
+    }
+}

@@ -1,0 +1,518 @@
+//! The terminal summary: what needs action, and nothing else.
+//!
+//! Plain ASCII apart from what the target itself sent. No line exceeds the width, except commands and URLs, which
+//! must survive being copied.
+
+use std::io::{self, Write};
+
+use anstyle::{AnsiColor, Style};
+
+use super::{printable, view};
+use crate::exchange::Exchange;
+use crate::record::{
+    CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord,
+    RunRecord,
+};
+use crate::verdict::{Grant, Verdict};
+
+/// Cases shown in full under one requirement.
+const CASES_IN_FULL: usize = 5;
+/// Findings shown under one case.
+const FINDINGS_IN_FULL: usize = 3;
+/// Ids named under one reason.
+const IDS_NAMED: usize = 3;
+/// Characters of an expected or observed value.
+const VALUE_LENGTH: usize = 320;
+
+/// How the terminal summary looks.
+#[derive(Clone, Copy, Debug)]
+pub struct TerminalStyle {
+    /// Whether to use colour. It never says anything that the words do not.
+    pub colour: bool,
+    /// Columns, at least 40.
+    pub width: usize,
+    /// Whether to list every case that lists are otherwise cut short for, and what was not run.
+    pub verbose: bool,
+}
+
+impl Default for TerminalStyle {
+    fn default() -> Self {
+        Self {
+            colour: false,
+            width: 80,
+            verbose: false,
+        }
+    }
+}
+
+/// Writes the terminal summary as a file: 80 columns, no colour.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    write_terminal(record, out, &TerminalStyle::default())
+}
+
+/// Writes the summary of `record` in the given style.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub fn write_terminal(
+    record: &RunRecord,
+    out: &mut dyn Write,
+    style: &TerminalStyle,
+) -> io::Result<()> {
+    let mut page = Page {
+        out,
+        colour: style.colour,
+        width: style.width.max(40),
+        verbose: style.verbose,
+    };
+    page.head(record)?;
+    for protocol in &record.protocols {
+        page.protocol(protocol)?;
+    }
+    page.totals(record)
+}
+
+const PLAIN: Style = Style::new();
+const BOLD: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+
+fn verdict_style(verdict: Verdict) -> Style {
+    let colour = match verdict {
+        Verdict::Pass => AnsiColor::Green,
+        Verdict::Warn | Verdict::Inconclusive => AnsiColor::Yellow,
+        Verdict::Fail | Verdict::Error => AnsiColor::Red,
+        Verdict::NotRun => return FAINT,
+    };
+    colour.on_default()
+}
+
+fn grant_style(grant: Grant) -> Style {
+    match grant {
+        Grant::Granted => AnsiColor::Green,
+        Grant::Refused => AnsiColor::Red,
+        Grant::Undecided => AnsiColor::Yellow,
+    }
+    .on_default()
+    .bold()
+}
+
+struct Page<'a> {
+    out: &'a mut dyn Write,
+    colour: bool,
+    width: usize,
+    verbose: bool,
+}
+
+impl Page<'_> {
+    /// `text` in `style`, or bare where there is no colour.
+    fn paint(&self, style: Style, text: &str) -> String {
+        if self.colour && style != PLAIN && !text.is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn blank(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    /// `label` in a column of its own and `text` wrapped beside it.
+    fn field(
+        &mut self,
+        indent: usize,
+        label: &str,
+        column: usize,
+        text: &str,
+        style: Style,
+    ) -> io::Result<()> {
+        let columns = self.width.saturating_sub(indent + column);
+        for (row, part) in printable::wrap(text, columns).iter().enumerate() {
+            let label = if row == 0 { label } else { "" };
+            let label = self.paint(FAINT, &format!("{label:column$}"));
+            let part = self.paint(style, part);
+            writeln!(self.out, "{:indent$}{label}{part}", "")?;
+        }
+        Ok(())
+    }
+
+    /// A field that is never broken, because people copy it.
+    fn whole(
+        &mut self,
+        indent: usize,
+        label: &str,
+        column: usize,
+        text: &str,
+        style: Style,
+    ) -> io::Result<()> {
+        let label = self.paint(FAINT, &format!("{label:column$}"));
+        let text = self.paint(style, text);
+        writeln!(self.out, "{:indent$}{label}{text}", "")
+    }
+
+    fn paragraph(&mut self, indent: usize, text: &str, style: Style) -> io::Result<()> {
+        self.field(indent, "", 0, text, style)
+    }
+
+    fn heading(&mut self, text: &str) -> io::Result<()> {
+        self.blank()?;
+        self.paragraph(0, text, BOLD)
+    }
+
+    fn head(&mut self, record: &RunRecord) -> io::Result<()> {
+        let target = format!(
+            "{} ({})",
+            printable::short(&record.target.name, 300),
+            record.target.kind
+        );
+        self.whole(0, "target", 10, &target, BOLD)?;
+        let mut how = format!("{}, seed {}", record.profile.word(), record.seed);
+        if record.identity_seed != record.seed {
+            how.push_str(&format!(", identity seed {}", record.identity_seed));
+        }
+        self.field(0, "profile", 10, &how, PLAIN)?;
+        let asked = &record.asked;
+        let mut selection = Vec::new();
+        selection.extend(asked.level.iter().map(|level| format!("level {level}")));
+        selection.extend(asked.only.iter().map(|only| format!("only {only}")));
+        selection.extend(
+            asked
+                .requirements
+                .iter()
+                .map(|id| format!("requirement {id}")),
+        );
+        selection.extend(asked.shard.iter().map(|shard| format!("shard {shard}")));
+        if !selection.is_empty() {
+            self.field(
+                0,
+                "asked",
+                10,
+                &printable::short(&selection.join(", "), 400),
+                PLAIN,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn protocol(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+        self.heading(&format!(
+            "{}: {}",
+            protocol.protocol,
+            printable::short(&protocol.spec, 200)
+        ))?;
+        self.levels(&protocol.levels)?;
+        self.violations(protocol)?;
+        self.undecided(protocol)?;
+        self.warnings(protocol)?;
+        self.set_aside(protocol)?;
+        self.not_run(protocol)
+    }
+
+    fn levels(&mut self, levels: &[LevelRecord]) -> io::Result<()> {
+        let names = levels
+            .iter()
+            .map(|l| printable::width(&l.level))
+            .max()
+            .unwrap_or(0);
+        for level in levels {
+            let name = printable::short(&level.level, 30);
+            let outcome = self.paint(
+                grant_style(level.outcome),
+                &format!("{:10}", level.outcome.word()),
+            );
+            let claimed = if level.claimed {
+                "claimed"
+            } else {
+                "not claimed"
+            };
+            let lead = names + 2 + 11 + 13;
+            let why = printable::wrap(&view::blocking(level), self.width.saturating_sub(2 + lead));
+            for (row, part) in why.iter().enumerate() {
+                let line = match row {
+                    0 => format!("  {name:names$}  {outcome} {claimed:12} {part}"),
+                    _ => format!("  {:lead$}{part}", ""),
+                };
+                writeln!(self.out, "{}", line.trim_end())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn violations(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+        let groups = view::departures(protocol, Verdict::Fail);
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let number = printable::count(groups.len(), "requirement", "requirements");
+        self.heading(&format!("VIOLATED: {number}"))?;
+        for group in groups {
+            self.blank()?;
+            self.requirement(group.id, group.requirement)?;
+            let shown = if self.verbose {
+                group.cases.len()
+            } else {
+                CASES_IN_FULL
+            };
+            for (case, findings) in group.cases.iter().take(shown) {
+                self.case(case, findings)?;
+            }
+            let rest = group.cases.len().saturating_sub(shown);
+            if rest > 0 {
+                self.paragraph(4, &format!("and {rest} more (see report.html)"), FAINT)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn requirement(&mut self, id: &str, requirement: Option<&RequirementRecord>) -> io::Result<()> {
+        let id = if id.is_empty() {
+            "(no requirement named)"
+        } else {
+            id
+        };
+        let id = self.paint(
+            verdict_style(Verdict::Fail).bold(),
+            &printable::short(id, 60),
+        );
+        match requirement {
+            None => writeln!(self.out, "  {id}"),
+            Some(r) => {
+                writeln!(
+                    self.out,
+                    "  {id}  {}, level {}, section {}",
+                    r.keyword, r.level, r.section
+                )?;
+                self.paragraph(2, &printable::short(&r.summary, 600), PLAIN)
+            }
+        }
+    }
+
+    fn case(&mut self, case: &CaseRecord, findings: &[&FindingRecord]) -> io::Result<()> {
+        self.whole(4, "", 0, &printable::short(&case.id, 300), BOLD)?;
+        for finding in findings.iter().take(FINDINGS_IN_FULL) {
+            self.value("expected", &finding.expected, PLAIN)?;
+            self.value(
+                "observed",
+                &finding.observed,
+                verdict_style(finding.verdict),
+            )?;
+            if !finding.note.is_empty() {
+                self.value("note", &finding.note, PLAIN)?;
+            }
+        }
+        if findings.is_empty() && !case.because.is_empty() {
+            self.value("because", &case.because, PLAIN)?;
+        }
+        if findings.len() > FINDINGS_IN_FULL {
+            let rest = findings.len() - FINDINGS_IN_FULL;
+            self.value("", &format!("and {rest} more of this case"), FAINT)?;
+        }
+        for edit in &case.edits {
+            self.value("edited", &edit.edit, PLAIN)?;
+        }
+        if let Some(exchange) = view::shown_by(case, findings.first().copied()) {
+            self.exchange(exchange)?;
+        }
+        self.whole(
+            6,
+            "replay",
+            10,
+            &printable::short(&case.replay, 2000),
+            PLAIN,
+        )
+    }
+
+    fn value(&mut self, label: &str, text: &str, style: Style) -> io::Result<()> {
+        self.field(6, label, 10, &printable::short(text, VALUE_LENGTH), style)
+    }
+
+    fn exchange(&mut self, exchange: &Exchange) -> io::Result<()> {
+        self.whole(6, "request", 10, &view::request_line(exchange), PLAIN)?;
+        self.field(6, "answer", 10, &view::answer_line(exchange), PLAIN)
+    }
+
+    fn undecided(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+        let groups = view::undecided(protocol);
+        let number: usize = groups.iter().map(|(_, _, cases)| cases.len()).sum();
+        if number == 0 {
+            return Ok(());
+        }
+        self.heading(&format!(
+            "UNDECIDED: {}",
+            printable::count(number, "case", "cases")
+        ))?;
+        for (verdict, reason, cases) in groups {
+            let reason = printable::short(reason, VALUE_LENGTH);
+            let number = printable::count(cases.len(), "case", "cases");
+            self.paragraph(
+                2,
+                &format!("{} ({number}): {reason}", verdict.word()),
+                verdict_style(verdict),
+            )?;
+            let shown = if self.verbose { cases.len() } else { IDS_NAMED };
+            for case in cases.iter().take(shown) {
+                self.whole(4, "", 0, &printable::short(&case.id, 300), PLAIN)?;
+            }
+            if cases.len() > shown {
+                self.paragraph(4, &format!("and {} more", cases.len() - shown), FAINT)?;
+            }
+        }
+        for feature in &protocol.features {
+            if feature.state != FeatureState::Offered && !feature.advice.is_empty() {
+                let label = printable::short(&feature.feature, 30);
+                let advice = printable::short(&feature.advice, VALUE_LENGTH);
+                self.field(2, "to do", 8, &format!("{label}: {advice}"), PLAIN)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn warnings(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+        let groups = view::departures(protocol, Verdict::Warn);
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let number = printable::count(groups.len(), "requirement", "requirements");
+        self.heading(&format!("WARNINGS: {number}"))?;
+        for group in groups {
+            let keyword = group.requirement.map_or("", |r| r.keyword.as_str());
+            let cases = printable::count(group.cases.len(), "case", "cases");
+            let lead = format!("{}  {keyword:10} {cases:9}", printable::short(group.id, 40));
+            let summary = group.requirement.map_or("", |r| r.summary.as_str());
+            let room = self.width.saturating_sub(printable::width(&lead) + 4);
+            let summary = clip(&printable::short(summary, 200), room);
+            writeln!(self.out, "{}", format!("  {lead}  {summary}").trim_end())?;
+        }
+        Ok(())
+    }
+
+    /// Waivers are always printed: they are decisions of people, and people forget.
+    fn set_aside(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+        let (stale, applied): (Vec<_>, Vec<_>) =
+            protocol.waivers.iter().partition(|w| w.stale.is_some());
+        if !stale.is_empty() {
+            self.heading(&format!(
+                "STALE: {}",
+                printable::count(stale.len(), "waiver", "waivers")
+            ))?;
+        }
+        for waiver in stale {
+            let why = waiver.stale.as_deref().unwrap_or_default();
+            let what = printable::short(&waiver.what, 120);
+            let text = format!(
+                "{what}: {} ({})",
+                printable::short(why, 200),
+                printable::short(&waiver.at, 200)
+            );
+            self.paragraph(2, &text, verdict_style(Verdict::Fail))?;
+        }
+        if !applied.is_empty() {
+            self.heading(&format!("WAIVED: {}", applied.len()))?;
+        }
+        for waiver in applied {
+            let what = printable::short(&waiver.what, 120);
+            self.paragraph(
+                2,
+                &format!("{what}: {}", printable::short(&waiver.reason, 200)),
+                PLAIN,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn not_run(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+        let counts = view::not_run(protocol);
+        if counts.is_empty() {
+            return Ok(());
+        }
+        let counts: Vec<_> = counts
+            .iter()
+            .map(|(word, n)| format!("{n} {word}"))
+            .collect();
+        self.blank()?;
+        self.field(0, "not run:", 10, &counts.join(", "), FAINT)?;
+        if self.verbose {
+            for case in protocol
+                .cases
+                .iter()
+                .filter(|case| case.verdict == Verdict::NotRun)
+            {
+                self.whole(2, "", 0, &printable::short(&case.id, 300), PLAIN)?;
+                let reason = case.reason.map_or("", |reason| reason.word());
+                self.field(
+                    4,
+                    reason,
+                    16,
+                    &printable::short(&case.because, VALUE_LENGTH),
+                    FAINT,
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    fn totals(&mut self, record: &RunRecord) -> io::Result<()> {
+        let summary = &record.summary;
+        let rows = summary.cases.rows();
+        let total: u64 = rows.iter().map(|(_, n)| n).sum();
+        let counts: Vec<_> = rows
+            .iter()
+            .filter(|(_, n)| *n > 0)
+            .map(|(verdict, n)| format!("{n} {verdict}"))
+            .collect();
+        let counts = if counts.is_empty() {
+            "none".to_owned()
+        } else {
+            counts.join(", ")
+        };
+        self.blank()?;
+        if let Some(why) = &summary.cut_short {
+            let why = printable::short(why, VALUE_LENGTH);
+            self.field(0, "cut short", 10, &why, verdict_style(Verdict::Error))?;
+        }
+        self.field(0, "cases", 10, &format!("{total}: {counts}"), PLAIN)?;
+        let took = printable::duration(summary.elapsed_ms);
+        self.field(
+            0,
+            "requests",
+            10,
+            &format!("{} in {took}", summary.requests),
+            PLAIN,
+        )?;
+        let conclusion = format!(
+            "{} (exit {})",
+            printable::short(&summary.conclusion, 400),
+            summary.exit_code
+        );
+        let verdict = if summary.exit_code == 0 {
+            Verdict::Pass
+        } else {
+            Verdict::Fail
+        };
+        self.field(0, "result", 10, &conclusion, verdict_style(verdict).bold())
+    }
+}
+
+/// The front of `text` that fits into `columns`, with dots where something is missing.
+fn clip(text: &str, columns: usize) -> String {
+    if printable::width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut clipped = String::new();
+    for c in text.chars() {
+        if printable::width(&clipped) + 5 > columns {
+            break;
+        }
+        clipped.push(c);
+    }
+    if clipped.is_empty() {
+        clipped
+    } else {
+        clipped + "..."
+    }
+}

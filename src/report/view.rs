@@ -1,0 +1,213 @@
+//! Groupings of a record that several reports share, so that they agree on what is a violation and what is undecided.
+
+use std::collections::BTreeMap;
+
+use super::printable;
+use crate::exchange::{Ended, Exchange, Incoming, Transport};
+use crate::record::{CaseRecord, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord};
+use crate::verdict::{NotRun, Verdict};
+
+/// The cases in which one requirement was not met.
+pub(super) struct Departures<'a> {
+    /// Id of the requirement; empty if a case names none.
+    pub id: &'a str,
+    /// Its entry, if the record has one.
+    pub requirement: Option<&'a RequirementRecord>,
+    /// Each case with the findings that concern the requirement, in the order of the record; the findings may be
+    /// none, where the verdict of a case stands without any.
+    pub cases: Vec<(&'a CaseRecord, Vec<&'a FindingRecord>)>,
+}
+
+/// Everything in `protocol` that weighs `verdict` ([`Verdict::Fail`] or [`Verdict::Warn`]), by requirement, in the
+/// order of the catalogue.
+///
+/// Cases that were set aside do not count, whatever they found.
+pub(super) fn departures(protocol: &ProtocolRecord, verdict: Verdict) -> Vec<Departures<'_>> {
+    let index = requirement_index(protocol);
+    // Requirements the catalogue does not know come last, by id.
+    let mut groups: BTreeMap<(usize, &str), Departures<'_>> = BTreeMap::new();
+    for case in &protocol.cases {
+        if case.verdict == Verdict::NotRun || case.verdict < verdict {
+            continue;
+        }
+        let found = |finding: &&FindingRecord| finding.verdict == verdict;
+        let mut ids: Vec<&str> = Vec::new();
+        for finding in case.findings.iter().filter(found) {
+            if !ids.contains(&finding.requirement.as_str()) {
+                ids.push(&finding.requirement);
+            }
+        }
+        if ids.is_empty() && case.verdict == verdict {
+            ids.push(case.covers.first().map_or("", String::as_str));
+        }
+        for id in ids {
+            let at = index.get(id).copied();
+            let findings = case.findings.iter().filter(found);
+            groups
+                .entry((at.unwrap_or(usize::MAX), id))
+                .or_insert_with(|| Departures {
+                    id,
+                    requirement: at.and_then(|at| protocol.requirements.get(at)),
+                    cases: Vec::new(),
+                })
+                .cases
+                .push((case, findings.filter(|f| f.requirement == id).collect()));
+        }
+    }
+    groups.into_values().collect()
+}
+
+/// Position of each requirement of `protocol` in its catalogue.
+pub(super) fn requirement_index(protocol: &ProtocolRecord) -> BTreeMap<&str, usize> {
+    let entries = protocol.requirements.iter().enumerate();
+    entries.map(|(at, r)| (r.id.as_str(), at)).collect()
+}
+
+/// The cases of `protocol` that decided nothing, by the reason in words, the most frequent first.
+pub(super) fn undecided(protocol: &ProtocolRecord) -> Vec<(Verdict, &str, Vec<&CaseRecord>)> {
+    let mut groups: BTreeMap<(Verdict, &str), Vec<&CaseRecord>> = BTreeMap::new();
+    for case in &protocol.cases {
+        if matches!(case.verdict, Verdict::Inconclusive | Verdict::Error) {
+            let reason = match case.because.as_str() {
+                "" => case
+                    .findings
+                    .first()
+                    .map_or("no reason given", |f| f.observed.as_str()),
+                because => because,
+            };
+            groups.entry((case.verdict, reason)).or_default().push(case);
+        }
+    }
+    let mut groups: Vec<_> = groups
+        .into_iter()
+        .map(|((verdict, reason), cases)| (verdict, reason, cases))
+        .collect();
+    groups.sort_by_key(|(_, _, cases)| std::cmp::Reverse(cases.len()));
+    groups
+}
+
+/// How many cases of `protocol` were not run, by reason.
+pub(super) fn not_run(protocol: &ProtocolRecord) -> Vec<(&'static str, usize)> {
+    let mut counts: BTreeMap<Option<NotRun>, usize> = BTreeMap::new();
+    for case in &protocol.cases {
+        if case.verdict == Verdict::NotRun {
+            *counts.entry(case.reason).or_default() += 1;
+        }
+    }
+    let word = |reason: Option<NotRun>| reason.map_or("no reason given", NotRun::word);
+    counts
+        .into_iter()
+        .map(|(r, count)| (word(r), count))
+        .collect()
+}
+
+/// What stands between the target and `level`, as `3 fail, 1 not-exercised, 2 without a case`.
+pub(super) fn blocking(level: &LevelRecord) -> String {
+    let mut counts: BTreeMap<(std::cmp::Reverse<Verdict>, Option<NotRun>), usize> = BTreeMap::new();
+    for because in &level.because {
+        let key = (std::cmp::Reverse(because.verdict), because.reason);
+        *counts.entry(key).or_default() += 1;
+    }
+    let mut parts: Vec<String> = counts
+        .into_iter()
+        .map(|((verdict, reason), n)| {
+            format!("{n} {}", reason.map_or(verdict.0.word(), NotRun::word))
+        })
+        .collect();
+    if !level.uncovered.is_empty() {
+        parts.push(format!("{} without a case", level.uncovered.len()));
+    }
+    parts.join(", ")
+}
+
+/// Whether any case judges a requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coverage<'a> {
+    /// At least one case does.
+    Covered,
+    /// None does, although one could.
+    Gap,
+    /// None can; the catalogue says why.
+    Untestable(&'a str),
+}
+
+impl Coverage<'_> {
+    /// The word used in reports.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Covered => "covered",
+            Self::Gap => "gap",
+            Self::Untestable(_) => "untestable",
+        }
+    }
+}
+
+/// Reads [`RequirementRecord::uncovered`]: `gap`, or the catalogue's reason with or without `untestable: ` before it.
+pub(super) fn coverage(requirement: &RequirementRecord) -> Coverage<'_> {
+    match requirement.uncovered.as_deref() {
+        None => Coverage::Covered,
+        Some(reason) if reason.is_empty() || reason == "gap" || reason.starts_with("gap:") => {
+            Coverage::Gap
+        }
+        Some(reason) => {
+            Coverage::Untestable(reason.strip_prefix("untestable:").unwrap_or(reason).trim())
+        }
+    }
+}
+
+/// Suite and name of a case id: the parts before and after the `#`.
+pub(super) fn split_id(id: &str) -> (&str, &str) {
+    id.split_once('#').unwrap_or(("", id))
+}
+
+/// The exchange that shows `finding`.
+///
+/// Without an index it is the last of the case, if the finding looks into an answer at all.
+pub(super) fn shown_by<'a>(
+    case: &'a CaseRecord,
+    finding: Option<&FindingRecord>,
+) -> Option<&'a Exchange> {
+    match finding.and_then(|finding| finding.exchange) {
+        Some(at) => case.exchanges.get(at),
+        None => case.exchanges.last(),
+    }
+}
+
+/// The exchange of the twin that corresponds to `exchange`.
+pub(super) fn twin_of<'a>(case: &'a CaseRecord, exchange: &Exchange) -> Option<&'a Exchange> {
+    let same = |twin: &&Exchange| twin.step == exchange.step && twin.round == exchange.round;
+    case.twin.iter().find(same)
+}
+
+/// `POST http://127.0.0.1:1/x`, safe to print.
+pub(super) fn request_line(exchange: &Exchange) -> String {
+    let sent = &exchange.sent;
+    let method = printable::short(&sent.method, 80);
+    match sent.transport {
+        Transport::Http => format!("{method} {}", printable::short(&sent.url, 400)),
+        Transport::Adapter => format!("{method} (adapter)"),
+    }
+}
+
+/// `422 in 3 ms`, or how the answer failed to come, safe to print.
+pub(super) fn answer_line(exchange: &Exchange) -> String {
+    let took = printable::duration(exchange.elapsed_ms);
+    format!("{} in {took}", outcome(&exchange.received))
+}
+
+/// The status of an answer, and how it ended if it is not whole.
+pub(super) fn outcome(received: &Incoming) -> String {
+    let ended = match &received.ended {
+        Ended::Complete => None,
+        Ended::TooLong => Some("longer than proofmark reads".to_owned()),
+        Ended::TimedOut => Some("timed out".to_owned()),
+        Ended::Closed(how) => Some(format!("closed: {}", printable::short(how, 200))),
+        Ended::Unreachable(why) => Some(format!("unreachable: {}", printable::short(why, 200))),
+    };
+    match (received.status, ended) {
+        (Some(status), None) => status.to_string(),
+        (Some(status), Some(ended)) => format!("{status}, {ended}"),
+        (None, Some(ended)) => ended,
+        (None, None) => "answered".to_owned(),
+    }
+}

@@ -1,0 +1,105 @@
+
+"use strict";
+(function () {
+  // Filters: within a group any checked value will do, and every group and every word must agree.
+  document.querySelectorAll("form[data-filters]").forEach(function (form) {
+    var list = document.getElementById(form.dataset.filters);
+    var items = Array.from(list.querySelectorAll("[data-item]"));
+    var search = form.querySelector("input[type=search]");
+    var output = form.querySelector("output");
+    var texts = new Map();
+    function text(item) {
+      if (!texts.has(item)) {
+        var from = item.tagName === "DETAILS" ? [item.querySelector("summary"), item.querySelector(".about"), item.querySelector(".because"), item.querySelector(".covers")] : [item];
+        texts.set(item, from.map(function (part) { return part ? part.textContent : ""; }).join(" ").toLowerCase());
+      }
+      return texts.get(item);
+    }
+    function apply() {
+      var words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      var wanted = {};
+      form.querySelectorAll("input[type=checkbox]:checked").forEach(function (box) {
+        (wanted[box.name] = wanted[box.name] || []).push(box.value);
+      });
+      var shown = 0;
+      items.forEach(function (item) {
+        var fits = Object.keys(wanted).every(function (key) { return wanted[key].includes(item.dataset[key]); })
+          && words.every(function (word) { return text(item).includes(word); });
+        item.hidden = !fits;
+        if (fits) shown += 1;
+      });
+      output.textContent = shown === items.length ? items.length + " shown" : shown + " of " + items.length + " shown";
+    }
+    form.addEventListener("input", apply);
+    form.addEventListener("reset", function () { setTimeout(apply, 0); });
+    form.addEventListener("submit", function (event) { event.preventDefault(); });
+    form.hidden = items.length < 2;
+    apply();
+  });
+
+  function setOpen(id, open) {
+    document.getElementById(id).querySelectorAll("details.case:not([hidden])").forEach(function (item) { item.open = open; });
+  }
+  document.querySelectorAll("[data-open]").forEach(function (button) {
+    button.addEventListener("click", function () { setOpen(button.dataset.open, true); });
+  });
+  document.querySelectorAll("[data-close]").forEach(function (button) {
+    button.addEventListener("click", function () { setOpen(button.dataset.close, false); });
+  });
+
+  // A link leads to something visible: unhide it, and open it with everything around it.
+  function reveal() {
+    var target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    var item = target.closest("[data-item][hidden]");
+    if (item) item.hidden = false;
+    for (var part = target; part; part = part.parentElement) {
+      if (part.tagName === "DETAILS") part.open = true;
+    }
+    target.scrollIntoView();
+  }
+  window.addEventListener("hashchange", reveal);
+  reveal();
+
+  // Paper has no triangles to click.
+  var opened = [];
+  window.addEventListener("beforeprint", function () {
+    document.querySelectorAll(".findings details:not([open])").forEach(function (item) {
+      item.open = true;
+      opened.push(item);
+    });
+  });
+  window.addEventListener("afterprint", function () {
+    opened.forEach(function (item) { item.open = false; });
+    opened = [];
+  });
+
+  function copy(code, button) {
+    function done() {
+      button.textContent = "Copied";
+      setTimeout(function () { button.textContent = "Copy"; }, 1500);
+    }
+    function select() {
+      var range = document.createRange();
+      range.selectNodeContents(code);
+      var selection = getSelection();
+      selection.removeAllRanges();
+      selection.addRange(range);
+      if (document.execCommand("copy")) done();
+    }
+    // A page opened from a file may not use the clipboard interface; the selection works everywhere.
+    if (navigator.clipboard && window.isSecureContext) navigator.clipboard.writeText(code.textContent).then(done, select);
+    else select();
+  }
+  document.querySelectorAll("code.copied").forEach(function (code) {
+    var button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.setAttribute("aria-live", "polite");
+    button.addEventListener("click", function () { copy(code, button); });
+    var replay = code.closest(".replay");
+    if (replay) replay.appendChild(button);
+    else code.after(button);
+  });
+})();

@@ -1,0 +1,291 @@
+//! Every report format over one record made by hand, byte for byte, and what no report may ever contain.
+//!
+//! `BLESS=1 cargo test --test golden` writes the files under `reports/reference/` anew; review them like code.
+
+use std::path::Path;
+
+use proofmark::record::CaseRecord;
+use proofmark::report::{self, FORMATS, files, printable, text};
+
+#[path = "golden/record.rs"]
+mod record;
+
+fn written(name: &str, record: &proofmark::record::RunRecord) -> String {
+    let mut out = Vec::new();
+    let format = report::format(name).expect("a format of that name");
+    (format.write)(record, &mut out).expect("writing to memory");
+    String::from_utf8(out).expect("UTF-8")
+}
+
+#[test]
+fn every_format_writes_what_the_reference_says() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports/reference");
+    let bless = std::env::var_os("BLESS").is_some_and(|value| value == "1");
+    let mut changed = Vec::new();
+    for format in FORMATS {
+        let now = written(format.name, &record::record());
+        let path = dir.join(format.file_name);
+        if bless {
+            std::fs::create_dir_all(&dir).expect("reports/reference");
+            std::fs::write(&path, &now).expect("a writable reference");
+        }
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(now.as_str()) {
+            changed.push(format.file_name);
+        }
+    }
+    assert!(
+        changed.is_empty(),
+        "{changed:?} differ from reports/reference; look, then BLESS=1"
+    );
+}
+
+#[test]
+fn no_format_lets_a_hidden_character_through() {
+    for format in FORMATS {
+        for record in [record::record(), record::large_record()] {
+            let text = written(format.name, &record);
+            let hidden = text
+                .chars()
+                .find(|&c| c != '\n' && c != '\t' && printable::is_hidden(c));
+            assert_eq!(hidden, None, "in {}", format.name);
+            assert!(
+                text.ends_with('\n') && !text.ends_with("\n\n"),
+                "{}",
+                format.name
+            );
+        }
+    }
+}
+
+#[test]
+fn no_markup_of_a_target_survives() {
+    for record in [record::record(), record::large_record()] {
+        for name in ["html", "junit"] {
+            let text = written(name, &record);
+            assert!(
+                !text.contains("<img") && !text.contains("<!-- {{"),
+                "{name}"
+            );
+            assert_eq!(text.matches("]]>").count(), 0, "{name}");
+        }
+        let html = written("html", &record);
+        assert_eq!(html.matches("</script>").count(), 1);
+        assert_eq!(html.matches("<script").count(), 1);
+        assert!(
+            !html.contains(" style=")
+                && !html.contains("src=\"")
+                && !html.contains("http-equiv=\"refresh")
+        );
+    }
+}
+
+#[test]
+fn markdown_shows_a_target_only_as_code() {
+    let text = written("markdown", &record::record());
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let ticks = &line[..line.len() - line.trim_start_matches('`').len()];
+        match fence {
+            Some(open) if line == open => fence = None,
+            Some(_) => {}
+            None if ticks.len() >= 3 && line.ends_with("text") => fence = Some(ticks),
+            None => {
+                let outside = without_code_spans(line);
+                let own = [
+                    "<code>",
+                    "</code>",
+                    "<details>",
+                    "</details>",
+                    "<summary>",
+                    "</summary>",
+                ];
+                let outside = own.iter().fold(outside, |line, tag| line.replace(tag, ""));
+                assert!(
+                    !outside.contains(['<', '>', '@']) && !outside.contains("]("),
+                    "{line}"
+                );
+            }
+        }
+    }
+    assert_eq!(fence, None, "a fence is left open");
+}
+
+/// `line` without its code spans, as CommonMark finds them: a run of backticks closes at the next run of its length.
+fn without_code_spans(line: &str) -> String {
+    let mut outside = String::new();
+    let mut rest = line;
+    while let Some(start) = rest.find('`') {
+        outside.push_str(&rest[..start]);
+        let run = rest[start..].len() - rest[start..].trim_start_matches('`').len();
+        let after = &rest[start + run..];
+        let mut at = 0;
+        let mut close = None;
+        while let Some(next) = after[at..].find('`') {
+            let from = at + next;
+            let length = after[from..].len() - after[from..].trim_start_matches('`').len();
+            if length == run {
+                close = Some(from + length);
+                break;
+            }
+            at = from + length;
+        }
+        rest = &after[close.expect("a code span that closes on its line")..];
+    }
+    outside + rest
+}
+
+#[test]
+fn markdown_tables_keep_their_columns_and_rows() {
+    let text = written("markdown", &record::record());
+    let mut columns = None;
+    let mut violations = 0;
+    for line in text.lines() {
+        if !line.starts_with('|') {
+            columns = None;
+            continue;
+        }
+        let pipes = line.matches('|').count();
+        assert_eq!(*columns.get_or_insert(pipes), pipes, "{line}");
+        violations += usize::from(line.starts_with("| `AGENTIC-"));
+    }
+    // Seven rows of one requirement and one of another.
+    assert_eq!(violations, 8);
+}
+
+#[test]
+fn markdown_stays_below_what_a_job_summary_takes() {
+    let mut record = record::large_record();
+    let cases = record::record().protocols.remove(0).cases;
+    for round in 0..300 {
+        let renamed = |case: &CaseRecord| CaseRecord {
+            id: format!("{}+{round}", case.id),
+            ..case.clone()
+        };
+        record.protocols[0].cases.extend(cases.iter().map(renamed));
+    }
+    let text = written("markdown", &record);
+    assert!(text.len() < 900_000, "{} bytes", text.len());
+    assert!(text.contains("## Totals"));
+}
+
+#[test]
+fn junit_is_xml_with_the_right_counts() {
+    let record = record::record();
+    let text = written("junit", &record);
+    let read = quick_junit::Report::deserialize_from_str(&text).expect("well-formed JUnit");
+    let cases = &record.summary.cases;
+    assert_eq!(read.tests as u64, record.protocols[0].cases.len() as u64);
+    assert_eq!(read.failures as u64, cases.fail);
+    assert_eq!(read.errors as u64, cases.error + cases.inconclusive);
+    assert!(text.contains(r#"<property name="requirement" value="AGENTIC-6.1-01"/>"#));
+}
+
+#[test]
+fn no_line_of_the_summary_is_wider_than_the_terminal() {
+    for width in [80, 120] {
+        for verbose in [false, true] {
+            let mut out = Vec::new();
+            let style = text::TerminalStyle {
+                colour: false,
+                width,
+                verbose,
+            };
+            text::write_terminal(&record::large_record(), &mut out, &style)
+                .expect("writing to memory");
+            for line in String::from_utf8(out).expect("UTF-8").lines() {
+                let copied = ["target ", "replay ", "request ", "agentic/"];
+                if !copied
+                    .iter()
+                    .any(|label| line.trim_start().starts_with(label))
+                {
+                    assert!(printable::width(line) <= width, "{width}: {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    let mut out = Vec::new();
+    let style = text::TerminalStyle {
+        colour: true,
+        ..text::TerminalStyle::default()
+    };
+    text::write_terminal(&record::record(), &mut out, &style).expect("writing to memory");
+    let coloured = String::from_utf8(out).expect("UTF-8");
+    assert!(coloured.contains("\u{1b}["));
+    assert_eq!(
+        anstream::adapter::strip_str(&coloured).to_string(),
+        written("text", &record::record())
+    );
+}
+
+#[test]
+fn a_record_comes_back_as_it_was() {
+    let record = record::record();
+    let text = written("json", &record);
+    assert_eq!(
+        report::json::read(text.as_bytes()).expect("a record"),
+        record
+    );
+}
+
+#[test]
+fn a_large_page_stays_usable() {
+    let html = written("html", &record::large_record());
+    assert!(html.len() < 20_000_000, "{} bytes", html.len());
+    assert!(html.contains("Left out to keep this page small"));
+    assert!(
+        html.contains("/last: "),
+        "the departing member beyond the cut is shown"
+    );
+}
+
+#[test]
+fn report_files_are_replaced_whole_or_not_at_all() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let nested = dir.path().join("a/b");
+    let targets: Vec<_> = FORMATS
+        .iter()
+        .map(|format| (*format, nested.join(format.file_name)))
+        .collect();
+    let record = record::record();
+    let paths = files::write_all(&record, &targets).expect("all formats");
+    assert_eq!(paths.len(), FORMATS.len());
+    let entries = || std::fs::read_dir(&nested).expect("the directory").count();
+    assert_eq!(entries(), FORMATS.len(), "no temporary file stays");
+
+    let mut broken = targets.clone();
+    broken[1].0.write = |_, out| {
+        out.write_all(b"<html>")?;
+        Err(std::io::Error::other("the disk is full"))
+    };
+    let error = files::write_all(&record, &broken).expect_err("the second format fails");
+    assert_eq!(error.path, paths[1]);
+    assert!(
+        error.to_string().ends_with("report.html: the disk is full"),
+        "{error}"
+    );
+    assert_eq!(
+        entries(),
+        0,
+        "neither old nor half-written reports are left"
+    );
+
+    files::write_all(&record, &targets).expect("all formats");
+    assert_eq!(
+        files::remove_old(&nested, FORMATS).expect("removable"),
+        paths
+    );
+    assert_eq!(
+        files::remove_old(&nested, FORMATS)
+            .expect("nothing to do")
+            .len(),
+        0
+    );
+    assert!(
+        files::remove(&nested).is_err(),
+        "a directory is never removed"
+    );
+}
