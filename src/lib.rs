@@ -1,6 +1,7 @@
 //! proofmark: the conformance test harness and fuzzer for agent protocols.
 
 pub mod bundle;
+pub mod cli;
 pub mod edit;
 pub mod exchange;
 pub mod judge;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Transport};
 use crate::verdict::{Grant, NotRun, Profile, Verdict};
 
 /// Name and version of the record's shape.
@@ -66,6 +66,34 @@ pub struct TargetRecord {
     /// What the target says of itself: level, implementation name and version, capabilities, by protocol.
     #[serde(default)]
     pub declared: BTreeMap<String, serde_json::Value>,
+    /// What of its configuration bears on how answers are read, so that they can be read again.
+    #[serde(default)]
+    pub config: TargetConfig,
+}
+
+/// The configuration of a target as far as it bears on how its answers are read. Holds no credential.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetConfig {
+    /// The paths by which it was reached.
+    pub transports: Vec<Transport>,
+    /// The level that its owner claims.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<String>,
+    /// Features that its owner says it has or lacks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, bool>,
+    /// Operations whose route its owner configured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<String>,
+    /// Places in answers that are tried before the protocol's own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub places: BTreeMap<String, Vec<String>>,
+    /// Status codes that stand for the one that the protocol names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub statuses: BTreeMap<String, Vec<u16>>,
+    /// Added to both ends of every span of time, in milliseconds.
+    #[serde(default)]
+    pub clock_skew_ms: u64,
 }
 
 /// What came of one protocol.

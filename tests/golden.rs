@@ -33,10 +33,7 @@ fn every_format_writes_what_the_reference_says() {
             changed.push(format.file_name);
         }
     }
-    assert!(
-        changed.is_empty(),
-        "{changed:?} differ from reports/reference; look, then BLESS=1"
-    );
+    assert!(changed.is_empty(), "{changed:?} differ from reports/reference; look, then BLESS=1");
 }
 
 #[test]
@@ -44,15 +41,9 @@ fn no_format_lets_a_hidden_character_through() {
     for format in FORMATS {
         for record in [record::record(), record::large_record()] {
             let text = written(format.name, &record);
-            let hidden = text
-                .chars()
-                .find(|&c| c != '\n' && c != '\t' && printable::is_hidden(c));
+            let hidden = text.chars().find(|&c| c != '\n' && c != '\t' && printable::is_hidden(c));
             assert_eq!(hidden, None, "in {}", format.name);
-            assert!(
-                text.ends_with('\n') && !text.ends_with("\n\n"),
-                "{}",
-                format.name
-            );
+            assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{}", format.name);
         }
     }
 }
@@ -62,20 +53,13 @@ fn no_markup_of_a_target_survives() {
     for record in [record::record(), record::large_record()] {
         for name in ["html", "junit"] {
             let text = written(name, &record);
-            assert!(
-                !text.contains("<img") && !text.contains("<!-- {{"),
-                "{name}"
-            );
+            assert!(!text.contains("<img") && !text.contains("<!-- {{"), "{name}");
             assert_eq!(text.matches("]]>").count(), 0, "{name}");
         }
         let html = written("html", &record);
         assert_eq!(html.matches("</script>").count(), 1);
         assert_eq!(html.matches("<script").count(), 1);
-        assert!(
-            !html.contains(" style=")
-                && !html.contains("src=\"")
-                && !html.contains("http-equiv=\"refresh")
-        );
+        assert!(!html.contains(" style=") && !html.contains("src=\"") && !html.contains("http-equiv=\"refresh"));
     }
 }
 
@@ -91,19 +75,9 @@ fn markdown_shows_a_target_only_as_code() {
             None if ticks.len() >= 3 && line.ends_with("text") => fence = Some(ticks),
             None => {
                 let outside = without_code_spans(line);
-                let own = [
-                    "<code>",
-                    "</code>",
-                    "<details>",
-                    "</details>",
-                    "<summary>",
-                    "</summary>",
-                ];
+                let own = ["<code>", "</code>", "<details>", "</details>", "<summary>", "</summary>"];
                 let outside = own.iter().fold(outside, |line, tag| line.replace(tag, ""));
-                assert!(
-                    !outside.contains(['<', '>', '@']) && !outside.contains("]("),
-                    "{line}"
-                );
+                assert!(!outside.contains(['<', '>', '@']) && !outside.contains("]("), "{line}");
             }
         }
     }
@@ -157,10 +131,7 @@ fn markdown_stays_below_what_a_job_summary_takes() {
     let mut record = record::large_record();
     let cases = record::record().protocols.remove(0).cases;
     for round in 0..300 {
-        let renamed = |case: &CaseRecord| CaseRecord {
-            id: format!("{}+{round}", case.id),
-            ..case.clone()
-        };
+        let renamed = |case: &CaseRecord| CaseRecord { id: format!("{}+{round}", case.id), ..case.clone() };
         record.protocols[0].cases.extend(cases.iter().map(renamed));
     }
     let text = written("markdown", &record);
@@ -185,19 +156,11 @@ fn no_line_of_the_summary_is_wider_than_the_terminal() {
     for width in [80, 120] {
         for verbose in [false, true] {
             let mut out = Vec::new();
-            let style = text::TerminalStyle {
-                colour: false,
-                width,
-                verbose,
-            };
-            text::write_terminal(&record::large_record(), &mut out, &style)
-                .expect("writing to memory");
+            let style = text::TerminalStyle { colour: false, width, verbose };
+            text::write_terminal(&record::large_record(), &mut out, &style).expect("writing to memory");
             for line in String::from_utf8(out).expect("UTF-8").lines() {
                 let copied = ["target ", "replay ", "request ", "agentic/"];
-                if !copied
-                    .iter()
-                    .any(|label| line.trim_start().starts_with(label))
-                {
+                if !copied.iter().any(|label| line.trim_start().starts_with(label)) {
                     assert!(printable::width(line) <= width, "{width}: {line}");
                 }
             }
@@ -208,27 +171,18 @@ fn no_line_of_the_summary_is_wider_than_the_terminal() {
 #[test]
 fn colour_changes_nothing_but_colour() {
     let mut out = Vec::new();
-    let style = text::TerminalStyle {
-        colour: true,
-        ..text::TerminalStyle::default()
-    };
+    let style = text::TerminalStyle { colour: true, ..text::TerminalStyle::default() };
     text::write_terminal(&record::record(), &mut out, &style).expect("writing to memory");
     let coloured = String::from_utf8(out).expect("UTF-8");
     assert!(coloured.contains("\u{1b}["));
-    assert_eq!(
-        anstream::adapter::strip_str(&coloured).to_string(),
-        written("text", &record::record())
-    );
+    assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), written("text", &record::record()));
 }
 
 #[test]
 fn a_record_comes_back_as_it_was() {
     let record = record::record();
     let text = written("json", &record);
-    assert_eq!(
-        report::json::read(text.as_bytes()).expect("a record"),
-        record
-    );
+    assert_eq!(report::json::read(text.as_bytes()).expect("a record"), record);
 }
 
 #[test]
@@ -236,20 +190,14 @@ fn a_large_page_stays_usable() {
     let html = written("html", &record::large_record());
     assert!(html.len() < 20_000_000, "{} bytes", html.len());
     assert!(html.contains("Left out to keep this page small"));
-    assert!(
-        html.contains("/last: "),
-        "the departing member beyond the cut is shown"
-    );
+    assert!(html.contains("/last: "), "the departing member beyond the cut is shown");
 }
 
 #[test]
 fn report_files_are_replaced_whole_or_not_at_all() {
     let dir = tempfile::tempdir().expect("a directory");
     let nested = dir.path().join("a/b");
-    let targets: Vec<_> = FORMATS
-        .iter()
-        .map(|format| (*format, nested.join(format.file_name)))
-        .collect();
+    let targets: Vec<_> = FORMATS.iter().map(|format| (*format, nested.join(format.file_name))).collect();
     let record = record::record();
     let paths = files::write_all(&record, &targets).expect("all formats");
     assert_eq!(paths.len(), FORMATS.len());
@@ -263,29 +211,11 @@ fn report_files_are_replaced_whole_or_not_at_all() {
     };
     let error = files::write_all(&record, &broken).expect_err("the second format fails");
     assert_eq!(error.path, paths[1]);
-    assert!(
-        error.to_string().ends_with("report.html: the disk is full"),
-        "{error}"
-    );
-    assert_eq!(
-        entries(),
-        0,
-        "neither old nor half-written reports are left"
-    );
+    assert!(error.to_string().ends_with("report.html: the disk is full"), "{error}");
+    assert_eq!(entries(), 0, "neither old nor half-written reports are left");
 
     files::write_all(&record, &targets).expect("all formats");
-    assert_eq!(
-        files::remove_old(&nested, FORMATS).expect("removable"),
-        paths
-    );
-    assert_eq!(
-        files::remove_old(&nested, FORMATS)
-            .expect("nothing to do")
-            .len(),
-        0
-    );
-    assert!(
-        files::remove(&nested).is_err(),
-        "a directory is never removed"
-    );
+    assert_eq!(files::remove_old(&nested, FORMATS).expect("removable"), paths);
+    assert_eq!(files::remove_old(&nested, FORMATS).expect("nothing to do").len(), 0);
+    assert!(files::remove(&nested).is_err(), "a directory is never removed");
 }

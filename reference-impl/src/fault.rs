@@ -49,10 +49,7 @@ impl Planted {
         let found = table.iter().find(|fault| fault.name == name);
         let unknown = || UnknownFault {
             name: name.to_owned(),
-            nearest: table
-                .iter()
-                .map(|fault| fault.name)
-                .min_by_key(|known| distance(name, known)),
+            nearest: table.iter().map(|fault| fault.name).min_by_key(|known| distance(name, known)),
         };
         found.map(|fault| Self(Some(fault))).ok_or_else(unknown)
     }
@@ -100,20 +97,8 @@ mod tests {
     use super::*;
 
     const TABLE: &[Fault] = &[
-        Fault {
-            name: "hash-missing",
-            summary: "",
-            breaks: &[],
-            level: "L1",
-            needs: Needs::Nothing,
-        },
-        Fault {
-            name: "tags-sorted",
-            summary: "",
-            breaks: &[],
-            level: "L1",
-            needs: Needs::Nothing,
-        },
+        Fault { name: "hash-missing", summary: "", breaks: &[], level: "L1", needs: Needs::Nothing },
+        Fault { name: "tags-sorted", summary: "", breaks: &[], level: "L1", needs: Needs::Nothing },
     ];
 
     #[test]

@@ -33,10 +33,7 @@ impl Instant {
         let date = calendar_day(date)?;
         // A leap second can only be the last of a day; it counts as the start of the next one.
         if (hour, minute, second) == (23, 59, 60) {
-            return date
-                .succ_opt()
-                .filter(in_range)
-                .map(|next| Self(next.and_time(NaiveTime::MIN)));
+            return date.succ_opt().filter(in_range).map(|next| Self(next.and_time(NaiveTime::MIN)));
         }
         let time = NaiveTime::from_hms_nano_opt(hour, minute, second, nanos)?;
         (second < 60).then_some(Self(date.and_time(time)))
@@ -52,18 +49,13 @@ impl Instant {
     #[must_use]
     pub(crate) fn of_system() -> Self {
         let now = Utc::now().naive_utc();
-        Self(
-            now.with_nanosecond(now.nanosecond() % 1_000_000_000 / 1000 * 1000)
-                .unwrap_or(now),
-        )
+        Self(now.with_nanosecond(now.nanosecond() % 1_000_000_000 / 1000 * 1000).unwrap_or(now))
     }
 
     /// The point `days` whole days earlier, at the earliest the start of the year 0000.
     #[must_use]
     pub(crate) fn days_earlier(self, days: i64) -> Self {
-        let earliest = NaiveDate::from_ymd_opt(0, 1, 1)
-            .unwrap_or_default()
-            .and_time(NaiveTime::MIN);
+        let earliest = NaiveDate::from_ymd_opt(0, 1, 1).unwrap_or_default().and_time(NaiveTime::MIN);
         let earlier = TimeDelta::try_days(days).and_then(|delta| self.0.checked_sub_signed(delta));
         Self(earlier.unwrap_or(earliest).max(earliest))
     }
@@ -84,11 +76,7 @@ impl Instant {
 impl fmt::Display for Instant {
     /// RFC 3339 in UTC, with a fraction only where there is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let format = if self.0.nanosecond() == 0 {
-            "%Y-%m-%dT%H:%M:%SZ"
-        } else {
-            "%Y-%m-%dT%H:%M:%S%.6fZ"
-        };
+        let format = if self.0.nanosecond() == 0 { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%.6fZ" };
         write!(f, "{}", self.0.format(format))
     }
 }
@@ -146,19 +134,12 @@ mod tests {
 
     #[test]
     fn utc_date_times_are_read_and_ordered_by_time() {
-        let keys: Vec<String> = [
-            "2026-01-02T03:04:05Z",
-            "2026-01-02T03:04:05.250Z",
-            "2026-01-02T03:04:05.900000001Z",
-        ]
-        .iter()
-        .map(|text| Instant::parse(text).expect("the text is good").key())
-        .collect();
+        let keys: Vec<String> = ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.250Z", "2026-01-02T03:04:05.900000001Z"]
+            .iter()
+            .map(|text| Instant::parse(text).expect("the text is good").key())
+            .collect();
         assert!(keys.is_sorted());
-        assert_eq!(
-            Instant::parse("2026-01-02T03:04:05.000Z"),
-            Instant::parse("2026-01-02T03:04:05Z")
-        );
+        assert_eq!(Instant::parse("2026-01-02T03:04:05.000Z"), Instant::parse("2026-01-02T03:04:05Z"));
         assert!(Instant::parse("2016-12-31T23:59:60Z").is_some());
         assert!(Instant::parse("2024-02-29T00:00:00.1234567890123Z").is_some());
     }
@@ -199,11 +180,7 @@ mod tests {
         assert_eq!(Instant::parse(&now.to_string()), Some(now));
         assert_eq!(Instant::parse(&now.key()), Some(now));
         assert!(
-            Instant::parse("0000-01-05T00:00:00Z")
-                .expect("the text is good")
-                .days_earlier(36_500)
-                .key()
-                <= now.key()
+            Instant::parse("0000-01-05T00:00:00Z").expect("the text is good").days_earlier(36_500).key() <= now.key()
         );
     }
 }

@@ -71,19 +71,11 @@ pub async fn serve(config: Config) -> Result<Handle, ServeError> {
     };
     let service = Service::open(path, rules, clock, &config.auth)?;
     if let Some(path) = config.load {
-        let refused = |reason: String| ServeError::Load {
-            path: path.clone(),
-            reason,
-        };
-        let ndjson = tokio::fs::read(&path)
-            .await
-            .map_err(|error| refused(error.to_string()))?;
+        let refused = |reason: String| ServeError::Load { path: path.clone(), reason };
+        let ndjson = tokio::fs::read(&path).await.map_err(|error| refused(error.to_string()))?;
         service.load(ndjson).await.map_err(refused)?;
     }
-    let listen = |source| ServeError::Listen {
-        address: config.listen,
-        source,
-    };
+    let listen = |source| ServeError::Listen { address: config.listen, source };
     let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
     let address = listener.local_addr().map_err(listen)?;
     let (stop, stopped) = oneshot::channel::<()>();
@@ -96,11 +88,7 @@ pub async fn serve(config: Config) -> Result<Handle, ServeError> {
         service.close().await;
         served
     });
-    Ok(Handle {
-        address,
-        stop,
-        server,
-    })
+    Ok(Handle { address, stop, server })
 }
 
 /// Answers the calls of the library adapter on a pair of pipes until the input ends.
@@ -113,12 +101,10 @@ where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send,
 {
-    let (rules, clock) = rules(&config)
-        .map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
+    let (rules, clock) =
+        rules(&config).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error))?;
     match config.protocol {
-        Protocol::Agentic => {
-            server::adapter::serve(agentic::Adapter::new(rules, clock), reader, writer).await
-        }
+        Protocol::Agentic => server::adapter::serve(agentic::Adapter::new(rules, clock), reader, writer).await,
     }
 }
 
@@ -132,9 +118,7 @@ fn rules(config: &Config) -> Result<(Rules, Clock), ServeError> {
         None => Level::HIGHEST,
     };
     let clock = match &config.now {
-        Some(text) => {
-            Clock::Fixed(Instant::parse(text).ok_or_else(|| ServeError::Now(text.clone()))?)
-        }
+        Some(text) => Clock::Fixed(Instant::parse(text).ok_or_else(|| ServeError::Now(text.clone()))?),
         None => Clock::System,
     };
     Ok((Rules::new(fault, level, config.search, clock.now()), clock))
@@ -163,14 +147,9 @@ impl Handle {
 
     /// Finishes the requests in hand, closes the database and returns.
     pub async fn stop(self) {
-        let Self {
-            stop, mut server, ..
-        } = self;
+        let Self { stop, mut server, .. } = self;
         stop.send(()).ok(); // fails only if the server is gone already
-        if tokio::time::timeout(STOP_DEADLINE, &mut server)
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(STOP_DEADLINE, &mut server).await.is_err() {
             server.abort();
         }
     }

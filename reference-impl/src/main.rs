@@ -8,8 +8,7 @@ use std::process::ExitCode;
 
 use reference_impl::{Config, Database, Protocol};
 
-const USAGE: &str =
-    "usage: proofmark-reference [--listen ADDRESS] [--db FILE] [--fault NAME] [--level L0..L3]
+const USAGE: &str = "usage: proofmark-reference [--listen ADDRESS] [--db FILE] [--fault NAME] [--level L0..L3]
        [--search on|off] [--auth KEY=ACTOR]... [--now INSTANT] [--load FILE] [--adapter]
 ";
 
@@ -31,28 +30,20 @@ async fn run() -> Result<(), String> {
     let mut arguments = std::env::args().skip(1);
     while let Some(option) = arguments.next() {
         if option == "--help" {
-            return std::io::stdout()
-                .write_all(USAGE.as_bytes())
-                .map_err(|error| error.to_string());
+            return std::io::stdout().write_all(USAGE.as_bytes()).map_err(|error| error.to_string());
         }
         if option == "--adapter" {
             adapter = true;
             continue;
         }
-        let value = arguments
-            .next()
-            .ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
+        let value = arguments.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
         set(&mut config, &option, value)?;
     }
     if adapter {
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        return reference_impl::serve_adapter(config, input, output)
-            .await
-            .map_err(|error| error.to_string());
+        return reference_impl::serve_adapter(config, input, output).await.map_err(|error| error.to_string());
     }
-    let handle = reference_impl::serve(config)
-        .await
-        .map_err(|error| error.to_string())?;
+    let handle = reference_impl::serve(config).await.map_err(|error| error.to_string())?;
     let mut out = std::io::stdout();
     let announced = writeln!(out, "listening on {}", handle.url()).and_then(|()| out.flush());
     announced.map_err(|error| error.to_string())?;

@@ -148,11 +148,7 @@ impl Store {
                 sender
             }
         };
-        Ok(Self {
-            writer,
-            readers,
-            threads: Arc::new(Mutex::new(threads)),
-        })
+        Ok(Self { writer, readers, threads: Arc::new(Mutex::new(threads)) })
     }
 
     /// Runs `work` inside a transaction and returns its answer once the transaction is durable.
@@ -187,8 +183,7 @@ impl Store {
 
     /// Lets the work that waits finish, closes the database and returns when the threads are gone.
     pub(crate) async fn close(&self) {
-        let threads =
-            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for _ in 0..READER_COUNT {
             self.readers.send(Message::Stop).ok();
         }
@@ -197,24 +192,15 @@ impl Store {
         tokio::task::spawn_blocking(join).await.ok();
     }
 
-    async fn submit<T, E, F>(
-        inbox: &mpsc::Sender<Message>,
-        work: F,
-    ) -> Result<Result<T, E>, StoreError>
+    async fn submit<T, E, F>(inbox: &mpsc::Sender<Message>, work: F) -> Result<Result<T, E>, StoreError>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: Send + 'static,
     {
         let (reply, answer) = oneshot::channel();
-        let task = Task {
-            work: Some(work),
-            result: None,
-            reply,
-        };
-        inbox
-            .send(Message::Work(Box::new(task)))
-            .map_err(|_| StoreError::Closed)?;
+        let task = Task { work: Some(work), result: None, reply };
+        inbox.send(Message::Work(Box::new(task))).map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
 }
@@ -234,9 +220,7 @@ fn write_loop(db: &Connection, inbox: &mpsc::Receiver<Message>) {
         if outcome.is_err() && !db.is_autocommit() {
             db.execute_batch("ROLLBACK").ok();
         }
-        let error = outcome
-            .err()
-            .map(|error| StoreError::Transaction(error.to_string()));
+        let error = outcome.err().map(|error| StoreError::Transaction(error.to_string()));
         for work in batch {
             work.answer(error.clone());
         }
@@ -267,49 +251,28 @@ fn read_loop(db: &Connection, inbox: &Mutex<mpsc::Receiver<Message>>) {
         };
         let outcome = db.execute_batch("BEGIN").map(|()| work.run(db));
         db.execute_batch("ROLLBACK").ok(); // ends the snapshot; there is nothing to undo
-        work.answer(
-            outcome
-                .err()
-                .map(|error| StoreError::Transaction(error.to_string())),
-        );
+        work.answer(outcome.err().map(|error| StoreError::Transaction(error.to_string())));
     }
 }
 
 fn connect(path: Option<&Path>, schema: Schema) -> Result<Connection, OpenError> {
     let shown = path.map_or_else(|| PathBuf::from(":memory:"), Path::to_owned);
-    let sqlite = |source| OpenError::Sqlite {
-        path: shown.clone(),
-        source,
-    };
-    let db = path
-        .map_or_else(Connection::open_in_memory, Connection::open)
-        .map_err(sqlite)?;
-    db.busy_timeout(std::time::Duration::from_secs(5))
-        .map_err(sqlite)?;
-    let pragma = |name| {
-        db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i32>(0))
-            .map_err(sqlite)
-    };
+    let sqlite = |source| OpenError::Sqlite { path: shown.clone(), source };
+    let db = path.map_or_else(Connection::open_in_memory, Connection::open).map_err(sqlite)?;
+    db.busy_timeout(std::time::Duration::from_secs(5)).map_err(sqlite)?;
+    let pragma = |name| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i32>(0)).map_err(sqlite);
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
-    let tables: i64 = db
-        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-        .map_err(sqlite)?;
+    let tables: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sqlite)?;
     let fresh = application == 0 && version == 0 && tables == 0;
     if !fresh && application != APPLICATION_ID {
         return Err(OpenError::Foreign(shown));
     }
     if !fresh && version != schema.version {
-        return Err(OpenError::Version {
-            path: shown,
-            found: version,
-            known: schema.version,
-        });
+        return Err(OpenError::Version { path: shown, found: version, known: schema.version });
     }
     // FULL: in WAL mode a commit is flushed before it is acknowledged.
-    db.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;",
-    )
-    .map_err(sqlite)?;
+    db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
+        .map_err(sqlite)?;
     db.set_prepared_statement_cache_capacity(64);
     if fresh {
         let Schema { version, sql } = schema;
@@ -323,16 +286,11 @@ fn connect(path: Option<&Path>, schema: Schema) -> Result<Connection, OpenError>
 }
 
 fn connect_reader(path: &Path) -> Result<Connection, OpenError> {
-    let sqlite = |source| OpenError::Sqlite {
-        path: path.to_owned(),
-        source,
-    };
+    let sqlite = |source| OpenError::Sqlite { path: path.to_owned(), source };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(sqlite)?;
-    db.busy_timeout(std::time::Duration::from_secs(5))
-        .map_err(sqlite)?;
-    db.execute_batch("PRAGMA query_only = ON;")
-        .map_err(sqlite)?;
+    db.busy_timeout(std::time::Duration::from_secs(5)).map_err(sqlite)?;
+    db.execute_batch("PRAGMA query_only = ON;").map_err(sqlite)?;
     db.set_prepared_statement_cache_capacity(64);
     Ok(db)
 }
@@ -341,21 +299,14 @@ fn connect_reader(path: &Path) -> Result<Connection, OpenError> {
 mod tests {
     use super::*;
 
-    const SCHEMA: Schema = Schema {
-        version: 1,
-        sql: "CREATE TABLE t (n INTEGER PRIMARY KEY) STRICT;",
-    };
+    const SCHEMA: Schema = Schema { version: 1, sql: "CREATE TABLE t (n INTEGER PRIMARY KEY) STRICT;" };
 
     async fn insert(store: &Store, n: i64) -> Result<Result<usize, rusqlite::Error>, StoreError> {
-        store
-            .write(move |db| db.execute("INSERT INTO t VALUES (?)", [n]))
-            .await
+        store.write(move |db| db.execute("INSERT INTO t VALUES (?)", [n])).await
     }
 
     async fn count(store: &Store) -> i64 {
-        let rows = store
-            .read(|db| db.query_row("SELECT count(*) FROM t", [], |row| row.get(0)))
-            .await;
+        let rows = store.read(|db| db.query_row("SELECT count(*) FROM t", [], |row| row.get(0))).await;
         rows.expect("the store is open").expect("the query is good")
     }
 
@@ -389,35 +340,13 @@ mod tests {
         let again = Store::open(Some(&path), SCHEMA).expect("our file");
         assert_eq!(count(&again).await, 1);
         again.close().await;
-        let newer = Schema {
-            version: 0,
-            ..SCHEMA
-        };
-        assert!(matches!(
-            Store::open(Some(&path), newer),
-            Err(OpenError::Version {
-                found: 1,
-                known: 0,
-                ..
-            })
-        ));
+        let newer = Schema { version: 0, ..SCHEMA };
+        assert!(matches!(Store::open(Some(&path), newer), Err(OpenError::Version { found: 1, known: 0, .. })));
         let foreign = folder.path().join("b.db");
-        Connection::open(&foreign)
-            .and_then(|db| db.execute_batch("CREATE TABLE x (y)"))
-            .expect("made");
-        assert!(matches!(
-            Store::open(Some(&foreign), SCHEMA),
-            Err(OpenError::Foreign(_))
-        ));
+        Connection::open(&foreign).and_then(|db| db.execute_batch("CREATE TABLE x (y)")).expect("made");
+        assert!(matches!(Store::open(Some(&foreign), SCHEMA), Err(OpenError::Foreign(_))));
         let text = folder.path().join("c.db");
-        std::fs::write(
-            &text,
-            "not a database at all, but long enough to have a header".repeat(40),
-        )
-        .expect("written");
-        assert!(matches!(
-            Store::open(Some(&text), SCHEMA),
-            Err(OpenError::Sqlite { .. })
-        ));
+        std::fs::write(&text, "not a database at all, but long enough to have a header".repeat(40)).expect("written");
+        assert!(matches!(Store::open(Some(&text), SCHEMA), Err(OpenError::Sqlite { .. })));
     }
 }

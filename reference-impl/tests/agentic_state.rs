@@ -19,36 +19,18 @@ async fn assert_fact(client: &mut Client, value: &str, valid_from: Option<String
 }
 
 async fn values(client: &mut Client, query: &str) -> Vec<String> {
-    let answer = client
-        .get(&format!(
-            "/v1/projects/proj/facts?subject=s&predicate=p{query}"
-        ))
-        .await;
-    let facts = answer.json()["facts"]
-        .as_array()
-        .cloned()
-        .unwrap_or_else(|| panic!("{answer:?}"));
-    facts
-        .iter()
-        .map(|fact| fact["value"].as_str().unwrap_or_default().to_owned())
-        .collect()
+    let answer = client.get(&format!("/v1/projects/proj/facts?subject=s&predicate=p{query}")).await;
+    let facts = answer.json()["facts"].as_array().cloned().unwrap_or_else(|| panic!("{answer:?}"));
+    facts.iter().map(|fact| fact["value"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
 #[tokio::test]
 async fn a_chain_of_facts_has_no_gap_and_no_overlap() {
     let (_server, mut client) = start(config()).await;
     for hour in 1..=4 {
-        assert_eq!(
-            assert_fact(&mut client, &format!("v{hour}"), Some(at(hour)))
-                .await
-                .status,
-            201
-        );
+        assert_eq!(assert_fact(&mut client, &format!("v{hour}"), Some(at(hour))).await.status, 201);
     }
-    let history = client
-        .get("/v1/projects/proj/facts?include_ended=true")
-        .await
-        .json();
+    let history = client.get("/v1/projects/proj/facts?include_ended=true").await.json();
     let history = history["facts"].as_array().expect("a list").clone();
     for pair in history.windows(2) {
         assert_eq!(pair[0]["valid_to"], pair[1]["valid_from"]);
@@ -63,29 +45,16 @@ async fn a_chain_of_facts_has_no_gap_and_no_overlap() {
         (at(4), &["v4"][..]),
         ("2030-01-01".into(), &["v4"][..]),
     ] {
-        assert_eq!(
-            values(&mut client, &format!("&as_of={instant}")).await,
-            expected,
-            "{instant}"
-        );
+        assert_eq!(values(&mut client, &format!("&as_of={instant}")).await, expected, "{instant}");
     }
-    assert_eq!(
-        client
-            .get("/v1/projects/proj/facts?as_of=noon")
-            .await
-            .status,
-        400
-    );
+    assert_eq!(client.get("/v1/projects/proj/facts?as_of=noon").await.status, 400);
 }
 
 #[tokio::test]
 async fn a_refused_assertion_changes_nothing() {
     let (_server, mut client) = start(config()).await;
     assert_fact(&mut client, "v1", Some(at(2))).await;
-    let before = client
-        .get("/v1/projects/proj/facts?include_ended=true")
-        .await
-        .body;
+    let before = client.get("/v1/projects/proj/facts?include_ended=true").await.body;
     for members in [
         json!({ "confidence": 2 }),
         json!({ "confidence": "0.5" }),
@@ -100,33 +69,14 @@ async fn a_refused_assertion_changes_nothing() {
         json!({ "project_id": "other" }),
         json!({ "valid_to": at(9) }),
     ] {
-        let fact = with(
-            json!({ "subject": "s", "predicate": "p", "value": "v2" }),
-            &members,
-        );
+        let fact = with(json!({ "subject": "s", "predicate": "p", "value": "v2" }), &members);
         let answer = client.post("/v1/projects/proj/facts", &fact).await;
-        assert_eq!(
-            (answer.status, answer.code().as_str()),
-            (400, "invalid_schema"),
-            "{members}"
-        );
+        assert_eq!((answer.status, answer.code().as_str()), (400, "invalid_schema"), "{members}");
     }
     let backdated = assert_fact(&mut client, "v0", Some(at(1))).await;
-    assert_eq!(
-        (backdated.status, backdated.code().as_str()),
-        (409, "fact_conflict")
-    );
-    assert_eq!(
-        client
-            .get("/v1/projects/proj/facts?include_ended=true")
-            .await
-            .body,
-        before
-    );
-    assert_eq!(
-        assert_fact(&mut client, "v2", Some(at(2))).await.status,
-        201
-    );
+    assert_eq!((backdated.status, backdated.code().as_str()), (409, "fact_conflict"));
+    assert_eq!(client.get("/v1/projects/proj/facts?include_ended=true").await.body, before);
+    assert_eq!(assert_fact(&mut client, "v2", Some(at(2))).await.status, 201);
 }
 
 #[tokio::test]
@@ -137,34 +87,16 @@ async fn invalidation_ends_what_is_current_and_counts_it() {
     }
     let path = "/v1/projects/proj/facts?subject=s&predicate=p";
     for (query, count) in [("&object=v9", 0), ("&object=v2", 1), ("", 0)] {
-        let answer = client
-            .send("DELETE", &format!("{path}{query}"), b"")
-            .await
-            .expect("an answer");
-        assert_eq!(
-            (answer.status, answer.json()),
-            (200, json!({ "invalidated": count }))
-        );
+        let answer = client.send("DELETE", &format!("{path}{query}"), b"").await.expect("an answer");
+        assert_eq!((answer.status, answer.json()), (200, json!({ "invalidated": count })));
     }
     assert!(values(&mut client, "").await.is_empty());
-    assert_eq!(
-        values(&mut client, "&include_ended=true").await,
-        ["v1", "v2"]
-    );
-    assert_eq!(
-        values(&mut client, &format!("&as_of={}", at(3))).await,
-        ["v2"]
-    );
-    let history = client
-        .get(&format!("{path}&include_ended=true"))
-        .await
-        .json();
+    assert_eq!(values(&mut client, "&include_ended=true").await, ["v1", "v2"]);
+    assert_eq!(values(&mut client, &format!("&as_of={}", at(3))).await, ["v2"]);
+    let history = client.get(&format!("{path}&include_ended=true")).await.json();
     assert_eq!(history["facts"][0]["valid_to"], json!(at(2)));
     for query in ["?subject=s", "?predicate=p"] {
-        let answer = client
-            .send("DELETE", &format!("/v1/projects/proj/facts{query}"), b"")
-            .await
-            .expect("an answer");
+        let answer = client.send("DELETE", &format!("/v1/projects/proj/facts{query}"), b"").await.expect("an answer");
         assert_eq!(answer.status, 400);
     }
     assert_eq!(assert_fact(&mut client, "v3", None).await.status, 201);
@@ -174,32 +106,14 @@ async fn invalidation_ends_what_is_current_and_counts_it() {
 #[tokio::test]
 async fn subjects_are_free_text_and_decoded_once() {
     let (_server, mut client) = start(config()).await;
-    for subject in [
-        "a b",
-        "a&b=c",
-        "a/b",
-        "100%",
-        "%20",
-        "a+b",
-        "Größe 🚀",
-        " padded ",
-    ] {
+    for subject in ["a b", "a&b=c", "a/b", "100%", "%20", "a+b", "Größe 🚀", " padded "] {
         let fact = json!({ "subject": subject, "predicate": "x-p:q/r", "value": " 007 " });
-        assert_eq!(
-            client.post("/v1/projects/proj/facts", &fact).await.status,
-            201
-        );
+        assert_eq!(client.post("/v1/projects/proj/facts", &fact).await.status, 201);
         let path = format!("/v1/projects/proj/facts?subject={}", encode(subject));
         let found = client.get(&path).await.json();
-        assert_eq!(
-            (&found["facts"][0]["subject"], &found["facts"][0]["value"]),
-            (&json!(subject), &json!(" 007 "))
-        );
+        assert_eq!((&found["facts"][0]["subject"], &found["facts"][0]["value"]), (&json!(subject), &json!(" 007 ")));
         assert_eq!(found["facts"].as_array().map(Vec::len), Some(1));
-        let ended = client
-            .send("DELETE", &format!("{path}&predicate=x-p%3Aq%2Fr"), b"")
-            .await
-            .expect("an answer");
+        let ended = client.send("DELETE", &format!("{path}&predicate=x-p%3Aq%2Fr"), b"").await.expect("an answer");
         assert_eq!(ended.json()["invalidated"], 1);
     }
 }
@@ -210,35 +124,14 @@ async fn attribution_of_a_fact_is_given_or_copied_from_its_source() {
     client.deposit(&full("proj", "pkg")).await;
     let fact = json!({ "subject": "s", "predicate": "p", "value": "v", "source_package_id": "pkg", "confidence": 0, "x-o": 1 });
     let copied = client.post("/v1/projects/proj/facts", &fact).await.json();
-    assert_eq!(
-        copied["fact"]["asserted_by"],
-        full("proj", "pkg")["created_by"]
-    );
-    assert_eq!(
-        (&copied["fact"]["confidence"], &copied["fact"]["x-o"]),
-        (&json!(0), &json!(1))
-    );
-    let named = with(
-        fact,
-        &json!({ "asserted_by": { "id": "kim", "type": "human" } }),
-    );
+    assert_eq!(copied["fact"]["asserted_by"], full("proj", "pkg")["created_by"]);
+    assert_eq!((&copied["fact"]["confidence"], &copied["fact"]["x-o"]), (&json!(0), &json!(1)));
+    let named = with(fact, &json!({ "asserted_by": { "id": "kim", "type": "human" } }));
     let given = client.post("/v1/projects/proj/facts", &named).await.json();
-    assert_eq!(
-        given["fact"]["asserted_by"],
-        json!({ "id": "kim", "type": "human" })
-    );
+    assert_eq!(given["fact"]["asserted_by"], json!({ "id": "kim", "type": "human" }));
     let id = given["fact"]["fact_id"].as_str().expect("an id");
-    assert!(
-        id.len() == 37
-            && id.starts_with("fact_")
-            && id[5..].bytes().all(|byte| byte.is_ascii_hexdigit())
-    );
-    assert_eq!(
-        client.get("/v1/projects/proj/orient").await.json()["active_facts"]
-            .as_array()
-            .map(Vec::len),
-        Some(1)
-    );
+    assert!(id.len() == 37 && id.starts_with("fact_") && id[5..].bytes().all(|byte| byte.is_ascii_hexdigit()));
+    assert_eq!(client.get("/v1/projects/proj/orient").await.json()["active_facts"].as_array().map(Vec::len), Some(1));
 }
 
 #[tokio::test]
@@ -249,9 +142,7 @@ async fn racing_assertions_leave_one_current_fact_and_a_clean_history() {
             let address = server.address();
             tokio::spawn(async move {
                 let mut client = Client::connect(address).await.expect("the server listens");
-                assert_fact(&mut client, &format!("v{number}"), None)
-                    .await
-                    .status
+                assert_fact(&mut client, &format!("v{number}"), None).await.status
             })
         })
         .collect();
@@ -260,10 +151,7 @@ async fn racing_assertions_leave_one_current_fact_and_a_clean_history() {
     }
     assert_eq!(values(&mut client, "").await.len(), 1);
     assert_eq!(values(&mut client, "&include_ended=true").await.len(), 16);
-    let history = client
-        .get("/v1/projects/proj/facts?include_ended=true")
-        .await
-        .json();
+    let history = client.get("/v1/projects/proj/facts?include_ended=true").await.json();
     for pair in history["facts"].as_array().expect("a list").windows(2) {
         assert_eq!(pair[0]["valid_to"], pair[1]["valid_from"]);
     }
@@ -271,14 +159,7 @@ async fn racing_assertions_leave_one_current_fact_and_a_clean_history() {
 
 async fn move_to(client: &mut Client, id: &str, status: &str) -> Answer {
     let body = json!({ "status": status }).to_string();
-    client
-        .send(
-            "PATCH",
-            &format!("/v1/packages/{id}/status"),
-            body.as_bytes(),
-        )
-        .await
-        .expect("an answer")
+    client.send("PATCH", &format!("/v1/packages/{id}/status"), body.as_bytes()).await.expect("an answer")
 }
 
 async fn flag(client: &mut Client, id: &str, body: Value) -> Answer {
@@ -290,121 +171,47 @@ async fn a_review_changes_status_review_type_and_hash_and_nothing_else() {
     let (_server, mut client) = start(config()).await;
     let draft = with(full("proj", "pkg"), &json!({ "status": "draft" }));
     let deposited = client.deposit(&draft).await.json();
-    let flagged = flag(
-        &mut client,
-        "pkg",
-        json!({ "review_type": "agent", "note": "please look" }),
-    )
-    .await;
+    let flagged = flag(&mut client, "pkg", json!({ "review_type": "agent", "note": "please look" })).await;
     assert_eq!(flagged.status, 200);
-    let expected = with(
-        draft.clone(),
-        &json!({ "status": "awaiting_review", "review_type": "agent" }),
-    );
+    let expected = with(draft.clone(), &json!({ "status": "awaiting_review", "review_type": "agent" }));
     assert_eq!(flagged.json()["package"], expected);
     assert_ne!(flagged.json()["content_hash"], deposited["content_hash"]);
     assert_eq!(client.get("/v1/packages/pkg").await.body, flagged.body);
     // The deposit again, as it was, is still the same package.
     let again = client.deposit(&draft).await;
     assert_eq!((again.status, again.json()), (200, flagged.json()));
-    assert_eq!(
-        client
-            .get("/v1/projects/proj/packages?status=awaiting_review")
-            .await
-            .ids(),
-        ["pkg"]
-    );
-    assert_eq!(
-        move_to(&mut client, "pkg", "revision_requested")
-            .await
-            .status,
-        200
-    );
-    assert!(
-        client
-            .get("/v1/projects/proj/review-queue")
-            .await
-            .ids()
-            .is_empty()
-    );
-    assert_eq!(
-        flag(&mut client, "pkg", json!({ "review_type": "human" }))
-            .await
-            .status,
-        200
-    );
+    assert_eq!(client.get("/v1/projects/proj/packages?status=awaiting_review").await.ids(), ["pkg"]);
+    assert_eq!(move_to(&mut client, "pkg", "revision_requested").await.status, 200);
+    assert!(client.get("/v1/projects/proj/review-queue").await.ids().is_empty());
+    assert_eq!(flag(&mut client, "pkg", json!({ "review_type": "human" })).await.status, 200);
     let complete = move_to(&mut client, "pkg", "complete").await;
-    assert_eq!(
-        complete.json()["package"],
-        with(
-            draft,
-            &json!({ "status": "complete", "review_type": "human" })
-        )
-    );
-    for status in [
-        "draft",
-        "awaiting_review",
-        "revision_requested",
-        "complete",
-        "approved",
-        "",
-    ] {
+    assert_eq!(complete.json()["package"], with(draft, &json!({ "status": "complete", "review_type": "human" })));
+    for status in ["draft", "awaiting_review", "revision_requested", "complete", "approved", ""] {
         let refused = move_to(&mut client, "pkg", status).await;
-        assert_eq!(
-            (refused.status, refused.code().as_str()),
-            (400, "invalid_transition"),
-            "{status:?}"
-        );
+        assert_eq!((refused.status, refused.code().as_str()), (400, "invalid_transition"), "{status:?}");
     }
-    assert_eq!(
-        flag(&mut client, "pkg", json!({ "review_type": "human" }))
-            .await
-            .code(),
-        "invalid_transition"
-    );
+    assert_eq!(flag(&mut client, "pkg", json!({ "review_type": "human" })).await.code(), "invalid_transition");
     assert_eq!(client.get("/v1/packages/pkg").await.body, complete.body);
 }
 
 #[tokio::test]
 async fn bad_flags_and_moves_are_refused() {
     let (_server, mut client) = start(config()).await;
-    client
-        .deposit(&with(minimal("proj", "pkg"), &json!({ "status": "draft" })))
-        .await;
+    client.deposit(&with(minimal("proj", "pkg"), &json!({ "status": "draft" }))).await;
     for body in [
         json!({}),
         json!({ "review_type": "none" }),
         json!({ "review_type": 1 }),
         json!({ "review_type": "human", "note": 1 }),
     ] {
-        assert_eq!(
-            flag(&mut client, "pkg", body).await.code(),
-            "invalid_schema"
-        );
+        assert_eq!(flag(&mut client, "pkg", body).await.code(), "invalid_schema");
     }
-    assert_eq!(
-        flag(&mut client, "none", json!({ "review_type": "human" }))
-            .await
-            .code(),
-        "package_not_found"
-    );
-    assert_eq!(
-        move_to(&mut client, "none", "complete").await.code(),
-        "package_not_found"
-    );
-    let number = client
-        .send("PATCH", "/v1/packages/pkg/status", b"{\"status\":1}")
-        .await
-        .expect("an answer");
+    assert_eq!(flag(&mut client, "none", json!({ "review_type": "human" })).await.code(), "package_not_found");
+    assert_eq!(move_to(&mut client, "none", "complete").await.code(), "package_not_found");
+    let number = client.send("PATCH", "/v1/packages/pkg/status", b"{\"status\":1}").await.expect("an answer");
     assert_eq!(number.code(), "invalid_schema");
     for status in ["draft", "revision_requested"] {
-        assert_eq!(
-            move_to(&mut client, "pkg", status).await.code(),
-            "invalid_transition"
-        );
+        assert_eq!(move_to(&mut client, "pkg", status).await.code(), "invalid_transition");
     }
-    assert_eq!(
-        client.get("/v1/packages/pkg").await.json()["package"]["status"],
-        "draft"
-    );
+    assert_eq!(client.get("/v1/packages/pkg").await.json()["package"]["status"], "draft");
 }

@@ -29,10 +29,7 @@ async fn start(database: &Path) -> (Child, SocketAddr) {
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let line = tokio::time::timeout(Duration::from_secs(5), lines.next_line()).await;
     let line = line.expect("in time").expect("readable").expect("one line");
-    let address = line
-        .strip_prefix("listening on http://")
-        .expect("the announcement")
-        .parse();
+    let address = line.strip_prefix("listening on http://").expect("the announcement").parse();
     (child, address.expect("an address"))
 }
 
@@ -48,10 +45,7 @@ async fn deposit_until_cut(
     for number in 0.. {
         let id = format!("{round}-{writer}-{number}");
         let body = minimal("proj", &id).to_string();
-        match client
-            .send("POST", "/v1/projects/proj/packages", body.as_bytes())
-            .await
-        {
+        match client.send("POST", "/v1/projects/proj/packages", body.as_bytes()).await {
             Ok(answer) => {
                 assert_eq!(answer.status, 201, "{answer:?}");
                 kept.push((id, body));
@@ -72,62 +66,34 @@ async fn acknowledged_deposits_survive_sigkill() {
         let (mut child, address) = start(&database).await;
         let acknowledged = Arc::new(AtomicUsize::new(0));
         let writers: Vec<_> = (0..CONNECTIONS)
-            .map(|writer| {
-                tokio::spawn(deposit_until_cut(
-                    address,
-                    round,
-                    writer,
-                    Arc::clone(&acknowledged),
-                ))
-            })
+            .map(|writer| tokio::spawn(deposit_until_cut(address, round, writer, Arc::clone(&acknowledged))))
             .collect();
         let enough = async {
             while acknowledged.load(Ordering::Relaxed) < ENOUGH {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(4), enough)
-            .await
-            .ok();
+        tokio::time::timeout(Duration::from_secs(4), enough).await.ok();
         child.kill().await.expect("killed"); // SIGKILL: no handler runs, nothing is flushed
         for writer in writers {
             kept.extend(writer.await.expect("the writer ends"));
         }
     }
-    assert!(
-        kept.len() >= ROUNDS,
-        "only {} deposits were acknowledged",
-        kept.len()
-    );
+    assert!(kept.len() >= ROUNDS, "only {} deposits were acknowledged", kept.len());
 
     let (mut child, address) = start(&database).await;
     let mut client = Client::connect(address).await.expect("the server listens");
     for (id, body) in &kept {
         let answer = client.get(&format!("/v1/packages/{id}")).await;
-        assert_eq!(
-            answer.status, 200,
-            "{id} was acknowledged and is gone: {answer:?}"
-        );
-        let package = answer
-            .body
-            .strip_prefix("{\"package\":")
-            .and_then(|rest| rest.split_once(",\"content_hash\":"));
+        assert_eq!(answer.status, 200, "{id} was acknowledged and is gone: {answer:?}");
+        let package = answer.body.strip_prefix("{\"package\":").and_then(|rest| rest.split_once(",\"content_hash\":"));
         assert_eq!(package.map(|(package, _)| package), Some(body.as_str()));
     }
     // What was not acknowledged is there whole or not at all.
     let export = client.get("/v1/projects/proj/export").await;
-    let packages = export
-        .body
-        .lines()
-        .filter(|line| line.contains("\"package_id\""));
-    let extra = packages
-        .clone()
-        .filter(|line| !kept.iter().any(|(_, body)| body == line))
-        .count();
-    assert!(
-        extra <= ROUNDS * CONNECTIONS,
-        "{extra} packages that nobody was told about"
-    );
+    let packages = export.body.lines().filter(|line| line.contains("\"package_id\""));
+    let extra = packages.clone().filter(|line| !kept.iter().any(|(_, body)| body == line)).count();
+    assert!(extra <= ROUNDS * CONNECTIONS, "{extra} packages that nobody was told about");
     assert_eq!(packages.count(), kept.len() + extra);
     child.kill().await.expect("killed");
 }

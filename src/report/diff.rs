@@ -36,12 +36,7 @@ pub(super) fn diff<'a>(before: &'a Value, after: &'a Value) -> Differences<'a> {
     found
 }
 
-fn walk<'a>(
-    found: &mut Differences<'a>,
-    path: &mut Vec<String>,
-    before: &'a Value,
-    after: &'a Value,
-) {
+fn walk<'a>(found: &mut Differences<'a>, path: &mut Vec<String>, before: &'a Value, after: &'a Value) {
     match (before, after) {
         (Value::Object(old), Value::Object(new)) if path.len() < DEPTH_LIMIT => {
             for (name, value) in old {
@@ -62,12 +57,7 @@ fn walk<'a>(
 }
 
 /// Pairs elements from both ends, so that one inserted element is one difference.
-fn elements<'a>(
-    found: &mut Differences<'a>,
-    path: &mut Vec<String>,
-    old: &'a [Value],
-    new: &'a [Value],
-) {
+fn elements<'a>(found: &mut Differences<'a>, path: &mut Vec<String>, old: &'a [Value], new: &'a [Value]) {
     let shorter = old.len().min(new.len());
     let front = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let back = old.iter().rev().zip(new.iter().rev()).take(shorter - front);
@@ -98,21 +88,12 @@ fn step<'a>(
     path.pop();
 }
 
-fn report<'a>(
-    found: &mut Differences<'a>,
-    path: &[String],
-    before: Option<&'a Value>,
-    after: Option<&'a Value>,
-) {
+fn report<'a>(found: &mut Differences<'a>, path: &[String], before: Option<&'a Value>, after: Option<&'a Value>) {
     if found.list.len() >= COUNT_LIMIT {
         found.more = true;
         return;
     }
-    found.list.push(Difference {
-        path: path.to_vec(),
-        before,
-        after,
-    });
+    found.list.push(Difference { path: path.to_vec(), before, after });
 }
 
 /// The reference tokens of a JSON Pointer, unescaped; `None` if `pointer` is not one.
@@ -121,18 +102,12 @@ pub(super) fn tokens(pointer: &str) -> Option<Vec<String>> {
         return Some(Vec::new());
     }
     let tokens = pointer.strip_prefix('/')?.split('/');
-    Some(
-        tokens
-            .map(|token| token.replace("~1", "/").replace("~0", "~"))
-            .collect(),
-    )
+    Some(tokens.map(|token| token.replace("~1", "/").replace("~0", "~")).collect())
 }
 
 /// The JSON Pointer of `tokens`.
 pub(super) fn pointer(tokens: &[String]) -> String {
-    let escaped = tokens
-        .iter()
-        .map(|token| token.replace('~', "~0").replace('/', "~1"));
+    let escaped = tokens.iter().map(|token| token.replace('~', "~0").replace('/', "~1"));
     escaped.flat_map(|token| ["/".to_owned(), token]).collect()
 }
 
@@ -155,10 +130,7 @@ mod tests {
     fn members_are_removed_added_and_changed() {
         let before = json!({"a": 1, "b": {"c/d": [1, 2]}, "e": null});
         let after = json!({"b": {"c/d": [1, 3]}, "e": null, "f": "x"});
-        assert_eq!(
-            shown(&before, &after),
-            ["/a 1 -", "/b/c~1d/1 2 3", "/f - \"x\""]
-        );
+        assert_eq!(shown(&before, &after), ["/a 1 -", "/b/c~1d/1 2 3", "/f - \"x\""]);
     }
 
     #[test]

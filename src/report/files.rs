@@ -47,19 +47,8 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
         // A parent that is no directory is found out, with a better message, by the write.
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Ok(false)
-        }
-        Err(source) => Err(WriteError {
-            action: "remove",
-            path: path.to_owned(),
-            source,
-        }),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+        Err(source) => Err(WriteError { action: "remove", path: path.to_owned(), source }),
     }
 }
 
@@ -71,29 +60,19 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
 /// # Errors
 ///
 /// The first step that fails, with the path that it concerns.
-pub fn write_all(
-    record: &RunRecord,
-    targets: &[(Format, PathBuf)],
-) -> Result<Vec<PathBuf>, WriteError> {
+pub fn write_all(record: &RunRecord, targets: &[(Format, PathBuf)]) -> Result<Vec<PathBuf>, WriteError> {
     for (_, path) in targets {
         remove(path)?;
     }
     let mut staged = Vec::with_capacity(targets.len());
     for (format, path) in targets {
-        let file = stage(record, format, path).map_err(|source| WriteError {
-            action: "write",
-            path: path.clone(),
-            source,
-        })?;
+        let file =
+            stage(record, format, path).map_err(|source| WriteError { action: "write", path: path.clone(), source })?;
         staged.push((file, path));
     }
     let mut written = Vec::with_capacity(staged.len());
     for (file, path) in staged {
-        file.persist(path).map_err(|error| WriteError {
-            action: "write",
-            path: path.clone(),
-            source: error.error,
-        })?;
+        file.persist(path).map_err(|error| WriteError { action: "write", path: path.clone(), source: error.error })?;
         sync_directory(directory_of(path));
         written.push(path.clone());
     }

@@ -51,9 +51,7 @@ pub fn read(bytes: &[u8]) -> Result<RunRecord, ReadError> {
     let head: Head = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
     match head.schema {
         None => Err(ReadError::NoSchema),
-        Some(schema) if schema != SCHEMA => Err(ReadError::OtherSchema {
-            found: printable::short(&schema, 60),
-        }),
+        Some(schema) if schema != SCHEMA => Err(ReadError::OtherSchema { found: printable::short(&schema, 60) }),
         Some(_) => serde_json::from_slice(bytes).map_err(ReadError::Malformed),
     }
 }
@@ -63,11 +61,7 @@ pub fn read(bytes: &[u8]) -> Result<RunRecord, ReadError> {
 struct Visible(PrettyFormatter<'static>);
 
 impl Formatter for Visible {
-    fn write_string_fragment<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
+    fn write_string_fragment<W: ?Sized + io::Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
         let mut start = 0;
         for (at, c) in fragment.char_indices() {
             if printable::is_hidden(c) {
@@ -81,11 +75,7 @@ impl Formatter for Visible {
         out.write_all(&fragment.as_bytes()[start..])
     }
 
-    fn write_char_escape<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        escape: CharEscape,
-    ) -> io::Result<()> {
+    fn write_char_escape<W: ?Sized + io::Write>(&mut self, out: &mut W, escape: CharEscape) -> io::Result<()> {
         self.0.write_char_escape(out, escape)
     }
 
@@ -97,11 +87,7 @@ impl Formatter for Visible {
         self.0.end_array(out)
     }
 
-    fn begin_array_value<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
+    fn begin_array_value<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         self.0.begin_array_value(out, first)
     }
 
@@ -117,11 +103,7 @@ impl Formatter for Visible {
         self.0.end_object(out)
     }
 
-    fn begin_object_key<W: ?Sized + io::Write>(
-        &mut self,
-        out: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
+    fn begin_object_key<W: ?Sized + io::Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
         self.0.begin_object_key(out, first)
     }
 

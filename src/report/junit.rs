@@ -37,9 +37,7 @@ pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<(
             if let Some(started) = started {
                 suite.set_timestamp(started);
             }
-            suite.set_time(Duration::from_millis(
-                cases.iter().map(|case| case.elapsed_ms).sum(),
-            ));
+            suite.set_time(Duration::from_millis(cases.iter().map(|case| case.elapsed_ms).sum()));
             suite.add_test_cases(cases.into_iter().map(test_case));
             report.add_test_suite(suite);
         }
@@ -78,10 +76,7 @@ fn run_properties(record: &RunRecord, protocol: &ProtocolRecord) -> Vec<Property
         property("proofmark.conclusion", &record.summary.conclusion),
     ];
     for level in &protocol.levels {
-        properties.push(property(
-            &format!("level.{}", level.level),
-            level.outcome.word(),
-        ));
+        properties.push(property(&format!("level.{}", level.level), level.outcome.word()));
     }
     properties
 }
@@ -124,14 +119,8 @@ fn non_success(kind: NonSuccessKind, case: &CaseRecord) -> TestCaseStatus {
     status.set_message(match worst {
         Some(f) if case.because.is_empty() => {
             let most = 500;
-            let (expected, observed) = (
-                printable::short(&f.expected, most),
-                printable::short(&f.observed, most),
-            );
-            format!(
-                "{}: expected {expected}; observed {observed}",
-                safe(&f.requirement)
-            )
+            let (expected, observed) = (printable::short(&f.expected, most), printable::short(&f.observed, most));
+            format!("{}: expected {expected}; observed {observed}", safe(&f.requirement))
         }
         _ => value(&case.because),
     });
@@ -150,10 +139,7 @@ fn description(case: &CaseRecord) -> String {
         say("because", &value(&case.because));
     }
     for finding in &case.findings {
-        say(
-            "requirement",
-            &format!("{} ({})", value(&finding.requirement), finding.verdict),
-        );
+        say("requirement", &format!("{} ({})", value(&finding.requirement), finding.verdict));
         say("expected", &value(&finding.expected));
         say("observed", &value(&finding.observed));
         say("looked at", &value(&finding.path));
@@ -170,10 +156,7 @@ fn description(case: &CaseRecord) -> String {
         say("exchange", &format!("{request} -> {answer}"));
     }
     if case.exchanges.len() > 50 {
-        say(
-            "",
-            &format!("and {} more exchanges", case.exchanges.len() - 50),
-        );
+        say("", &format!("and {} more exchanges", case.exchanges.len() - 50));
     }
     say("replay", &safe(&case.replay));
     text

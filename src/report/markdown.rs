@@ -64,10 +64,7 @@ impl Page {
     }
 
     fn head(&mut self, record: &RunRecord) {
-        let mut head = format!(
-            "# proofmark: {}\n\n",
-            escape(&printable::short(&record.summary.conclusion, 300))
-        );
+        let mut head = format!("# proofmark: {}\n\n", escape(&printable::short(&record.summary.conclusion, 300)));
         let name = code(&printable::short(&record.target.name, CELL_LENGTH));
         let _ = writeln!(
             head,
@@ -79,11 +76,7 @@ impl Page {
             escape(&record.started_at),
         );
         if let Some(why) = &record.summary.cut_short {
-            let _ = writeln!(
-                head,
-                "**Cut short:** {}\n",
-                code(&printable::short(why, CELL_LENGTH))
-            );
+            let _ = writeln!(head, "**Cut short:** {}\n", code(&printable::short(why, CELL_LENGTH)));
         }
         self.add(SIZE_LIMIT, &head);
     }
@@ -122,10 +115,7 @@ impl Page {
             }
         }
         if left_out > 0 {
-            self.add(
-                SIZE_LIMIT,
-                &format!("\n{left_out} more rows are in `report.html`.\n"),
-            );
+            self.add(SIZE_LIMIT, &format!("\n{left_out} more rows are in `report.html`.\n"));
         }
         self.add(SIZE_LIMIT, "\n");
     }
@@ -146,10 +136,7 @@ impl Page {
         if shown < failed.len() {
             let rest = failed.len() - shown;
             let cases = printable::count(rest, "failed case", "failed cases");
-            self.add(
-                SIZE_LIMIT,
-                &format!("The exchanges of {cases} more are in `report.html`.\n\n"),
-            );
+            self.add(SIZE_LIMIT, &format!("The exchanges of {cases} more are in `report.html`.\n\n"));
         }
     }
 
@@ -162,21 +149,9 @@ impl Page {
         for (verdict, reason, cases) in groups.iter().take(50) {
             let number = printable::count(cases.len(), "case", "cases");
             let reason = code(&printable::short(reason, CELL_LENGTH));
-            let named: Vec<_> = cases
-                .iter()
-                .take(3)
-                .map(|case| code(&printable::short(&case.id, 200)))
-                .collect();
-            let more = if cases.len() > named.len() {
-                ", ..."
-            } else {
-                ""
-            };
-            let _ = writeln!(
-                list,
-                "- {verdict}, {number}: {reason} ({}{more})",
-                named.join(", ")
-            );
+            let named: Vec<_> = cases.iter().take(3).map(|case| code(&printable::short(&case.id, 200))).collect();
+            let more = if cases.len() > named.len() { ", ..." } else { "" };
+            let _ = writeln!(list, "- {verdict}, {number}: {reason} ({}{more})", named.join(", "));
         }
         if groups.len() > 50 {
             let _ = writeln!(list, "- and {} more reasons", groups.len() - 50);
@@ -207,12 +182,7 @@ impl Page {
         for group in groups.iter().take(200) {
             let summary = group.requirement.map_or("", |r| r.summary.as_str());
             let cases = printable::count(group.cases.len(), "case", "cases");
-            let _ = writeln!(
-                list,
-                "- {} ({cases}): {}",
-                code(group.id),
-                escape(&printable::short(summary, 300))
-            );
+            let _ = writeln!(list, "- {} ({cases}): {}", code(group.id), escape(&printable::short(summary, 300)));
         }
         list.push_str("\n</details>\n\n");
         self.add(SIZE_LIMIT, &list);
@@ -235,11 +205,8 @@ impl Page {
             let _ = writeln!(totals, "Not run: {}.\n", reasons.join(", "));
         }
         let took = printable::duration(record.summary.elapsed_ms);
-        let _ = writeln!(
-            totals,
-            "{} requests in {took}; exit code {}.",
-            record.summary.requests, record.summary.exit_code
-        );
+        let _ =
+            writeln!(totals, "{} requests in {took}; exit code {}.", record.summary.requests, record.summary.exit_code);
         self.add(SIZE_LIMIT, &totals);
     }
 }
@@ -287,17 +254,10 @@ fn violations(record: &RunRecord) -> Vec<Row<'_>> {
 }
 
 fn detail(case: &CaseRecord) -> String {
-    let mut text = format!(
-        "<details><summary>{}</summary>\n\n",
-        escape(&printable::short(&case.id, 300))
-    );
+    let mut text = format!("<details><summary>{}</summary>\n\n", escape(&printable::short(&case.id, 300)));
     let mut say = |label: &str, value: &str| {
         if !value.is_empty() {
-            let _ = writeln!(
-                text,
-                "- {label}: {}",
-                code(&printable::short(value, CELL_LENGTH))
-            );
+            let _ = writeln!(text, "- {label}: {}", code(&printable::short(value, CELL_LENGTH)));
         }
     };
     say("why", &case.because);
@@ -316,11 +276,7 @@ fn detail(case: &CaseRecord) -> String {
         text.push_str(&fenced(&transcript(exchange)));
     }
     if case.exchanges.len() > EXCHANGES_IN_DETAIL {
-        let _ = writeln!(
-            text,
-            "and {} more exchanges\n",
-            case.exchanges.len() - EXCHANGES_IN_DETAIL
-        );
+        let _ = writeln!(text, "and {} more exchanges\n", case.exchanges.len() - EXCHANGES_IN_DETAIL);
     }
     text.push_str("Again:\n\n");
     text.push_str(&fenced(&printable::line(&case.replay)));
@@ -332,22 +288,13 @@ fn transcript(exchange: &Exchange) -> String {
     let mut text = format!("{}\n", view::request_line(exchange));
     push_message(&mut text, &exchange.sent.headers, &exchange.sent.body);
     let _ = writeln!(text, "\n-> {}", view::answer_line(exchange));
-    push_message(
-        &mut text,
-        &exchange.received.headers,
-        &exchange.received.body,
-    );
+    push_message(&mut text, &exchange.received.headers, &exchange.received.body);
     text
 }
 
 fn push_message(text: &mut String, headers: &[(String, String)], body: &Body) {
     for (name, value) in headers.iter().take(40) {
-        let _ = writeln!(
-            text,
-            "{}: {}",
-            printable::short(name, 100),
-            printable::short(value, 300)
-        );
+        let _ = writeln!(text, "{}: {}", printable::short(name, 100), printable::short(value, 300));
     }
     if body.is_empty() {
         return;
@@ -416,9 +363,7 @@ fn references(text: &str) -> String {
 }
 
 fn is_markup(c: char) -> bool {
-    c == '\n'
-        || (c.is_ascii_punctuation()
-            && !matches!(c, '.' | ',' | '-' | '\'' | '(' | ')' | '/' | ';'))
+    c == '\n' || (c.is_ascii_punctuation() && !matches!(c, '.' | ',' | '-' | '\'' | '(' | ')' | '/' | ';'))
 }
 
 fn longest_run(text: &str) -> usize {
@@ -445,13 +390,7 @@ mod tests {
 
     #[test]
     fn words_hold_no_markup() {
-        assert_eq!(
-            escape("[x](y) <b> @me #1 & *"),
-            "&#91;x&#93;(y) &#60;b&#62; &#64;me &#35;1 &#38; &#42;"
-        );
-        assert_eq!(
-            escape("The Protocol, version 0.1 (draft)"),
-            "The Protocol, version 0.1 (draft)"
-        );
+        assert_eq!(escape("[x](y) <b> @me #1 & *"), "&#91;x&#93;(y) &#60;b&#62; &#64;me &#35;1 &#38; &#42;");
+        assert_eq!(escape("The Protocol, version 0.1 (draft)"), "The Protocol, version 0.1 (draft)");
     }
 }

@@ -87,11 +87,7 @@ mod tests {
     #[test]
     fn each_format_is_documented_and_found_by_its_name() {
         for row in FORMATS {
-            assert!(
-                !row.summary.is_empty() && !row.summary.ends_with('.'),
-                "{}",
-                row.name
-            );
+            assert!(!row.summary.is_empty() && !row.summary.ends_with('.'), "{}", row.name);
             assert_eq!(format(row.name).map(|f| f.file_name), Some(row.file_name));
         }
         assert!(format("JSON").is_none());

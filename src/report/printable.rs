@@ -79,9 +79,7 @@ pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
 }
 
 fn byte_of(text: &str, character: usize) -> usize {
-    text.char_indices()
-        .nth(character)
-        .map_or(text.len(), |(at, _)| at)
+    text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
 }
 
 /// One line of at most about `most` characters, safe to print.
@@ -200,10 +198,7 @@ mod tests {
     #[test]
     fn what_moves_or_hides_text_is_written_as_an_escape() {
         assert_eq!(line("a\x1b[2Jb\r\nc"), "a\\u{1b}[2Jb\\r\\nc");
-        assert_eq!(
-            line("\u{202e}\u{2066}\u{200b}\u{feff}"),
-            "\\u{202e}\\u{2066}\\u{200b}\\u{feff}"
-        );
+        assert_eq!(line("\u{202e}\u{2066}\u{200b}\u{feff}"), "\\u{202e}\\u{2066}\\u{200b}\\u{feff}");
         assert_eq!(line("\u{9b}31m\u{ffff}"), "\\u{9b}31m\\u{ffff}");
         assert_eq!(line("Zoë, 漢字 and 😀"), "Zoë, 漢字 and 😀");
         assert_eq!(block("a\r\nb\tc\rd"), "a\nb\tc\\rd");
@@ -212,25 +207,13 @@ mod tests {
     #[test]
     fn a_long_value_keeps_both_ends_and_says_how_much_is_missing() {
         let cut = cut(&"é".repeat(100), 30).into_owned();
-        assert_eq!(
-            cut,
-            format!(
-                "{} [... 70 characters left out ...] {}",
-                "é".repeat(20),
-                "é".repeat(10)
-            )
-        );
+        assert_eq!(cut, format!("{} [... 70 characters left out ...] {}", "é".repeat(20), "é".repeat(10)));
         assert_eq!(super::cut("short", 5), "short");
     }
 
     #[test]
     fn wrapped_lines_never_exceed_the_columns() {
-        for text in [
-            "one two three four five",
-            &"x".repeat(50),
-            "漢字漢字漢字漢字漢字 a",
-            "",
-        ] {
+        for text in ["one two three four five", &"x".repeat(50), "漢字漢字漢字漢字漢字 a", ""] {
             for line in wrap(text, 10) {
                 assert!(width(&line) <= 10, "{line:?}");
             }
@@ -246,9 +229,6 @@ mod tests {
         assert_eq!(duration(61_500), "1 min 1 s");
         assert_eq!(size(1 << 20), "1.0 MiB");
         assert_eq!(size(1536), "1.5 KiB");
-        assert_eq!(
-            hex_dump(b"A\0", 16),
-            format!("000000  41 00 {}A.\n", " ".repeat(14 * 3 + 1))
-        );
+        assert_eq!(hex_dump(b"A\0", 16), format!("000000  41 00 {}A.\n", " ".repeat(14 * 3 + 1)));
     }
 }

@@ -10,8 +10,7 @@ use anstyle::{AnsiColor, Style};
 use super::{printable, view};
 use crate::exchange::Exchange;
 use crate::record::{
-    CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord,
-    RunRecord,
+    CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord,
 };
 use crate::verdict::{Grant, Verdict};
 
@@ -37,11 +36,7 @@ pub struct TerminalStyle {
 
 impl Default for TerminalStyle {
     fn default() -> Self {
-        Self {
-            colour: false,
-            width: 80,
-            verbose: false,
-        }
+        Self { colour: false, width: 80, verbose: false }
     }
 }
 
@@ -59,17 +54,8 @@ pub fn write(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 ///
 /// Those of `out`.
-pub fn write_terminal(
-    record: &RunRecord,
-    out: &mut dyn Write,
-    style: &TerminalStyle,
-) -> io::Result<()> {
-    let mut page = Page {
-        out,
-        colour: style.colour,
-        width: style.width.max(40),
-        verbose: style.verbose,
-    };
+pub fn write_terminal(record: &RunRecord, out: &mut dyn Write, style: &TerminalStyle) -> io::Result<()> {
+    let mut page = Page { out, colour: style.colour, width: style.width.max(40), verbose: style.verbose };
     page.head(record)?;
     for protocol in &record.protocols {
         page.protocol(protocol)?;
@@ -123,14 +109,7 @@ impl Page<'_> {
     }
 
     /// `label` in a column of its own and `text` wrapped beside it.
-    fn field(
-        &mut self,
-        indent: usize,
-        label: &str,
-        column: usize,
-        text: &str,
-        style: Style,
-    ) -> io::Result<()> {
+    fn field(&mut self, indent: usize, label: &str, column: usize, text: &str, style: Style) -> io::Result<()> {
         let columns = self.width.saturating_sub(indent + column);
         for (row, part) in printable::wrap(text, columns).iter().enumerate() {
             let label = if row == 0 { label } else { "" };
@@ -142,14 +121,7 @@ impl Page<'_> {
     }
 
     /// A field that is never broken, because people copy it.
-    fn whole(
-        &mut self,
-        indent: usize,
-        label: &str,
-        column: usize,
-        text: &str,
-        style: Style,
-    ) -> io::Result<()> {
+    fn whole(&mut self, indent: usize, label: &str, column: usize, text: &str, style: Style) -> io::Result<()> {
         let label = self.paint(FAINT, &format!("{label:column$}"));
         let text = self.paint(style, text);
         writeln!(self.out, "{:indent$}{label}{text}", "")
@@ -165,11 +137,7 @@ impl Page<'_> {
     }
 
     fn head(&mut self, record: &RunRecord) -> io::Result<()> {
-        let target = format!(
-            "{} ({})",
-            printable::short(&record.target.name, 300),
-            record.target.kind
-        );
+        let target = format!("{} ({})", printable::short(&record.target.name, 300), record.target.kind);
         self.whole(0, "target", 10, &target, BOLD)?;
         let mut how = format!("{}, seed {}", record.profile.word(), record.seed);
         if record.identity_seed != record.seed {
@@ -180,31 +148,16 @@ impl Page<'_> {
         let mut selection = Vec::new();
         selection.extend(asked.level.iter().map(|level| format!("level {level}")));
         selection.extend(asked.only.iter().map(|only| format!("only {only}")));
-        selection.extend(
-            asked
-                .requirements
-                .iter()
-                .map(|id| format!("requirement {id}")),
-        );
+        selection.extend(asked.requirements.iter().map(|id| format!("requirement {id}")));
         selection.extend(asked.shard.iter().map(|shard| format!("shard {shard}")));
         if !selection.is_empty() {
-            self.field(
-                0,
-                "asked",
-                10,
-                &printable::short(&selection.join(", "), 400),
-                PLAIN,
-            )?;
+            self.field(0, "asked", 10, &printable::short(&selection.join(", "), 400), PLAIN)?;
         }
         Ok(())
     }
 
     fn protocol(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
-        self.heading(&format!(
-            "{}: {}",
-            protocol.protocol,
-            printable::short(&protocol.spec, 200)
-        ))?;
+        self.heading(&format!("{}: {}", protocol.protocol, printable::short(&protocol.spec, 200)))?;
         self.levels(&protocol.levels)?;
         self.violations(protocol)?;
         self.undecided(protocol)?;
@@ -214,22 +167,11 @@ impl Page<'_> {
     }
 
     fn levels(&mut self, levels: &[LevelRecord]) -> io::Result<()> {
-        let names = levels
-            .iter()
-            .map(|l| printable::width(&l.level))
-            .max()
-            .unwrap_or(0);
+        let names = levels.iter().map(|l| printable::width(&l.level)).max().unwrap_or(0);
         for level in levels {
             let name = printable::short(&level.level, 30);
-            let outcome = self.paint(
-                grant_style(level.outcome),
-                &format!("{:10}", level.outcome.word()),
-            );
-            let claimed = if level.claimed {
-                "claimed"
-            } else {
-                "not claimed"
-            };
+            let outcome = self.paint(grant_style(level.outcome), &format!("{:10}", level.outcome.word()));
+            let claimed = if level.claimed { "claimed" } else { "not claimed" };
             let lead = names + 2 + 11 + 13;
             let why = printable::wrap(&view::blocking(level), self.width.saturating_sub(2 + lead));
             for (row, part) in why.iter().enumerate() {
@@ -253,11 +195,7 @@ impl Page<'_> {
         for group in groups {
             self.blank()?;
             self.requirement(group.id, group.requirement)?;
-            let shown = if self.verbose {
-                group.cases.len()
-            } else {
-                CASES_IN_FULL
-            };
+            let shown = if self.verbose { group.cases.len() } else { CASES_IN_FULL };
             for (case, findings) in group.cases.iter().take(shown) {
                 self.case(case, findings)?;
             }
@@ -270,23 +208,12 @@ impl Page<'_> {
     }
 
     fn requirement(&mut self, id: &str, requirement: Option<&RequirementRecord>) -> io::Result<()> {
-        let id = if id.is_empty() {
-            "(no requirement named)"
-        } else {
-            id
-        };
-        let id = self.paint(
-            verdict_style(Verdict::Fail).bold(),
-            &printable::short(id, 60),
-        );
+        let id = if id.is_empty() { "(no requirement named)" } else { id };
+        let id = self.paint(verdict_style(Verdict::Fail).bold(), &printable::short(id, 60));
         match requirement {
             None => writeln!(self.out, "  {id}"),
             Some(r) => {
-                writeln!(
-                    self.out,
-                    "  {id}  {}, level {}, section {}",
-                    r.keyword, r.level, r.section
-                )?;
+                writeln!(self.out, "  {id}  {}, level {}, section {}", r.keyword, r.level, r.section)?;
                 self.paragraph(2, &printable::short(&r.summary, 600), PLAIN)
             }
         }
@@ -296,11 +223,7 @@ impl Page<'_> {
         self.whole(4, "", 0, &printable::short(&case.id, 300), BOLD)?;
         for finding in findings.iter().take(FINDINGS_IN_FULL) {
             self.value("expected", &finding.expected, PLAIN)?;
-            self.value(
-                "observed",
-                &finding.observed,
-                verdict_style(finding.verdict),
-            )?;
+            self.value("observed", &finding.observed, verdict_style(finding.verdict))?;
             if !finding.note.is_empty() {
                 self.value("note", &finding.note, PLAIN)?;
             }
@@ -318,13 +241,7 @@ impl Page<'_> {
         if let Some(exchange) = view::shown_by(case, findings.first().copied()) {
             self.exchange(exchange)?;
         }
-        self.whole(
-            6,
-            "replay",
-            10,
-            &printable::short(&case.replay, 2000),
-            PLAIN,
-        )
+        self.whole(6, "replay", 10, &printable::short(&case.replay, 2000), PLAIN)
     }
 
     fn value(&mut self, label: &str, text: &str, style: Style) -> io::Result<()> {
@@ -342,18 +259,11 @@ impl Page<'_> {
         if number == 0 {
             return Ok(());
         }
-        self.heading(&format!(
-            "UNDECIDED: {}",
-            printable::count(number, "case", "cases")
-        ))?;
+        self.heading(&format!("UNDECIDED: {}", printable::count(number, "case", "cases")))?;
         for (verdict, reason, cases) in groups {
             let reason = printable::short(reason, VALUE_LENGTH);
             let number = printable::count(cases.len(), "case", "cases");
-            self.paragraph(
-                2,
-                &format!("{} ({number}): {reason}", verdict.word()),
-                verdict_style(verdict),
-            )?;
+            self.paragraph(2, &format!("{} ({number}): {reason}", verdict.word()), verdict_style(verdict))?;
             let shown = if self.verbose { cases.len() } else { IDS_NAMED };
             for case in cases.iter().take(shown) {
                 self.whole(4, "", 0, &printable::short(&case.id, 300), PLAIN)?;
@@ -393,22 +303,14 @@ impl Page<'_> {
 
     /// Waivers are always printed: they are decisions of people, and people forget.
     fn set_aside(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
-        let (stale, applied): (Vec<_>, Vec<_>) =
-            protocol.waivers.iter().partition(|w| w.stale.is_some());
+        let (stale, applied): (Vec<_>, Vec<_>) = protocol.waivers.iter().partition(|w| w.stale.is_some());
         if !stale.is_empty() {
-            self.heading(&format!(
-                "STALE: {}",
-                printable::count(stale.len(), "waiver", "waivers")
-            ))?;
+            self.heading(&format!("STALE: {}", printable::count(stale.len(), "waiver", "waivers")))?;
         }
         for waiver in stale {
             let why = waiver.stale.as_deref().unwrap_or_default();
             let what = printable::short(&waiver.what, 120);
-            let text = format!(
-                "{what}: {} ({})",
-                printable::short(why, 200),
-                printable::short(&waiver.at, 200)
-            );
+            let text = format!("{what}: {} ({})", printable::short(why, 200), printable::short(&waiver.at, 200));
             self.paragraph(2, &text, verdict_style(Verdict::Fail))?;
         }
         if !applied.is_empty() {
@@ -416,11 +318,7 @@ impl Page<'_> {
         }
         for waiver in applied {
             let what = printable::short(&waiver.what, 120);
-            self.paragraph(
-                2,
-                &format!("{what}: {}", printable::short(&waiver.reason, 200)),
-                PLAIN,
-            )?;
+            self.paragraph(2, &format!("{what}: {}", printable::short(&waiver.reason, 200)), PLAIN)?;
         }
         Ok(())
     }
@@ -430,27 +328,14 @@ impl Page<'_> {
         if counts.is_empty() {
             return Ok(());
         }
-        let counts: Vec<_> = counts
-            .iter()
-            .map(|(word, n)| format!("{n} {word}"))
-            .collect();
+        let counts: Vec<_> = counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
         self.blank()?;
         self.field(0, "not run:", 10, &counts.join(", "), FAINT)?;
         if self.verbose {
-            for case in protocol
-                .cases
-                .iter()
-                .filter(|case| case.verdict == Verdict::NotRun)
-            {
+            for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::NotRun) {
                 self.whole(2, "", 0, &printable::short(&case.id, 300), PLAIN)?;
                 let reason = case.reason.map_or("", |reason| reason.word());
-                self.field(
-                    4,
-                    reason,
-                    16,
-                    &printable::short(&case.because, VALUE_LENGTH),
-                    FAINT,
-                )?;
+                self.field(4, reason, 16, &printable::short(&case.because, VALUE_LENGTH), FAINT)?;
             }
         }
         Ok(())
@@ -460,16 +345,8 @@ impl Page<'_> {
         let summary = &record.summary;
         let rows = summary.cases.rows();
         let total: u64 = rows.iter().map(|(_, n)| n).sum();
-        let counts: Vec<_> = rows
-            .iter()
-            .filter(|(_, n)| *n > 0)
-            .map(|(verdict, n)| format!("{n} {verdict}"))
-            .collect();
-        let counts = if counts.is_empty() {
-            "none".to_owned()
-        } else {
-            counts.join(", ")
-        };
+        let counts: Vec<_> = rows.iter().filter(|(_, n)| *n > 0).map(|(verdict, n)| format!("{n} {verdict}")).collect();
+        let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
         self.blank()?;
         if let Some(why) = &summary.cut_short {
             let why = printable::short(why, VALUE_LENGTH);
@@ -477,23 +354,9 @@ impl Page<'_> {
         }
         self.field(0, "cases", 10, &format!("{total}: {counts}"), PLAIN)?;
         let took = printable::duration(summary.elapsed_ms);
-        self.field(
-            0,
-            "requests",
-            10,
-            &format!("{} in {took}", summary.requests),
-            PLAIN,
-        )?;
-        let conclusion = format!(
-            "{} (exit {})",
-            printable::short(&summary.conclusion, 400),
-            summary.exit_code
-        );
-        let verdict = if summary.exit_code == 0 {
-            Verdict::Pass
-        } else {
-            Verdict::Fail
-        };
+        self.field(0, "requests", 10, &format!("{} in {took}", summary.requests), PLAIN)?;
+        let conclusion = format!("{} (exit {})", printable::short(&summary.conclusion, 400), summary.exit_code);
+        let verdict = if summary.exit_code == 0 { Verdict::Pass } else { Verdict::Fail };
         self.field(0, "result", 10, &conclusion, verdict_style(verdict).bold())
     }
 }
@@ -510,9 +373,5 @@ fn clip(text: &str, columns: usize) -> String {
         }
         clipped.push(c);
     }
-    if clipped.is_empty() {
-        clipped
-    } else {
-        clipped + "..."
-    }
+    if clipped.is_empty() { clipped } else { clipped + "..." }
 }

@@ -69,19 +69,13 @@ pub(super) fn undecided(protocol: &ProtocolRecord) -> Vec<(Verdict, &str, Vec<&C
     for case in &protocol.cases {
         if matches!(case.verdict, Verdict::Inconclusive | Verdict::Error) {
             let reason = match case.because.as_str() {
-                "" => case
-                    .findings
-                    .first()
-                    .map_or("no reason given", |f| f.observed.as_str()),
+                "" => case.findings.first().map_or("no reason given", |f| f.observed.as_str()),
                 because => because,
             };
             groups.entry((case.verdict, reason)).or_default().push(case);
         }
     }
-    let mut groups: Vec<_> = groups
-        .into_iter()
-        .map(|((verdict, reason), cases)| (verdict, reason, cases))
-        .collect();
+    let mut groups: Vec<_> = groups.into_iter().map(|((verdict, reason), cases)| (verdict, reason, cases)).collect();
     groups.sort_by_key(|(_, _, cases)| std::cmp::Reverse(cases.len()));
     groups
 }
@@ -95,10 +89,7 @@ pub(super) fn not_run(protocol: &ProtocolRecord) -> Vec<(&'static str, usize)> {
         }
     }
     let word = |reason: Option<NotRun>| reason.map_or("no reason given", NotRun::word);
-    counts
-        .into_iter()
-        .map(|(r, count)| (word(r), count))
-        .collect()
+    counts.into_iter().map(|(r, count)| (word(r), count)).collect()
 }
 
 /// What stands between the target and `level`, as `3 fail, 1 not-exercised, 2 without a case`.
@@ -110,9 +101,7 @@ pub(super) fn blocking(level: &LevelRecord) -> String {
     }
     let mut parts: Vec<String> = counts
         .into_iter()
-        .map(|((verdict, reason), n)| {
-            format!("{n} {}", reason.map_or(verdict.0.word(), NotRun::word))
-        })
+        .map(|((verdict, reason), n)| format!("{n} {}", reason.map_or(verdict.0.word(), NotRun::word)))
         .collect();
     if !level.uncovered.is_empty() {
         parts.push(format!("{} without a case", level.uncovered.len()));
@@ -146,12 +135,8 @@ impl Coverage<'_> {
 pub(super) fn coverage(requirement: &RequirementRecord) -> Coverage<'_> {
     match requirement.uncovered.as_deref() {
         None => Coverage::Covered,
-        Some(reason) if reason.is_empty() || reason == "gap" || reason.starts_with("gap:") => {
-            Coverage::Gap
-        }
-        Some(reason) => {
-            Coverage::Untestable(reason.strip_prefix("untestable:").unwrap_or(reason).trim())
-        }
+        Some(reason) if reason.is_empty() || reason == "gap" || reason.starts_with("gap:") => Coverage::Gap,
+        Some(reason) => Coverage::Untestable(reason.strip_prefix("untestable:").unwrap_or(reason).trim()),
     }
 }
 
@@ -163,10 +148,7 @@ pub(super) fn split_id(id: &str) -> (&str, &str) {
 /// The exchange that shows `finding`.
 ///
 /// Without an index it is the last of the case, if the finding looks into an answer at all.
-pub(super) fn shown_by<'a>(
-    case: &'a CaseRecord,
-    finding: Option<&FindingRecord>,
-) -> Option<&'a Exchange> {
+pub(super) fn shown_by<'a>(case: &'a CaseRecord, finding: Option<&FindingRecord>) -> Option<&'a Exchange> {
     match finding.and_then(|finding| finding.exchange) {
         Some(at) => case.exchanges.get(at),
         None => case.exchanges.last(),

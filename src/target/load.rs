@@ -91,7 +91,7 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
 }
 
 /// Reads the URL of an endpoint.
-pub(super) fn parse_url(text: &str) -> Result<Url, String> {
+pub fn parse_url(text: &str) -> Result<Url, String> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
         Ok(url) => Err(format!("`{}` is no URL of a kind that can be reached; it needs http or https", url.scheme())),

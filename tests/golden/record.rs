@@ -21,10 +21,7 @@ pub(crate) fn record() -> RunRecord {
         identity_seed: 42,
         profile: Profile::Lenient,
         started_at: "2026-11-20T12:00:00.000Z".to_owned(),
-        asked: Asked {
-            level: Some("L1".to_owned()),
-            ..Asked::default()
-        },
+        asked: Asked { level: Some("L1".to_owned()), ..Asked::default() },
         target: TargetRecord {
             kind: "endpoint".to_owned(),
             name: "http://127.0.0.1:8787".to_owned(),
@@ -36,18 +33,14 @@ pub(crate) fn record() -> RunRecord {
         protocols: vec![ProtocolRecord {
             protocol: "agentic".to_owned(),
             spec: "The Agentic Protocol, version 0.1 (draft)".to_owned(),
-            suite_hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
-                .to_owned(),
+            suite_hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".to_owned(),
             levels: levels(),
             features: features(),
             requirements: requirements(&cases),
             cases,
             waivers: vec![
                 waiver("agentic/deposit#keeps-a-package-for-a-year", None),
-                waiver(
-                    "AGENTIC-11-09",
-                    Some("every case that it covers passes now"),
-                ),
+                waiver("AGENTIC-11-09", Some("every case that it covers passes now")),
             ],
         }],
         summary: Summary {
@@ -64,8 +57,7 @@ pub(crate) fn record() -> RunRecord {
 /// The same with bodies too large to be kept in the repository.
 pub(crate) fn large_record() -> RunRecord {
     let mut record = record();
-    let large = json!({"first": HOSTILE, "filler": vec!["x".repeat(1000); 1000], "last": HOSTILE})
-        .to_string();
+    let large = json!({"first": HOSTILE, "filler": vec!["x".repeat(1000); 1000], "last": HOSTILE}).to_string();
     let case = &mut record.protocols[0].cases[1];
     case.exchanges[0].received.body = Body(large.into_bytes());
     case.findings[0].path = "/body/last".to_owned();
@@ -87,11 +79,7 @@ pub(crate) fn large_record() -> RunRecord {
 }
 
 fn levels() -> Vec<LevelRecord> {
-    let because = |id: &str, verdict, reason| Because {
-        requirement: id.to_owned(),
-        verdict,
-        reason,
-    };
+    let because = |id: &str, verdict, reason| Because { requirement: id.to_owned(), verdict, reason };
     let level = |level: &str, outcome, claimed, because| LevelRecord {
         level: level.to_owned(),
         outcome,
@@ -118,11 +106,7 @@ fn levels() -> Vec<LevelRecord> {
                 "L2",
                 Grant::Undecided,
                 false,
-                vec![because(
-                    "AGENTIC-7-01",
-                    Verdict::NotRun,
-                    Some(NotRun::NotClaimed),
-                )],
+                vec![because("AGENTIC-7-01", Verdict::NotRun, Some(NotRun::NotClaimed))],
             )
         },
     ]
@@ -135,42 +119,21 @@ fn features() -> Vec<FeatureRecord> {
             about: "A descriptor that says which level is claimed.".to_owned(),
             state: FeatureState::Offered,
             advice: String::new(),
-            exchanges: vec![exchange(
-                "describe",
-                "GET",
-                "/v1/conformance",
-                "",
-                200,
-                br#"{"conformance_level":"L1"}"#,
-            )],
+            exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, br#"{"conformance_level":"L1"}"#)],
         },
         FeatureRecord {
             feature: "transition".to_owned(),
             about: "Moves a package from one status to the next.".to_owned(),
             state: FeatureState::Unclear,
             advice: "Name the route in the target file: routes.transition.".to_owned(),
-            exchanges: vec![exchange(
-                "transition",
-                "PATCH",
-                "/v1/packages/p/status",
-                "{}",
-                404,
-                HOSTILE.as_bytes(),
-            )],
+            exchanges: vec![exchange("transition", "PATCH", "/v1/packages/p/status", "{}", 404, HOSTILE.as_bytes())],
         },
     ]
 }
 
 fn requirements(cases: &[CaseRecord]) -> Vec<RequirementRecord> {
     let rows: [(&str, &str, &str, &str, &str, Option<&str>); 9] = [
-        (
-            "AGENTIC-5-03",
-            "5",
-            "SHOULD",
-            "L0",
-            "An answer names the version of the protocol.",
-            None,
-        ),
+        ("AGENTIC-5-03", "5", "SHOULD", "L0", "An answer names the version of the protocol.", None),
         (
             "AGENTIC-6.1-01",
             "6.1",
@@ -179,46 +142,11 @@ fn requirements(cases: &[CaseRecord]) -> Vec<RequirementRecord> {
             "A deposit without a title is refused with status 400, and nothing of it is stored.",
             None,
         ),
-        (
-            "AGENTIC-7-01",
-            "7",
-            "MUST",
-            "L2",
-            "A fact that was asserted is returned until it ends.",
-            None,
-        ),
-        (
-            "AGENTIC-8.1-01",
-            "8.1",
-            "MUST",
-            "L0",
-            "The latest packages come newest first.",
-            None,
-        ),
-        (
-            "AGENTIC-8.1-04",
-            "8.1",
-            "MUST NOT",
-            "L1",
-            "An error does not show the internals of the server.",
-            None,
-        ),
-        (
-            "AGENTIC-8.3-02",
-            "8.3",
-            "MUST",
-            "L1",
-            "A transition from published to draft is refused.",
-            None,
-        ),
-        (
-            "AGENTIC-8.5-01",
-            "8.5",
-            "SHAPE",
-            "L1",
-            "An export is complete.",
-            None,
-        ),
+        ("AGENTIC-7-01", "7", "MUST", "L2", "A fact that was asserted is returned until it ends.", None),
+        ("AGENTIC-8.1-01", "8.1", "MUST", "L0", "The latest packages come newest first.", None),
+        ("AGENTIC-8.1-04", "8.1", "MUST NOT", "L1", "An error does not show the internals of the server.", None),
+        ("AGENTIC-8.3-02", "8.3", "MUST", "L1", "A transition from published to draft is refused.", None),
+        ("AGENTIC-8.5-01", "8.5", "SHAPE", "L1", "An export is complete.", None),
         (
             "AGENTIC-11-01",
             "11",
@@ -227,21 +155,12 @@ fn requirements(cases: &[CaseRecord]) -> Vec<RequirementRecord> {
             "An implementation may say what it cannot do.",
             Some("untestable: it is a freedom of implementers, which no exchange can show"),
         ),
-        (
-            "AGENTIC-11-09",
-            "11",
-            "MUST",
-            "L2",
-            "The level that is declared is the level that is kept.",
-            Some("gap"),
-        ),
+        ("AGENTIC-11-09", "11", "MUST", "L2", "The level that is declared is the level that is kept.", Some("gap")),
     ];
     rows.into_iter()
         .map(|(id, section, keyword, level, summary, uncovered)| {
-            let covering: Vec<_> = cases
-                .iter()
-                .filter(|case| case.covers.iter().any(|covered| covered == id))
-                .collect();
+            let covering: Vec<_> =
+                cases.iter().filter(|case| case.covers.iter().any(|covered| covered == id)).collect();
             RequirementRecord {
                 id: id.to_owned(),
                 section: section.to_owned(),
@@ -255,11 +174,7 @@ fn requirements(cases: &[CaseRecord]) -> Vec<RequirementRecord> {
                     .unwrap_or(Verdict::NotRun),
                 reason: covering.iter().find_map(|case| case.reason),
                 uncovered: uncovered.map(str::to_owned),
-                errata: if id == "AGENTIC-8.1-04" {
-                    vec!["E12".to_owned()]
-                } else {
-                    Vec::new()
-                },
+                errata: if id == "AGENTIC-8.1-04" { vec!["E12".to_owned()] } else { Vec::new() },
                 cases: covering.iter().map(|case| case.id.clone()).collect(),
             }
         })
@@ -275,14 +190,7 @@ fn waiver(what: &str, stale: Option<&str>) -> WaiverRecord {
     }
 }
 
-fn exchange(
-    operation: &str,
-    method: &str,
-    path: &str,
-    sent: &str,
-    status: u16,
-    received: &[u8],
-) -> Exchange {
+fn exchange(operation: &str, method: &str, path: &str, sent: &str, status: u16, received: &[u8]) -> Exchange {
     Exchange {
         step: 0,
         round: 0,
@@ -320,10 +228,7 @@ fn case(id: &str, verdict: Verdict, covers: &[&str]) -> CaseRecord {
         reason: None,
         because: String::new(),
         covers: covers.iter().map(|id| (*id).to_owned()).collect(),
-        outcomes: covers
-            .iter()
-            .map(|id| ((*id).to_owned(), verdict))
-            .collect(),
+        outcomes: covers.iter().map(|id| ((*id).to_owned(), verdict)).collect(),
         elapsed_ms: 6,
         at: "suites/agentic/deposit.yaml:31:5".to_owned(),
         findings: Vec::new(),
@@ -331,19 +236,11 @@ fn case(id: &str, verdict: Verdict, covers: &[&str]) -> CaseRecord {
         exchanges: Vec::new(),
         twin: Vec::new(),
         edits: Vec::new(),
-        replay: format!(
-            "proofmark check http://127.0.0.1:8787 --protocol agentic --only '{id}' --seed 42"
-        ),
+        replay: format!("proofmark check http://127.0.0.1:8787 --protocol agentic --only '{id}' --seed 42"),
     }
 }
 
-fn finding(
-    requirement: &str,
-    verdict: Verdict,
-    expected: &str,
-    observed: &str,
-    path: &str,
-) -> FindingRecord {
+fn finding(requirement: &str, verdict: Verdict, expected: &str, observed: &str, path: &str) -> FindingRecord {
     FindingRecord {
         requirement: requirement.to_owned(),
         verdict,
@@ -360,7 +257,8 @@ fn finding(
 fn cases() -> Vec<CaseRecord> {
     let url = "/v1/projects/p-3f2a/packages";
     let well_built = r#"{"package_id":"pk-1","title":"A title","created_at":"2026-11-20T12:00:00Z","nothing":null,"decisions":[{"text":"one"}]}"#;
-    let without_title = r#"{"package_id":"pk-2","created_at":"2026-11-20T12:00:00Z","nothing":null,"decisions":[{"text":"one"}]}"#;
+    let without_title =
+        r#"{"package_id":"pk-2","created_at":"2026-11-20T12:00:00Z","nothing":null,"decisions":[{"text":"one"}]}"#;
     let newest = exchange(
         "pull-latest",
         "GET",
@@ -372,14 +270,7 @@ fn cases() -> Vec<CaseRecord> {
     let mut cases = vec![CaseRecord {
         about: "Two deposits, then the latest two.".to_owned(),
         exchanges: vec![
-            exchange(
-                "deposit",
-                "POST",
-                url,
-                well_built,
-                201,
-                br#"{"package_id":"pk-1"}"#,
-            ),
+            exchange("deposit", "POST", url, well_built, 201, br#"{"package_id":"pk-1"}"#),
             Exchange { step: 1, ..newest },
         ],
         readings: vec![ReadingRecord {
@@ -387,23 +278,13 @@ fn cases() -> Vec<CaseRecord> {
             tolerated: true,
             at: "suites/agentic/pull.yaml:20:9".to_owned(),
         }],
-        ..case(
-            "agentic/pull#returns-the-newest-first",
-            Verdict::Pass,
-            &["AGENTIC-8.1-01"],
-        )
+        ..case("agentic/pull#returns-the-newest-first", Verdict::Pass, &["AGENTIC-8.1-01"])
     }];
     for row in 0..7 {
         cases.push(CaseRecord {
             about: "A title is required.".to_owned(),
             findings: vec![
-                finding(
-                    "AGENTIC-6.1-01",
-                    Verdict::Fail,
-                    "/status one of 400, 422",
-                    "201",
-                    "/status",
-                ),
+                finding("AGENTIC-6.1-01", Verdict::Fail, "/status one of 400, 422", "201", "/status"),
                 finding(
                     "AGENTIC-6.1-01",
                     Verdict::Fail,
@@ -420,18 +301,8 @@ fn cases() -> Vec<CaseRecord> {
                 201,
                 br#"{"package_id":"pk-2","stored":true,"error":{}}"#,
             )],
-            twin: vec![exchange(
-                "deposit",
-                "POST",
-                url,
-                well_built,
-                201,
-                br#"{"package_id":"pk-1","stored":true}"#,
-            )],
-            edits: vec![EditRecord {
-                step: 0,
-                edit: "remove /title".to_owned(),
-            }],
+            twin: vec![exchange("deposit", "POST", url, well_built, 201, br#"{"package_id":"pk-1","stored":true}"#)],
+            edits: vec![EditRecord { step: 0, edit: "remove /title".to_owned() }],
             ..case(
                 &format!("agentic/deposit#refuses-a-package-without-a-title[{row}]"),
                 Verdict::Fail,
@@ -459,29 +330,14 @@ fn cases() -> Vec<CaseRecord> {
             )
         }],
         exchanges: vec![answered],
-        ..case(
-            "agentic/errors#keeps-its-internals-to-itself",
-            Verdict::Fail,
-            &["AGENTIC-8.1-04"],
-        )
+        ..case("agentic/errors#keeps-its-internals-to-itself", Verdict::Fail, &["AGENTIC-8.1-04"])
     });
-    let mut silent = exchange(
-        "deposit",
-        "POST",
-        url,
-        well_built,
-        200,
-        b"\x00\xff\xfe\x1b[31mbinary\x00",
-    );
+    let mut silent = exchange("deposit", "POST", url, well_built, 200, b"\x00\xff\xfe\x1b[31mbinary\x00");
     silent.received.ended = Ended::Closed(format!("reset after 21 bytes {HOSTILE}"));
     cases.push(CaseRecord {
         because: format!("the connection broke: {HOSTILE}"),
         exchanges: vec![silent],
-        ..case(
-            "agentic/export#is-complete",
-            Verdict::Error,
-            &["AGENTIC-8.5-01"],
-        )
+        ..case("agentic/export#is-complete", Verdict::Error, &["AGENTIC-8.5-01"])
     });
     for row in ["published", "archived", "flagged", "draft"] {
         cases.push(CaseRecord {
@@ -494,15 +350,8 @@ fn cases() -> Vec<CaseRecord> {
                 404,
                 b"null",
             )],
-            edits: vec![EditRecord {
-                step: 0,
-                edit: "set /status to \"draft\"".to_owned(),
-            }],
-            ..case(
-                &format!("agentic/review#refuses-a-step-back[{row}]"),
-                Verdict::Inconclusive,
-                &["AGENTIC-8.3-02"],
-            )
+            edits: vec![EditRecord { step: 0, edit: "set /status to \"draft\"".to_owned() }],
+            ..case(&format!("agentic/review#refuses-a-step-back[{row}]"), Verdict::Inconclusive, &["AGENTIC-8.3-02"])
         });
     }
     cases.push(CaseRecord {
@@ -516,37 +365,18 @@ fn cases() -> Vec<CaseRecord> {
                 "/headers/protocol-version",
             )
         }],
-        exchanges: vec![exchange(
-            "describe",
-            "GET",
-            "/v1/conformance",
-            "",
-            200,
-            b"[]",
-        )],
-        ..case(
-            "agentic/describe#names-the-version",
-            Verdict::Warn,
-            &["AGENTIC-5-03"],
-        )
+        exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, b"[]")],
+        ..case("agentic/describe#names-the-version", Verdict::Warn, &["AGENTIC-5-03"])
     });
     cases.push(CaseRecord {
         reason: Some(NotRun::NotClaimed),
         because: "level L2 is not claimed".to_owned(),
-        ..case(
-            "agentic/facts#returns-a-fact-until-it-ends",
-            Verdict::NotRun,
-            &["AGENTIC-7-01"],
-        )
+        ..case("agentic/facts#returns-a-fact-until-it-ends", Verdict::NotRun, &["AGENTIC-7-01"])
     });
     cases.push(CaseRecord {
         reason: Some(NotRun::Waived),
         because: HOSTILE.to_owned(),
-        ..case(
-            "agentic/deposit#keeps-a-package-for-a-year",
-            Verdict::NotRun,
-            &["AGENTIC-6.1-01"],
-        )
+        ..case("agentic/deposit#keeps-a-package-for-a-year", Verdict::NotRun, &["AGENTIC-6.1-01"])
     });
     cases
 }

@@ -44,10 +44,7 @@ pub(crate) fn assert(
     }
     let project = projects::find_or_create(db, project_id, now)?;
     if project.archived {
-        return Err(Refusal::new(
-            Code::ProjectArchived,
-            format!("project {project_id:?} is archived"),
-        ));
+        return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     let fact = compose(db, rules, project_id, &input, actor, now)?;
     supersede(db, rules, &fact, now)?;
@@ -63,15 +60,8 @@ fn read_input(body: &[u8], project_id: &str) -> Result<Object, Refusal> {
     let Value::Object(input) = json::read(body)? else {
         return Err(Refusal::new(Code::InvalidSchema, "an assertion is a JSON object").at(""));
     };
-    if input
-        .present("project_id")
-        .is_some_and(|named| named.as_text() != Some(project_id))
-    {
-        return Err(vec![Problem::new(
-            "/project_id",
-            "must be the project of the path",
-        )]
-        .into());
+    if input.present("project_id").is_some_and(|named| named.as_text() != Some(project_id)) {
+        return Err(vec![Problem::new("/project_id", "must be the project of the path")].into());
     }
     Ok(input)
 }
@@ -86,58 +76,29 @@ fn compose(
     now: Instant,
 ) -> Result<Fact, Refusal> {
     let fault = rules.fault;
-    let mut fact = Object::from([
-        ("fact_id", fact_id(db)?.into()),
-        ("project_id", project_id.into()),
-    ]);
-    fact.set(
-        "subject",
-        trimmed(input.text("subject").unwrap_or_default(), fault),
-    );
+    let mut fact = Object::from([("fact_id", fact_id(db)?.into()), ("project_id", project_id.into())]);
+    fact.set("subject", trimmed(input.text("subject").unwrap_or_default(), fault));
     fact.set("predicate", input.text("predicate").unwrap_or_default());
-    fact.set(
-        "value",
-        kept_value(input.text("value").unwrap_or_default(), fault),
-    );
+    fact.set("value", kept_value(input.text("value").unwrap_or_default(), fault));
     // 8.6: without valid_from a fact is valid from the present time.
-    fact.set(
-        "valid_from",
-        input
-            .text("valid_from")
-            .map_or_else(|| now.to_string(), str::to_owned),
-    );
+    fact.set("valid_from", input.text("valid_from").map_or_else(|| now.to_string(), str::to_owned));
     fact.set("valid_to", Value::Null);
     let source = input.text("source_package_id");
     if let Some(source) = source {
         fact.set("source_package_id", source);
     }
     if let Some(confidence) = input.present("confidence") {
-        let zero = confidence
-            .as_number()
-            .is_some_and(|number| number.as_f64() == 0.0);
+        let zero = confidence.as_number().is_some_and(|number| number.as_f64() == 0.0);
         let replaced = zero && fault.is("confidence-zero-is-default");
-        fact.set(
-            "confidence",
-            if replaced {
-                1.into()
-            } else {
-                confidence.clone()
-            },
-        );
+        fact.set("confidence", if replaced { 1.into() } else { confidence.clone() });
     }
     if let Some(actor) = asserted_by(db, rules, input, source, actor)? {
         fact.set("asserted_by", actor);
     }
     // 7.1: created_at is when the fact was recorded, valid_from when it became true.
-    let backdated = fault
-        .is("fact-created-at-backdated")
-        .then(|| fact.text("valid_from").map(str::to_owned))
-        .flatten();
+    let backdated = fault.is("fact-created-at-backdated").then(|| fact.text("valid_from").map(str::to_owned)).flatten();
     fact.set("created_at", backdated.unwrap_or_else(|| now.to_string()));
-    if let Some(tags) = input
-        .present("tags")
-        .filter(|_| !fault.is("fact-tags-dropped"))
-    {
+    if let Some(tags) = input.present("tags").filter(|_| !fault.is("fact-tags-dropped")) {
         fact.set("tags", tags.clone());
     }
     // E46, strict: other members of an assertion are kept as well.
@@ -146,24 +107,13 @@ fn compose(
             fact.set(name, value.clone());
         }
     }
-    let valid_from = fact
-        .text("valid_from")
-        .and_then(Instant::parse)
-        .unwrap_or(now);
-    Ok(Fact {
-        object: fact,
-        valid_from,
-        valid_to: None,
-    })
+    let valid_from = fact.text("valid_from").and_then(Instant::parse).unwrap_or(now);
+    Ok(Fact { object: fact, valid_from, valid_to: None })
 }
 
 /// 7.1: the RECOMMENDED form, fact_ and 32 hexadecimal digits.
 fn fact_id(db: &Connection) -> Result<String, Refusal> {
-    Ok(
-        db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| {
-            row.get(0)
-        })?,
-    )
+    Ok(db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| row.get(0))?)
 }
 
 /// 7.1: a value is a string and stays the one that was sent.
@@ -171,9 +121,7 @@ fn kept_value(value: &str, fault: Planted) -> Value {
     if fault.is("value-as-number")
         && let Ok(Value::Number(number)) = json::read(value.as_bytes())
     {
-        return number
-            .as_integer()
-            .map_or(Value::Number(number), Value::from);
+        return number.as_integer().map_or(Value::Number(number), Value::from);
     }
     value.into()
 }
@@ -190,34 +138,24 @@ fn asserted_by(
         return Ok(Some(named.clone()));
     }
     if rules.fault.is("asserted-by-from-key") {
-        return Ok(Some(
-            Object::from([
-                ("id", actor.unwrap_or("anonymous").into()),
-                ("type", "agent".into()),
-            ])
-            .into(),
-        ));
+        return Ok(Some(Object::from([("id", actor.unwrap_or("anonymous").into()), ("type", "agent".into())]).into()));
     }
-    let package = source
-        .map(|source| packages::find(db, rules, source))
-        .transpose()?
-        .flatten();
+    let package = source.map(|source| packages::find(db, rules, source)).transpose()?.flatten();
     Ok(package.and_then(|package| package.object.get("created_by").cloned()))
 }
 
 /// 7.3 step 1: the current fact ends where the new one starts.
 fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<(), Refusal> {
-    let pair = [
-        fact.member("project_id"),
-        fact.member("subject"),
-        fact.member("predicate"),
-    ];
+    let pair = [fact.member("project_id"), fact.member("subject"), fact.member("predicate")];
     if rules.fault.is("supersede-forgets-old") {
         db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
         return Ok(());
     }
     if rules.fault.is("supersede-in-place") {
-        db.execute("DELETE FROM facts WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_to IS NULL", pair)?;
+        db.execute(
+            "DELETE FROM facts WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_to IS NULL",
+            pair,
+        )?;
         return Ok(());
     }
     refuse_backdated(db, pair, fact.valid_from)?;
@@ -234,21 +172,9 @@ fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result
 
 /// Which facts a new one supersedes: the current one of its project, subject and predicate, in this spelling.
 fn superseded(fault: Planted) -> String {
-    let project = if fault.is("supersede-ignores-project") {
-        "?1 IS ?1"
-    } else {
-        "project_id = ?1"
-    };
-    let subject = if fault.is("supersede-folds-case") {
-        "lower(subject) = lower(?2)"
-    } else {
-        "subject = ?2"
-    };
-    let predicate = if fault.is("supersede-ignores-predicate") {
-        "?3 IS ?3"
-    } else {
-        "predicate = ?3"
-    };
+    let project = if fault.is("supersede-ignores-project") { "?1 IS ?1" } else { "project_id = ?1" };
+    let subject = if fault.is("supersede-folds-case") { "lower(subject) = lower(?2)" } else { "subject = ?2" };
+    let predicate = if fault.is("supersede-ignores-predicate") { "?3 IS ?3" } else { "predicate = ?3" };
     format!("WHERE {project} AND {subject} AND {predicate} AND valid_to IS NULL")
 }
 
@@ -268,18 +194,9 @@ fn refuse_backdated(db: &Connection, pair: [&str; 3], valid_from: Instant) -> Re
 }
 
 /// Ends what an assertion would supersede, before anybody looked whether it is valid.
-pub(crate) fn end_unseen(
-    db: &Connection,
-    project_id: &str,
-    body: &[u8],
-    now: Instant,
-) -> Result<(), Refusal> {
+pub(crate) fn end_unseen(db: &Connection, project_id: &str, body: &[u8], now: Instant) -> Result<(), Refusal> {
     let input = read_input(body, project_id)?;
-    let pair = [
-        project_id,
-        input.text("subject").unwrap_or_default(),
-        input.text("predicate").unwrap_or_default(),
-    ];
+    let pair = [project_id, input.text("subject").unwrap_or_default(), input.text("predicate").unwrap_or_default()];
     for old in facts::select(db, &superseded(Planted::NONE), texts(&pair))? {
         facts::end(db, old, &now.to_string(), now)?;
     }
@@ -288,10 +205,7 @@ pub(crate) fn end_unseen(
 
 fn write_package(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<(), Refusal> {
     let package = Object::from([
-        (
-            "package_id",
-            fact.member("fact_id").replace("fact_", "pkg_").into(),
-        ),
+        ("package_id", fact.member("fact_id").replace("fact_", "pkg_").into()),
         ("project_id", fact.member("project_id").into()),
         ("relay_version", "0.1".into()),
         ("title", "Fact asserted".into()),
@@ -299,10 +213,7 @@ fn write_package(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Re
         ("package_type", "auto_deposit".into()),
         ("review_type", "none".into()),
         ("created_at", now.to_string().into()),
-        (
-            "created_by",
-            Object::from([("id", "server".into()), ("type", "script".into())]).into(),
-        ),
+        ("created_by", Object::from([("id", "server".into()), ("type", "script".into())]).into()),
     ]);
     packages::insert(db, &super::intake::admit(rules, package, None))
 }
@@ -319,10 +230,7 @@ pub(crate) fn invalidate(
 ) -> Result<i64, Refusal> {
     let project = projects::demand(db, project_id)?;
     if project.archived {
-        return Err(Refusal::new(
-            Code::ProjectArchived,
-            format!("project {project_id:?} is archived"),
-        ));
+        return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     let fault = rules.fault;
     // 8.7: subject and predicate together; without a predicate nothing is meant, rather than everything.
@@ -330,29 +238,16 @@ pub(crate) fn invalidate(
         _ if fault.is("invalidate-by-subject") => "?3 IS ?3",
         Some(_) => "predicate = ?3",
         None => {
-            return Err(Refusal::new(
-                Code::InvalidParameter,
-                "parameter predicate is required",
-            ));
+            return Err(Refusal::new(Code::InvalidParameter, "parameter predicate is required"));
         }
     };
     // 8.7: object, if given, limits the operation to facts with that value.
     let object = object.filter(|_| !fault.is("invalidate-ignores-object"));
-    let open = if fault.is("invalidate-rewrites-history") {
-        "?1 IS ?1"
-    } else {
-        "valid_to IS NULL"
-    };
-    let pair = format!(
-        "WHERE project_id = ?1 AND subject = ?2 AND {predicated} AND (?4 IS NULL OR value = ?4)"
-    );
+    let open = if fault.is("invalidate-rewrites-history") { "?1 IS ?1" } else { "valid_to IS NULL" };
+    let pair = format!("WHERE project_id = ?1 AND subject = ?2 AND {predicated} AND (?4 IS NULL OR value = ?4)");
     let mut values = texts(&[project_id, subject, predicate.unwrap_or_default()]);
     values.push(object.map(str::to_owned).into());
-    let ended = facts::select(
-        db,
-        &format!("{pair} AND {open} ORDER BY serial"),
-        values.clone(),
-    )?;
+    let ended = facts::select(db, &format!("{pair} AND {open} ORDER BY serial"), values.clone())?;
     let mut count = ended.len();
     if fault.is("invalidate-count-total") {
         count = facts::select(db, &pair, values.clone())?.len();
@@ -363,10 +258,7 @@ pub(crate) fn invalidate(
     for fact in ended {
         let id = fact.text("fact_id").unwrap_or_default().to_owned();
         // 7.4: valid_to is now; a fact that was to start later gets an empty interval instead of a negative one.
-        let start = fact
-            .text("valid_from")
-            .and_then(Instant::parse)
-            .unwrap_or(now);
+        let start = fact.text("valid_from").and_then(Instant::parse).unwrap_or(now);
         let at = now.max(start);
         let replacement = fault.is("invalidate-inserts-null").then(|| fact.clone());
         if fault.is("invalidate-deletes") {
@@ -378,14 +270,7 @@ pub(crate) fn invalidate(
             empty.set("fact_id", fact_id(db)?);
             empty.set("value", "");
             empty.set("valid_from", at.to_string());
-            facts::insert(
-                db,
-                &Fact {
-                    object: empty,
-                    valid_from: at,
-                    valid_to: None,
-                },
-            )?;
+            facts::insert(db, &Fact { object: empty, valid_from: at, valid_to: None })?;
         }
     }
     Ok(i64::try_from(count).unwrap_or(i64::MAX))
@@ -403,12 +288,7 @@ pub(crate) struct FactQuery {
 }
 
 /// 7.3: the current facts, those that held at an instant, or all with their history; earliest first.
-pub(crate) fn query(
-    db: &Connection,
-    rules: Rules,
-    project_id: &str,
-    query: FactQuery,
-) -> Result<Vec<Object>, Refusal> {
+pub(crate) fn query(db: &Connection, rules: Rules, project_id: &str, query: FactQuery) -> Result<Vec<Object>, Refusal> {
     projects::demand(db, project_id)?;
     let by_text = rules.fault.is("pit-text-compare");
     let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
@@ -421,43 +301,20 @@ pub(crate) fn query(
         "WHERE project_id = ?1 AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}
          ORDER BY valid_from, serial LIMIT ?5"
     );
-    let limit = query
-        .limit
-        .and_then(|limit| i64::try_from(limit).ok())
-        .unwrap_or(-1);
+    let limit = query.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
     let instant = as_of.map(|(instant, spelling)| if by_text { spelling } else { instant.key() });
-    let values = vec![
-        project_id.to_owned().into(),
-        query.subject.into(),
-        query.predicate.into(),
-        instant.into(),
-        limit.into(),
-    ];
+    let values =
+        vec![project_id.to_owned().into(), query.subject.into(), query.predicate.into(), instant.into(), limit.into()];
     facts::select(db, &condition, values)
 }
 
 /// 7.3: valid_from <= instant < valid_to, a null valid_to being plus infinity; as times, not as text.
 fn held_at(fault: Planted, by_text: bool) -> String {
-    let (from, to) = if by_text {
-        ("record ->> '$.valid_from'", "record ->> '$.valid_to'")
-    } else {
-        ("valid_from", "valid_to")
-    };
-    let starts = if fault.is("pit-start-exclusive") {
-        "<"
-    } else {
-        "<="
-    };
-    let ends = if fault.is("pit-end-inclusive") {
-        "<="
-    } else {
-        "<"
-    };
-    let open = if fault.is("pit-null-excluded") {
-        String::new()
-    } else {
-        format!("{to} IS NULL OR ")
-    };
+    let (from, to) =
+        if by_text { ("record ->> '$.valid_from'", "record ->> '$.valid_to'") } else { ("valid_from", "valid_to") };
+    let starts = if fault.is("pit-start-exclusive") { "<" } else { "<=" };
+    let ends = if fault.is("pit-end-inclusive") { "<=" } else { "<" };
+    let open = if fault.is("pit-null-excluded") { String::new() } else { format!("{to} IS NULL OR ") };
     format!("{from} {starts} ?4 AND ({open}?4 {ends} {to})")
 }
 
@@ -488,8 +345,7 @@ pub(crate) mod race {
 
     /// Ends what was found, whatever happened since.
     pub(crate) fn end(db: &Connection, fact: &Fact, old: Vec<Object>) -> Result<(), Refusal> {
-        old.into_iter()
-            .try_for_each(|old| facts::end(db, old, fact.member("valid_from"), fact.valid_from))
+        old.into_iter().try_for_each(|old| facts::end(db, old, fact.member("valid_from"), fact.valid_from))
     }
 
     /// Inserts the new fact, the unique key gone.

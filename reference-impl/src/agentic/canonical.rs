@@ -12,11 +12,7 @@ use crate::json::{Number, Object, Value, push_character};
 
 /// The canonical form of `value`. `source` is the text it was read from, which must make no difference.
 pub(crate) fn canonical(value: &Value, source: &[u8], fault: Planted) -> String {
-    let mut writer = Writer {
-        out: String::new(),
-        fault,
-        spellings: HashMap::new(),
-    };
+    let mut writer = Writer { out: String::new(), fault, spellings: HashMap::new() };
     // A, step 5: escapes are decoded first, so the spelling of the input leaves no trace.
     if fault.is("canonical-keeps-input-escapes") {
         writer.spellings = escaped_strings(source);
@@ -49,9 +45,7 @@ impl Writer {
     fn list(&mut self, items: &[Value], depth: usize) {
         let mut items: Vec<&Value> = items.iter().collect();
         // A: the order of an array is part of its value; a null element is not a member and stays.
-        if self.fault.is("canonical-sorts-arrays")
-            && items.iter().all(|item| item.as_text().is_some())
-        {
+        if self.fault.is("canonical-sorts-arrays") && items.iter().all(|item| item.as_text().is_some()) {
             items.sort_by_key(|item| item.as_text());
         }
         self.out.push('[');
@@ -65,10 +59,7 @@ impl Writer {
     }
 
     fn object(&mut self, object: &Object, depth: usize) {
-        let mut members: Vec<(&str, &Value)> = object
-            .iter()
-            .filter(|(_, value)| self.keeps(value))
-            .collect();
+        let mut members: Vec<(&str, &Value)> = object.iter().filter(|(_, value)| self.keeps(value)).collect();
         if depth == 0 || !self.fault.is("canonical-top-level-sort") {
             members.sort_by(|(left, _), (right, _)| self.order(left, right));
         }
@@ -118,20 +109,13 @@ impl Writer {
     fn number(&mut self, number: &Number) {
         let double = number.as_f64();
         if self.fault.is("canonical-language-floats") {
-            let short = number
-                .as_integer()
-                .is_some_and(|_| !number.spelling().contains(['.', 'e', 'E']));
-            return self.out.push_str(&if short {
-                number.spelling().to_owned()
-            } else {
-                format!("{double:?}")
-            });
+            let short = number.as_integer().is_some_and(|_| !number.spelling().contains(['.', 'e', 'E']));
+            return self.out.push_str(&if short { number.spelling().to_owned() } else { format!("{double:?}") });
         }
         if self.fault.is("canonical-negative-zero") && double == 0.0 && double.is_sign_negative() {
             return self.out.push_str("-0");
         }
-        self.out
-            .push_str(ryu_js::Buffer::new().format_finite(double));
+        self.out.push_str(ryu_js::Buffer::new().format_finite(double));
     }
 
     /// A: quote, reverse solidus and controls below U+0020 in their shortest escape; all else raw, not normalised.
@@ -156,9 +140,7 @@ impl Writer {
             return self.out.push_str("\\/");
         }
         if self.fault.is("canonical-html-escapes") && matches!(character, '<' | '>' | '&') {
-            return self
-                .out
-                .push_str(&format!("\\u{:04x}", u32::from(character)));
+            return self.out.push_str(&format!("\\u{:04x}", u32::from(character)));
         }
         push_character(&mut self.out, character);
     }
@@ -191,11 +173,7 @@ fn is_emptied(value: &Value) -> bool {
 fn escaped_strings(source: &[u8]) -> HashMap<String, String> {
     let mut found = HashMap::new();
     let mut at = 0;
-    while let Some(start) = source[at..]
-        .iter()
-        .position(|byte| *byte == b'"')
-        .map(|offset| at + offset)
-    {
+    while let Some(start) = source[at..].iter().position(|byte| *byte == b'"').map(|offset| at + offset) {
         let mut end = start + 1;
         while source.get(end).is_some_and(|byte| *byte != b'"') {
             end += if source[end] == b'\\' { 2 } else { 1 };
@@ -204,10 +182,7 @@ fn escaped_strings(source: &[u8]) -> HashMap<String, String> {
         if literal.contains(&b'\\')
             && let Ok(Value::Text(text)) = crate::json::read(literal)
         {
-            found.insert(
-                text,
-                String::from_utf8_lossy(&literal[1..literal.len() - 1]).into_owned(),
-            );
+            found.insert(text, String::from_utf8_lossy(&literal[1..literal.len() - 1]).into_owned());
         }
         at = (end + 1).min(source.len());
     }
@@ -224,11 +199,7 @@ mod tests {
     }
 
     fn faulty(text: &str, fault: Planted) -> String {
-        canonical(
-            &crate::json::read(text.as_bytes()).expect("the text is good"),
-            text.as_bytes(),
-            fault,
-        )
+        canonical(&crate::json::read(text.as_bytes()).expect("the text is good"), text.as_bytes(), fault)
     }
 
     #[test]
@@ -237,10 +208,7 @@ mod tests {
             form(r#"{"b":1,"a":2,"B":3,"_":4,"-":5,"10":6,"9":7,"aa":8,"":9,"a-b":10,"a.b":11}"#),
             r#"{"":9,"-":5,"10":6,"9":7,"B":3,"_":4,"a":2,"a-b":10,"a.b":11,"aa":8,"b":1}"#
         );
-        assert_eq!(
-            form(r#"{ "z":{"y":2,"x":1}, "a":[{"d":4,"c":3}] }"#),
-            r#"{"a":[{"c":3,"d":4}],"z":{"x":1,"y":2}}"#
-        );
+        assert_eq!(form(r#"{ "z":{"y":2,"x":1}, "a":[{"d":4,"c":3}] }"#), r#"{"a":[{"c":3,"d":4}],"z":{"x":1,"y":2}}"#);
         assert_eq!(
             form(r#"{"\ud83d\udd11":1,"\uff5e":2,"\ue000":6}"#),
             "{\"\u{e000}\":6,\"\u{ff5e}\":2,\"\u{1f511}\":1}"
@@ -250,9 +218,7 @@ mod tests {
     #[test]
     fn null_members_go_and_null_elements_stay() {
         assert_eq!(
-            form(
-                r#"{"a":null,"b":{"c":null},"d":[{"e":null,"f":1},{"g":null}],"h":"null","i":[null,1,[null]]}"#
-            ),
+            form(r#"{"a":null,"b":{"c":null},"d":[{"e":null,"f":1},{"g":null}],"h":"null","i":[null,1,[null]]}"#),
             r#"{"b":{},"d":[{"f":1},{}],"h":"null","i":[null,1,[null]]}"#
         );
     }
@@ -268,28 +234,19 @@ mod tests {
 
     #[test]
     fn strings_carry_only_the_escapes_they_need() {
-        assert_eq!(
-            form(r#""say \"hi\" \\ \/ / \u0022 \u005c \u002f""#),
-            r#""say \"hi\" \\ / / \" \\ /""#
-        );
+        assert_eq!(form(r#""say \"hi\" \\ \/ / \u0022 \u005c \u002f""#), r#""say \"hi\" \\ / / \" \\ /""#);
         assert_eq!(
             form(r#""\u0000\u0007\b\u000b\f\n\r\t\u001F\u007f""#),
             "\"\\u0000\\u0007\\b\\u000b\\f\\n\\r\\t\\u001f\u{7f}\""
         );
-        assert_eq!(
-            form(r#""\u00e9\u2028\ud83d\ude80<&>e\u0301""#),
-            "\"\u{e9}\u{2028}\u{1f680}<&>e\u{301}\""
-        );
+        assert_eq!(form(r#""\u00e9\u2028\ud83d\ude80<&>e\u0301""#), "\"\u{e9}\u{2028}\u{1f680}<&>e\u{301}\"");
     }
 
     #[test]
     fn each_planted_fault_changes_the_form() {
         let text = r#"{"b":{"z":1,"a":[1.0,1e-7,1e20,-0.0,""]},"B":"<é\/\u000a>","9":{"n":null},"10":["b","a"],
                       "\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
-        let names = FAULTS
-            .iter()
-            .map(|fault| fault.name)
-            .filter(|name| name.starts_with("canonical-"));
+        let names = FAULTS.iter().map(|fault| fault.name).filter(|name| name.starts_with("canonical-"));
         for name in names.chain(["normalises-unicode"]) {
             let fault = Planted::find(name, FAULTS).expect("the name is in the table");
             assert_ne!(faulty(text, fault), form(text), "{name} shows nothing");

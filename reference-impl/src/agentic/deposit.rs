@@ -28,61 +28,31 @@ pub(crate) fn deposit(
     // 8.1: project_archived. The text allows either; this server refuses.
     if project.archived {
         if rules.fault.is("archived-swallows-deposit") {
-            return Ok(Deposited {
-                package: as_package(submission),
-                created: false,
-            });
+            return Ok(Deposited { package: as_package(submission), created: false });
         }
-        return Err(Refusal::new(
-            Code::ProjectArchived,
-            format!("project {:?} is archived", submission.project_id),
-        ));
+        return Err(Refusal::new(Code::ProjectArchived, format!("project {:?} is archived", submission.project_id)));
     }
     // 6.4: the parent is what the actor says it is.
-    if rules.fault.is("parent-autofilled")
-        && submission.object.present("parent_package_id").is_none()
-    {
+    if rules.fault.is("parent-autofilled") && submission.object.present("parent_package_id").is_none() {
         fill_parent(db, rules, &mut submission)?;
     }
     if let Some(existing) = packages::find(db, rules, &submission.package_id)? {
         return again(db, rules, existing, submission);
     }
     packages::insert(db, &submission)?;
-    Ok(Deposited {
-        package: as_package(submission),
-        created: true,
-    })
+    Ok(Deposited { package: as_package(submission), created: true })
 }
 
 /// 11.2: the same id with identical content succeeds and returns what is there; with other content it is a clash.
-fn again(
-    db: &Connection,
-    rules: Rules,
-    existing: Package,
-    submission: Submission,
-) -> Result<Deposited, Refusal> {
+fn again(db: &Connection, rules: Rules, existing: Package, submission: Submission) -> Result<Deposited, Refusal> {
     if rules.fault.is("duplicate-overwrites") {
-        packages::rewrite(
-            db,
-            &submission.package_id,
-            &submission.object,
-            &submission.hash,
-        )?;
-        return Ok(Deposited {
-            package: as_package(submission),
-            created: false,
-        });
+        packages::rewrite(db, &submission.package_id, &submission.object, &submission.hash)?;
+        return Ok(Deposited { package: as_package(submission), created: false });
     }
     if is_identical(rules, &existing, &submission) {
-        return Ok(Deposited {
-            package: existing,
-            created: false,
-        });
+        return Ok(Deposited { package: existing, created: false });
     }
-    let message = format!(
-        "package {:?} exists with other content",
-        submission.package_id
-    );
+    let message = format!("package {:?} exists with other content", submission.package_id);
     Err(Refusal::new(Code::DuplicatePackageId, message).at("/package_id"))
 }
 
@@ -102,30 +72,14 @@ fn is_identical(rules: Rules, existing: &Package, submission: &Submission) -> bo
 
 /// A submission as the package that it becomes.
 pub(crate) fn as_package(submission: Submission) -> Package {
-    let Submission {
-        object, text, hash, ..
-    } = submission;
-    Package {
-        object,
-        text,
-        deposited_hash: hash.clone(),
-        hash,
-    }
+    let Submission { object, text, hash, .. } = submission;
+    Package { object, text, deposited_hash: hash.clone(), hash }
 }
 
 fn fill_parent(db: &Connection, rules: Rules, submission: &mut Submission) -> Result<(), Refusal> {
     let values = vec![submission.project_id.clone().into()];
-    let newest = packages::select(
-        db,
-        rules,
-        "WHERE project_id = ? ORDER BY serial DESC",
-        values,
-        1,
-    )?;
-    if let Some(parent) = newest
-        .first()
-        .filter(|parent| parent.id() != submission.package_id)
-    {
+    let newest = packages::select(db, rules, "WHERE project_id = ? ORDER BY serial DESC", values, 1)?;
+    if let Some(parent) = newest.first().filter(|parent| parent.id() != submission.package_id) {
         let mut object = submission.object.clone();
         object.set("parent_package_id", parent.id());
         let project_id = std::mem::take(&mut submission.project_id);
@@ -148,9 +102,6 @@ pub(crate) mod race {
     pub(crate) fn insert(db: &Connection, submission: Submission) -> Result<Deposited, Refusal> {
         db.execute_batch("DROP INDEX IF EXISTS package_by_id")?;
         packages::insert(db, &submission)?;
-        Ok(Deposited {
-            package: as_package(submission),
-            created: true,
-        })
+        Ok(Deposited { package: as_package(submission), created: true })
     }
 }

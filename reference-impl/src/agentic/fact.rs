@@ -41,11 +41,7 @@ impl Fact {
         }
         problems.extend(optional_problems(&object, fault));
         match valid_from {
-            Some(valid_from) if problems.is_empty() => Ok(Self {
-                object,
-                valid_from,
-                valid_to,
-            }),
+            Some(valid_from) if problems.is_empty() => Ok(Self { object, valid_from, valid_to }),
             _ => Err(problems), // a missing valid_from is among them
         }
     }
@@ -64,10 +60,7 @@ pub(crate) fn assertion_problems(input: &Object, fault: Planted) -> Vec<Problem>
         problems.extend(text_problem(input, name));
     }
     if input.present("valid_to").is_some() {
-        problems.push(Problem::new(
-            "/valid_to",
-            "must be absent: an asserted fact is current",
-        ));
+        problems.push(Problem::new("/valid_to", "must be absent: an asserted fact is current"));
     }
     if input.present("valid_from").is_some() {
         time(input, "valid_from", &mut problems);
@@ -88,10 +81,7 @@ fn text_problem(object: &Object, name: &str) -> Option<Problem> {
 fn time(object: &Object, name: &str, problems: &mut Vec<Problem>) -> Option<Instant> {
     let time = object.text(name).and_then(Instant::parse);
     if time.is_none() {
-        problems.push(Problem::new(
-            format!("/{name}"),
-            "must be an RFC 3339 time in UTC ending in Z",
-        ));
+        problems.push(Problem::new(format!("/{name}"), "must be an RFC 3339 time in UTC ending in Z"));
     }
     time
 }
@@ -101,19 +91,13 @@ fn optional_problems(object: &Object, fault: Planted) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut check = |name: &str, expected: &str, holds: &dyn Fn(&Value) -> bool| {
         if object.present(name).is_some_and(|value| !holds(value)) {
-            problems.push(Problem::new(
-                format!("/{name}"),
-                format!("must be {expected}"),
-            ));
+            problems.push(Problem::new(format!("/{name}"), format!("must be {expected}")));
         }
     };
-    check("source_package_id", "a string or null", &|value| {
-        value.as_text().is_some()
-    });
+    check("source_package_id", "a string or null", &|value| value.as_text().is_some());
     check("confidence", "a number from 0 to 1", &|value| {
         let number = value.as_number().map(Number::as_f64);
-        number
-            .is_some_and(|number| fault.is("confidence-unchecked") || (0.0..=1.0).contains(&number))
+        number.is_some_and(|number| fault.is("confidence-unchecked") || (0.0..=1.0).contains(&number))
     });
     check("tags", "an array of strings", &is_list_of_texts);
     if let Some(actor) = object.present("asserted_by") {
@@ -124,9 +108,7 @@ fn optional_problems(object: &Object, fault: Planted) -> Vec<Problem> {
 
 /// Every rule of section 7 that `object` breaks.
 pub(crate) fn validate(object: &Object, rules: Rules) -> Vec<Problem> {
-    Fact::new(object.clone(), rules.fault)
-        .err()
-        .unwrap_or_default()
+    Fact::new(object.clone(), rules.fault).err().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -140,23 +122,15 @@ mod tests {
         "tags":["benchmark","retrieval"]}"#;
 
     fn example_with(name: &str, value: &str) -> Result<Fact, Vec<Problem>> {
-        let Ok(Value::Object(mut object)) = crate::json::read(EXAMPLE.as_bytes()) else {
-            panic!("not an object")
-        };
-        object.set(
-            name,
-            crate::json::read(value.as_bytes()).expect("the text is good"),
-        );
+        let Ok(Value::Object(mut object)) = crate::json::read(EXAMPLE.as_bytes()) else { panic!("not an object") };
+        object.set(name, crate::json::read(value.as_bytes()).expect("the text is good"));
         Fact::new(object, Planted::NONE)
     }
 
     #[test]
     fn the_example_of_section_7_5_is_a_fact() {
         assert!(example_with("x-origin", "1").is_ok_and(|fact| fact.valid_to.is_none()));
-        assert!(
-            example_with("valid_to", "\"2026-04-10T12:00:00.5Z\"")
-                .is_ok_and(|fact| fact.valid_to.is_some())
-        );
+        assert!(example_with("valid_to", "\"2026-04-10T12:00:00.5Z\"").is_ok_and(|fact| fact.valid_to.is_some()));
     }
 
     #[test]

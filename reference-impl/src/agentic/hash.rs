@@ -15,16 +15,8 @@ const PREFIX: &str = "sha256:";
 pub(crate) fn content_hash(package: &Object, source: &[u8], fault: Planted) -> String {
     let form = canonical(&Value::Object(hashed(package, fault)), source, fault);
     // 6.6: over the canonical form, not over the bytes that came in.
-    let digest = if fault.is("hash-over-raw-body") {
-        Sha256::digest(source)
-    } else {
-        Sha256::digest(form.as_bytes())
-    };
-    let length = if fault.is("hash-wrong-algorithm") {
-        16
-    } else {
-        digest.len()
-    };
+    let digest = if fault.is("hash-over-raw-body") { Sha256::digest(source) } else { Sha256::digest(form.as_bytes()) };
+    let length = if fault.is("hash-wrong-algorithm") { 16 } else { digest.len() };
     format!("{PREFIX}{}", hex(&digest[..length]))
 }
 
@@ -47,10 +39,7 @@ fn hashed(package: &Object, fault: Planted) -> Object {
         actor.remove("session_id");
     }
     if fault.is("hash-fills-defaults") {
-        for (name, value) in defaults()
-            .iter()
-            .filter(|(name, _)| package.get(name).is_none())
-        {
+        for (name, value) in defaults().iter().filter(|(name, _)| package.get(name).is_none()) {
             hashed.set(name, value.clone());
         }
     }
@@ -69,8 +58,7 @@ pub(crate) fn verify(package: &Object, source: &[u8], claimed: &str, fault: Plan
     }
     let claimed = claimed.to_ascii_lowercase();
     let computed = content_hash(package, source, fault);
-    claimed.strip_prefix(PREFIX).unwrap_or(&claimed)
-        == computed.strip_prefix(PREFIX).unwrap_or(&computed)
+    claimed.strip_prefix(PREFIX).unwrap_or(&claimed) == computed.strip_prefix(PREFIX).unwrap_or(&computed)
 }
 
 /// `bytes` in lower-case hexadecimal digits.
@@ -100,31 +88,15 @@ mod tests {
     #[test]
     fn the_example_of_section_6_7_has_its_hash() {
         let hash = content_hash(&package(EXAMPLE), EXAMPLE.as_bytes(), Planted::NONE);
-        assert_eq!(
-            hash,
-            "sha256:0efe5d06aaaaf2dc735b3f9ce7cfc1a0f7cd715491ab61d991f57be1d4c0db33"
-        );
-        assert!(verify(
-            &package(EXAMPLE),
-            b"",
-            &hash.to_uppercase(),
-            Planted::NONE
-        ));
+        assert_eq!(hash, "sha256:0efe5d06aaaaf2dc735b3f9ce7cfc1a0f7cd715491ab61d991f57be1d4c0db33");
+        assert!(verify(&package(EXAMPLE), b"", &hash.to_uppercase(), Planted::NONE));
         assert!(verify(&package(EXAMPLE), b"", &hash[7..], Planted::NONE));
-        assert!(!verify(
-            &package(EXAMPLE),
-            b"",
-            &"0".repeat(64),
-            Planted::NONE
-        ));
+        assert!(!verify(&package(EXAMPLE), b"", &"0".repeat(64), Planted::NONE));
     }
 
     #[test]
     fn the_empty_object_has_the_hash_of_two_braces() {
         let hash = content_hash(&Object::new(), b"", Planted::NONE);
-        assert_eq!(
-            hash,
-            "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
-        );
+        assert_eq!(hash, "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
     }
 }

@@ -38,14 +38,9 @@ pub(crate) fn submit(
     before_validation(rules, &mut object, now);
     let mut problems = validate(&object, rules.fault);
     // E35, strict: the project of the path and of the package are the same one.
-    let strayed = object
-        .text("project_id")
-        .is_some_and(|named| named != project_id);
+    let strayed = object.text("project_id").is_some_and(|named| named != project_id);
     if strayed && !rules.fault.is("path-project-wins") {
-        problems.push(Problem::new(
-            "/project_id",
-            "must be the project of the path",
-        ));
+        problems.push(Problem::new("/project_id", "must be the project of the path"));
     }
     if !problems.is_empty() {
         return Err(problems.into());
@@ -62,9 +57,7 @@ fn read_object(rules: Rules, body: &[u8]) -> Result<Object, Refusal> {
     match json::read(body) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(Refusal::new(Code::InvalidSchema, "a package is a JSON object").at("")),
-        Err(error) if rules.fault.is("bad-json-500") => {
-            Err(Refusal::new(Code::Internal, error.to_string()))
-        }
+        Err(error) if rules.fault.is("bad-json-500") => Err(Refusal::new(Code::Internal, error.to_string())),
         Err(error) => Err(error.into()),
     }
 }
@@ -94,18 +87,13 @@ fn before_validation(rules: Rules, package: &mut Object, now: Instant) {
     }
     // 6.1: a title that is too long is refused.
     if fault.is("title-truncated")
-        && let Some(title) = package
-            .text("title")
-            .map(|title| title.chars().take(200).collect::<String>())
+        && let Some(title) = package.text("title").map(|title| title.chars().take(200).collect::<String>())
     {
         package.set("title", title);
     }
     // 6.4: significance outside 1 to 10 is refused.
     if fault.is("significance-clamped")
-        && let Some(level) = package
-            .get("significance")
-            .and_then(Value::as_number)
-            .and_then(json::Number::as_integer)
+        && let Some(level) = package.get("significance").and_then(Value::as_number).and_then(json::Number::as_integer)
     {
         package.set("significance", level.clamp(1, 10));
     }
@@ -155,11 +143,7 @@ fn after_validation(rules: Rules, package: &mut Object, actor: Option<&str>, now
         }
     }
     // 12.2: a custom type is treated as standard, and stays what it is.
-    if fault.is("custom-type-rewritten")
-        && package
-            .text("package_type")
-            .is_some_and(|kind| kind.starts_with("x-"))
-    {
+    if fault.is("custom-type-rewritten") && package.text("package_type").is_some_and(|kind| kind.starts_with("x-")) {
         package.set("package_type", "standard");
     }
     // 6.1: created_at is the actor's statement.
@@ -168,30 +152,18 @@ fn after_validation(rules: Rules, package: &mut Object, actor: Option<&str>, now
     }
     // 9.2, 5.4: who did the work is not who holds the key.
     if fault.is("created-by-from-token") {
-        let owner = Object::from([
-            ("id", actor.unwrap_or("anonymous").into()),
-            ("type", "agent".into()),
-        ]);
+        let owner = Object::from([("id", actor.unwrap_or("anonymous").into()), ("type", "agent".into())]);
         package.set("created_by", owner);
     }
     // 6.4: an absent member stands for its default and for nothing cleverer.
     if fault.is("significance-computed") && package.get("significance").is_none() {
-        let decisions = package
-            .get("decisions_made")
-            .and_then(Value::as_list)
-            .map_or(0, <[_]>::len);
+        let decisions = package.get("decisions_made").and_then(Value::as_list).map_or(0, <[_]>::len);
         let noted = i64::from(package.present("handoff_note").is_some());
-        package.set(
-            "significance",
-            (1 + 2 * noted + i64::try_from(decisions).unwrap_or(9)).min(10),
-        );
+        package.set("significance", (1 + 2 * noted + i64::try_from(decisions).unwrap_or(9)).min(10));
     }
     if fault.is("topic-inferred") {
-        let word = package
-            .text("title")
-            .and_then(|title| title.split_whitespace().next())
-            .unwrap_or("note")
-            .to_lowercase();
+        let word =
+            package.text("title").and_then(|title| title.split_whitespace().next()).unwrap_or("note").to_lowercase();
         for (name, value) in [("topic", word), ("artifact_type", "note".to_owned())] {
             if package.present(name).is_none() {
                 package.set(name, value);
@@ -232,11 +204,7 @@ fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
 
 /// A string as it is kept: with the white space around it (6, 7.1).
 pub(crate) fn trimmed(text: &str, fault: crate::fault::Planted) -> &str {
-    if fault.is("trims-strings") {
-        text.trim()
-    } else {
-        text
-    }
+    if fault.is("trims-strings") { text.trim() } else { text }
 }
 
 /// A string as it is kept and hashed: code point for code point (6, Appendix A).
@@ -255,12 +223,6 @@ pub(crate) fn normalised(text: &str, fault: crate::fault::Planted) -> Cow<'_, st
         ("E\u{301}", "\u{c9}"),
         ("A\u{30a}", "\u{c5}"),
     ];
-    let composed = COMPOSED
-        .iter()
-        .fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-    if composed == text {
-        Cow::Borrowed(text)
-    } else {
-        Cow::Owned(composed)
-    }
+    let composed = COMPOSED.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+    if composed == text { Cow::Borrowed(text) } else { Cow::Owned(composed) }
 }

@@ -59,17 +59,8 @@ pub(crate) struct Rules {
 impl Rules {
     pub(crate) fn new(fault: Planted, level: Level, search: bool, started: Instant) -> Self {
         let search = search && fault.needs() != Needs::NoSearch;
-        let level = if fault.needs() == Needs::LowerLevel {
-            Level::L2
-        } else {
-            level
-        };
-        Self {
-            fault,
-            level,
-            search,
-            started,
-        }
+        let level = if fault.needs() == Needs::LowerLevel { Level::L2 } else { level };
+        Self { fault, level, search, started }
     }
 
     #[cfg(test)]
@@ -96,12 +87,7 @@ impl Service {
         keys: &[(String, String)],
     ) -> Result<Self, OpenError> {
         let store = Store::open(path, tables::SCHEMA)?;
-        Ok(Self {
-            rules,
-            store,
-            clock: Arc::new(Mutex::new(clock)),
-            keys: keys.into(),
-        })
+        Ok(Self { rules, store, clock: Arc::new(Mutex::new(clock)), keys: keys.into() })
     }
 
     /// Waits for the work in hand and closes the database.
@@ -113,19 +99,13 @@ impl Service {
     pub(crate) async fn load(&self, ndjson: Vec<u8>) -> Result<(), String> {
         let Self { rules, .. } = *self;
         let now = self.now();
-        let taken = self
-            .store
-            .write(move |db| transfer::import(db, rules, &ndjson, now))
-            .await;
+        let taken = self.store.write(move |db| transfer::import(db, rules, &ndjson, now)).await;
         let taken = taken.map_err(|error| error.to_string())?;
         taken.map(drop).map_err(|refusal| refusal.message)
     }
 
     fn now(&self) -> Instant {
-        self.clock
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .now()
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner).now()
     }
 
     fn set_now(&self, now: Instant) {
@@ -134,11 +114,7 @@ impl Service {
 
     /// Section 11: an operation above the level of this server is not there.
     fn demand_level(&self, operation: Operation) -> Result<(), Refusal> {
-        if operation.level() > self.rules.level {
-            Err(Refusal::not_implemented(operation.name()))
-        } else {
-            Ok(())
-        }
+        if operation.level() > self.rules.level { Err(Refusal::not_implemented(operation.name())) } else { Ok(()) }
     }
 
     /// Runs a reading operation on a snapshot.
@@ -161,18 +137,11 @@ impl Service {
         self.demand_level(operation)?;
         let service = self.clone();
         // The time is taken when the turn of the operation has come, so that it grows from one write to the next.
-        self.store
-            .write(move |db| work(db, service.rules, service.now()))
-            .await?
+        self.store.write(move |db| work(db, service.rules, service.now())).await?
     }
 
     /// 8.1: validates and hashes a package, then stores it.
-    async fn deposit(
-        &self,
-        project_id: &str,
-        body: &[u8],
-        actor: Option<&str>,
-    ) -> Result<Deposited, Refusal> {
+    async fn deposit(&self, project_id: &str, body: &[u8], actor: Option<&str>) -> Result<Deposited, Refusal> {
         self.demand_level(Operation::Deposit)?;
         let submission = intake::submit(self.rules, body, project_id, actor, self.now());
         // 8.1: validation comes before persistence.
@@ -183,11 +152,7 @@ impl Service {
         // 8.1, 11.2: looking for the id and inserting under it are one step.
         if self.rules.fault.is("duplicate-race") {
             let id = submission.package_id.clone();
-            let free = self
-                .read(Operation::Deposit, move |db, rules, _| {
-                    deposit::race::look(db, rules, &id)
-                })
-                .await?;
+            let free = self.read(Operation::Deposit, move |db, rules, _| deposit::race::look(db, rules, &id)).await?;
             tokio::time::sleep(Duration::from_millis(30)).await;
             if free {
                 return self
@@ -197,16 +162,9 @@ impl Service {
                     })
                     .await;
             }
-            return self
-                .write(Operation::Deposit, |db, rules, now| {
-                    deposit::deposit(db, rules, submission, now)
-                })
-                .await;
+            return self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await;
         }
-        self.write(Operation::Deposit, |db, rules, now| {
-            deposit::deposit(db, rules, submission, now)
-        })
-        .await
+        self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await
     }
 
     /// Stores whatever has an id and a project.
@@ -215,33 +173,19 @@ impl Service {
             return Ok(());
         };
         let submission = intake::admit(self.rules, object, Some(body));
-        let stored = self
-            .write(Operation::Deposit, |db, rules, now| {
-                deposit::deposit(db, rules, submission, now)
-            })
-            .await;
+        let stored =
+            self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await;
         stored.map(drop).or(Ok(()))
     }
 
     /// 8.6: supersedes and inserts in one transaction.
-    async fn assert(
-        &self,
-        project_id: &str,
-        body: &[u8],
-        actor: Option<&str>,
-    ) -> Result<Object, Refusal> {
-        let (project_id, body, actor) = (
-            project_id.to_owned(),
-            body.to_vec(),
-            actor.map(str::to_owned),
-        );
+    async fn assert(&self, project_id: &str, body: &[u8], actor: Option<&str>) -> Result<Object, Refusal> {
+        let (project_id, body, actor) = (project_id.to_owned(), body.to_vec(), actor.map(str::to_owned));
         // 7.3: what is refused leaves the current fact as it was.
         if self.rules.fault.is("supersede-before-validate") {
             let (project_id, body) = (project_id.clone(), body.clone());
             let ended = self
-                .write(Operation::AssertFact, move |db, _, now| {
-                    assert::end_unseen(db, &project_id, &body, now)
-                })
+                .write(Operation::AssertFact, move |db, _, now| assert::end_unseen(db, &project_id, &body, now))
                 .await;
             ended.ok(); // a body that cannot be read ends nothing
         }
@@ -256,20 +200,12 @@ impl Service {
     }
 
     async fn assert_in_steps(&self, project_id: String, body: Vec<u8>) -> Result<Object, Refusal> {
-        let look = move |db: &Connection, rules, now| {
-            assert::race::look(db, rules, &project_id, &body, now)
-        };
+        let look = move |db: &Connection, rules, now| assert::race::look(db, rules, &project_id, &body, now);
         let (fact, old) = self.write(Operation::AssertFact, look).await?;
         tokio::time::sleep(Duration::from_millis(10)).await;
         let ending = fact.clone();
-        self.write(Operation::AssertFact, move |db, _, _| {
-            assert::race::end(db, &ending, old)
-        })
-        .await?;
+        self.write(Operation::AssertFact, move |db, _, _| assert::race::end(db, &ending, old)).await?;
         tokio::time::sleep(Duration::from_millis(10)).await;
-        self.write(Operation::AssertFact, |db, _, _| {
-            assert::race::insert(db, fact)
-        })
-        .await
+        self.write(Operation::AssertFact, |db, _, _| assert::race::insert(db, fact)).await
     }
 }

@@ -16,9 +16,7 @@ impl Level {
     pub(crate) const HIGHEST: Self = Self::L3;
 
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        [Self::L0, Self::L1, Self::L2, Self::L3]
-            .into_iter()
-            .find(|level| level.name() == name)
+        [Self::L0, Self::L1, Self::L2, Self::L3].into_iter().find(|level| level.name() == name)
     }
 
     pub(crate) fn name(self) -> &'static str {
@@ -97,11 +95,9 @@ impl Operation {
             | Self::QueryFacts
             | Self::Sessions => Level::L0,
             // 11.2: deposits, and what brings or hides them.
-            Self::Deposit
-            | Self::Import
-            | Self::ProjectArchive
-            | Self::ProjectCreate
-            | Self::ProjectRestore => Level::L1,
+            Self::Deposit | Self::Import | Self::ProjectArchive | Self::ProjectCreate | Self::ProjectRestore => {
+                Level::L1
+            }
             // 11.3: mutable state.
             Self::AssertFact | Self::InvalidateFact => Level::L2,
             // 11.4: human checkpoints.
@@ -118,11 +114,7 @@ pub(crate) fn descriptor(rules: Rules) -> Object {
         "0.1".into()
     };
     // 11.5: the declared level is the one that is implemented.
-    let level = if rules.fault.is("descriptor-overclaims") {
-        Level::L3
-    } else {
-        rules.level
-    };
+    let level = if rules.fault.is("descriptor-overclaims") { Level::L3 } else { rules.level };
     let search = rules.search || rules.fault.is("declares-search-without");
     let capabilities = Object::from([
         ("hybrid_search", search.into()),
@@ -130,10 +122,8 @@ pub(crate) fn descriptor(rules: Rules) -> Object {
         ("realtime", false.into()),
         ("blob_storage", false.into()),
     ]);
-    let implementation = Object::from([
-        ("name", "proofmark-reference".into()),
-        ("version", env!("CARGO_PKG_VERSION").into()),
-    ]);
+    let implementation =
+        Object::from([("name", "proofmark-reference".into()), ("version", env!("CARGO_PKG_VERSION").into())]);
     Object::from([
         ("protocol_version", version),
         ("conformance_level", level.name().into()),

@@ -31,44 +31,20 @@ pub(crate) fn orient(
     now: Instant,
 ) -> Result<Object, Refusal> {
     let project = projects::demand(db, project_id)?;
-    let default = if rules.fault.is("orient-default-7") {
-        7
-    } else {
-        WINDOW_DAYS
-    };
+    let default = if rules.fault.is("orient-default-7") { 7 } else { WINDOW_DAYS };
     let days = days.unwrap_or(default);
-    let scope = if rules.fault.is("orient-other-projects") {
-        None
-    } else {
-        Some(project_id)
-    };
+    let scope = if rules.fault.is("orient-other-projects") { None } else { Some(project_id) };
     let recent = recent(db, rules, scope, days, now)?;
     let questions = open_questions(&recent);
     let facts = if rules.fault.is("orient-shows-ended") {
-        facts::select(
-            db,
-            "WHERE project_id = ? ORDER BY serial",
-            vec![project_id.to_owned().into()],
-        )?
+        facts::select(db, "WHERE project_id = ? ORDER BY serial", vec![project_id.to_owned().into()])?
     } else {
         facts::current(db, rules, Some(project_id))?
     };
     // 8.3: full packages, so that nobody has to ask again.
-    let packages = if rules.fault.is("orient-summaries") {
-        summaries(&recent)
-    } else {
-        listed(recent, rules, now)
-    };
-    let echoed = if rules.fault.is("orient-echo-constant") {
-        WINDOW_DAYS
-    } else {
-        days
-    };
-    let generated_at = if rules.fault.is("orient-constant-time") {
-        rules.started
-    } else {
-        now
-    };
+    let packages = if rules.fault.is("orient-summaries") { summaries(&recent) } else { listed(recent, rules, now) };
+    let echoed = if rules.fault.is("orient-echo-constant") { WINDOW_DAYS } else { days };
+    let generated_at = if rules.fault.is("orient-constant-time") { rules.started } else { now };
     Ok(Object::from([
         ("project", project.record.into()),
         ("recent_packages", packages),
@@ -104,25 +80,15 @@ pub(crate) fn orchestrate(
             found.iter().map(snippet).collect()
         }
     };
-    let counts = projects::counts(db)?
-        .into_iter()
-        .filter(|(id, _, _)| project_id.is_none_or(|wanted| wanted == id));
+    let counts = projects::counts(db)?.into_iter().filter(|(id, _, _)| project_id.is_none_or(|wanted| wanted == id));
     let counts = counts.map(|(id, packages, facts)| {
-        Object::from([
-            ("project_id", id.into()),
-            ("packages", packages.into()),
-            ("active_facts", facts.into()),
-        ])
-        .into()
+        Object::from([("project_id", id.into()), ("packages", packages.into()), ("active_facts", facts.into())]).into()
     });
     Ok(Object::from([
         ("window_days", days.into()),
         ("generated_at", now.to_string().into()),
         ("summary", summary(&packages, days).into()),
-        (
-            "active_facts",
-            objects(facts::current(db, rules, project_id)?),
-        ),
+        ("active_facts", objects(facts::current(db, rules, project_id)?)),
         ("open_questions", open_questions(&packages)),
         ("snippets", excerpts.into()),
         ("project_counts", counts.collect::<Vec<Value>>().into()),
@@ -143,24 +109,15 @@ fn recent(
     now: Instant,
 ) -> Result<Vec<Package>, Refusal> {
     let condition = "WHERE (?1 IS NULL OR project_id = ?1) AND created_at >= ?2 ORDER BY created_at DESC, serial DESC";
-    let values = vec![
-        project_id.map(str::to_owned).into(),
-        now.days_earlier(days).key().into(),
-    ];
+    let values = vec![project_id.map(str::to_owned).into(), now.days_earlier(days).key().into()];
     packages::select(db, rules, condition, values, RECENT_LIMIT)
 }
 
 /// The questions of recent packages, each once.
 fn open_questions(packages: &[Package]) -> Value {
     let mut questions: Vec<Value> = Vec::new();
-    for question in packages
-        .iter()
-        .flat_map(|package| texts(&package.object, "open_questions"))
-    {
-        if !questions
-            .iter()
-            .any(|known| known.as_text() == Some(question))
-        {
+    for question in packages.iter().flat_map(|package| texts(&package.object, "open_questions")) {
+        if !questions.iter().any(|known| known.as_text() == Some(question)) {
             questions.push(question.into());
         }
     }
@@ -169,58 +126,29 @@ fn open_questions(packages: &[Package]) -> Value {
 
 fn summaries(packages: &[Package]) -> Value {
     let summary = |package: &Package| {
-        Object::from([
-            ("package_id", package.id().into()),
-            ("title", package.object.text("title").into()),
-        ])
-        .into()
+        Object::from([("package_id", package.id().into()), ("title", package.object.text("title").into())]).into()
     };
     Value::List(packages.iter().map(summary).collect())
 }
 
 /// One line per package: what was done, by whom, and what the next actor should know.
 fn summary(packages: &[Package], days: i64) -> String {
-    let mut lines = vec![format!(
-        "packages in the last {days} days: {}",
-        packages.len()
-    )];
+    let mut lines = vec![format!("packages in the last {days} days: {}", packages.len())];
     for package in packages {
         let text = |name| package.object.text(name).unwrap_or_default();
-        let actor = package
-            .object
-            .get("created_by")
-            .and_then(Value::as_object)
-            .and_then(|actor| actor.text("id"));
-        let note = if text("handoff_note").is_empty() {
-            String::new()
-        } else {
-            format!("; next: {}", text("handoff_note"))
-        };
+        let actor = package.object.get("created_by").and_then(Value::as_object).and_then(|actor| actor.text("id"));
+        let note =
+            if text("handoff_note").is_empty() { String::new() } else { format!("; next: {}", text("handoff_note")) };
         let actor = actor.unwrap_or_default();
-        lines.push(format!(
-            "{} [{}] {} ({actor}){note}",
-            text("created_at"),
-            text("package_type"),
-            text("title")
-        ));
+        lines.push(format!("{} [{}] {} ({actor}){note}", text("created_at"), text("package_type"), text("title")));
     }
     lines.join("\n")
 }
 
 fn snippet(package: &Package) -> Value {
     let text = |name| package.object.text(name).unwrap_or_default();
-    let body = [
-        text("description"),
-        text("handoff_note"),
-        text("content_md"),
-    ];
-    let excerpt: String = body
-        .iter()
-        .find(|text| !text.is_empty())
-        .map_or("", |text| text)
-        .chars()
-        .take(280)
-        .collect();
+    let body = [text("description"), text("handoff_note"), text("content_md")];
+    let excerpt: String = body.iter().find(|text| !text.is_empty()).map_or("", |text| text).chars().take(280).collect();
     Object::from([
         ("package_id", package.id().into()),
         ("project_id", text("project_id").into()),

@@ -37,16 +37,8 @@ pub(crate) const CORE_MEMBERS: [&str; 22] = [
 const STATUSES: [&str; 4] = ["draft", "complete", "awaiting_review", "revision_requested"];
 const REVIEW_TYPES: [&str; 3] = ["none", "human", "agent"];
 const ACTOR_TYPES: [&str; 3] = ["human", "agent", "script"];
-const PACKAGE_TYPES: [&str; 8] = [
-    "standard",
-    "milestone",
-    "decision",
-    "handoff",
-    "auto_deposit",
-    "analysis",
-    "question",
-    "orchestrator_report",
-];
+const PACKAGE_TYPES: [&str; 8] =
+    ["standard", "milestone", "decision", "handoff", "auto_deposit", "analysis", "question", "orchestrator_report"];
 
 /// What an absent optional member stands for (6.4). It is never written into a package.
 pub(crate) fn defaults() -> Object {
@@ -88,30 +80,14 @@ fn required(package: &Object, fault: Planted, problems: &mut Vec<Problem>) {
     };
     text("package_id", "a string", &|id| is_package_id(id, fault));
     text("project_id", "a string", &|_| true);
-    text("relay_version", "the string 0.1", &|version| {
-        fault.is("version-unchecked") || version == "0.1"
-    });
-    text("title", "1 to 200 characters", &|title| {
-        is_title(title, fault)
-    });
-    text(
-        "status",
-        "one of draft, complete, awaiting_review, revision_requested",
-        &|status| is_status(status, fault),
-    );
-    text(
-        "package_type",
-        "a type of section 6.3 or one beginning with x-",
-        &|kind| is_package_type(kind, fault),
-    );
+    text("relay_version", "the string 0.1", &|version| fault.is("version-unchecked") || version == "0.1");
+    text("title", "1 to 200 characters", &|title| is_title(title, fault));
+    text("status", "one of draft, complete, awaiting_review, revision_requested", &|status| is_status(status, fault));
+    text("package_type", "a type of section 6.3 or one beginning with x-", &|kind| is_package_type(kind, fault));
     text("review_type", "one of none, human, agent", &|review| {
         fault.is("review-type-unchecked") || REVIEW_TYPES.contains(&review)
     });
-    text(
-        "created_at",
-        "an RFC 3339 time in UTC ending in Z",
-        &|time| is_time(time, fault),
-    );
+    text("created_at", "an RFC 3339 time in UTC ending in Z", &|time| is_time(time, fault));
     match package.present("created_by") {
         None => problems.push(Problem::new("/created_by", "is required")),
         Some(actor) => problems.extend(actor_problems("/created_by", actor, fault)),
@@ -129,21 +105,9 @@ fn is_package_id(id: &str, fault: Planted) -> bool {
 
 /// 6.1: 1 to 200 characters, counted as code points (E56).
 fn is_title(title: &str, fault: Planted) -> bool {
-    let length = if fault.is("title-counts-bytes") {
-        title.len()
-    } else {
-        title.chars().count()
-    };
-    let least = if fault.is("title-empty-accepted") {
-        0
-    } else {
-        1
-    };
-    let most = if fault.is("title-limit-255") {
-        255
-    } else {
-        200
-    };
+    let length = if fault.is("title-counts-bytes") { title.len() } else { title.chars().count() };
+    let least = if fault.is("title-empty-accepted") { 0 } else { 1 };
+    let most = if fault.is("title-limit-255") { 255 } else { 200 };
     (least..=most).contains(&length)
 }
 
@@ -157,25 +121,15 @@ fn is_package_type(kind: &str, fault: Planted) -> bool {
     if fault.is("any-type-accepted") {
         return true;
     }
-    let prefix = if fault.is("x-prefix-without-hyphen") {
-        "x"
-    } else {
-        "x-"
-    };
-    let custom =
-        kind.len() > prefix.len() && kind.starts_with(prefix) && !fault.is("custom-type-refused");
+    let prefix = if fault.is("x-prefix-without-hyphen") { "x" } else { "x-" };
+    let custom = kind.len() > prefix.len() && kind.starts_with(prefix) && !fault.is("custom-type-refused");
     custom || PACKAGE_TYPES.contains(&kind)
 }
 
 /// 6.1, 9.1: RFC 3339 in UTC.
 fn is_time(time: &str, fault: Planted) -> bool {
-    let shape = |text: &str| {
-        text.len() >= 10
-            && text
-                .bytes()
-                .take(10)
-                .all(|byte| byte == b'-' || byte.is_ascii_digit())
-    };
+    let shape =
+        |text: &str| text.len() >= 10 && text.bytes().take(10).all(|byte| byte == b'-' || byte.is_ascii_digit());
     Instant::parse(time).is_some() || (fault.is("created-at-lenient") && shape(time))
 }
 
@@ -188,14 +142,8 @@ pub(crate) fn actor_problems(pointer: &str, actor: &Value, fault: Planted) -> Ve
     if actor.text("id").is_none() {
         problems.push(Problem::new(format!("{pointer}/id"), "must be a string"));
     }
-    if !actor
-        .text("type")
-        .is_some_and(|kind| is_actor_type(kind, fault))
-    {
-        problems.push(Problem::new(
-            format!("{pointer}/type"),
-            "must be one of human, agent, script",
-        ));
+    if !actor.text("type").is_some_and(|kind| is_actor_type(kind, fault)) {
+        problems.push(Problem::new(format!("{pointer}/type"), "must be one of human, agent, script"));
     }
     let session = match actor.get("session_id") {
         None | Some(Value::Text(_)) => true,
@@ -203,10 +151,7 @@ pub(crate) fn actor_problems(pointer: &str, actor: &Value, fault: Planted) -> Ve
         Some(_) => false,
     };
     if !session {
-        problems.push(Problem::new(
-            format!("{pointer}/session_id"),
-            "must be a string or null",
-        ));
+        problems.push(Problem::new(format!("{pointer}/session_id"), "must be a string or null"));
     }
     problems
 }
@@ -226,10 +171,7 @@ pub(crate) fn is_actor_type(kind: &str, fault: Planted) -> bool {
 fn optional(package: &Object, fault: Planted, problems: &mut Vec<Problem>) {
     let mut check = |name: &str, expected: &str, holds: &dyn Fn(&Value) -> bool| {
         if package.present(name).is_some_and(|value| !holds(value)) {
-            problems.push(Problem::new(
-                format!("/{name}"),
-                format!("must be {expected}"),
-            ));
+            problems.push(Problem::new(format!("/{name}"), format!("must be {expected}")));
         }
     };
     for name in ["description", "handoff_note", "content_md"] {
@@ -238,44 +180,24 @@ fn optional(package: &Object, fault: Planted, problems: &mut Vec<Problem>) {
     for name in ["tags", "decisions_made", "open_questions"] {
         check(name, "an array of strings", &is_list_of_texts);
     }
-    for name in [
-        "parent_package_id",
-        "topic",
-        "artifact_type",
-        "storage_path",
-    ] {
+    for name in ["parent_package_id", "topic", "artifact_type", "storage_path"] {
         check(name, "a string or null", &|value| value.as_text().is_some());
     }
-    check("estimated_next_actor", "human, agent or null", &|value| {
-        matches!(value.as_text(), Some("human" | "agent"))
-    });
+    check("estimated_next_actor", "human, agent or null", &|value| matches!(value.as_text(), Some("human" | "agent")));
     check("significance", "an integer from 1 to 10", &|value| {
         let integer = value.as_number().and_then(crate::json::Number::as_integer);
-        integer.is_some_and(|integer| {
-            fault.is("significance-unchecked") || (1..=10).contains(&integer)
-        })
+        integer.is_some_and(|integer| fault.is("significance-unchecked") || (1..=10).contains(&integer))
     });
-    check("deliverables", "an array of objects", &|value| {
-        value.as_list().is_some()
-    });
-    let deliverables = package
-        .get("deliverables")
-        .and_then(Value::as_list)
-        .unwrap_or_default();
+    check("deliverables", "an array of objects", &|value| value.as_list().is_some());
+    let deliverables = package.get("deliverables").and_then(Value::as_list).unwrap_or_default();
     for (index, deliverable) in deliverables.iter().enumerate() {
-        problems.extend(deliverable_problems(
-            &format!("/deliverables/{index}"),
-            deliverable,
-            fault,
-        ));
+        problems.extend(deliverable_problems(&format!("/deliverables/{index}"), deliverable, fault));
     }
 }
 
 /// An array that holds strings only; a null among them is not a string.
 pub(crate) fn is_list_of_texts(value: &Value) -> bool {
-    value
-        .as_list()
-        .is_some_and(|items| items.iter().all(|item| item.as_text().is_some()))
+    value.as_list().is_some_and(|items| items.iter().all(|item| item.as_text().is_some()))
 }
 
 /// 6.5: path and type are needed, hash and size_bytes are not.
@@ -287,30 +209,17 @@ fn deliverable_problems(pointer: &str, deliverable: &Value, fault: Planted) -> V
     let mut check = |name: &str, needed: bool, expected: &str, holds: &dyn Fn(&Value) -> bool| {
         let good = deliverable.present(name).map_or(!needed, holds);
         if !good {
-            problems.push(Problem::new(
-                format!("{pointer}/{name}"),
-                format!("must be {expected}"),
-            ));
+            problems.push(Problem::new(format!("{pointer}/{name}"), format!("must be {expected}")));
         }
     };
     let needed = !fault.is("deliverable-unchecked");
-    check("path", needed, "a relative path or a URL", &|value| {
-        value.as_text().is_some_and(is_path_or_url)
+    check("path", needed, "a relative path or a URL", &|value| value.as_text().is_some_and(is_path_or_url));
+    check("type", needed, "a string", &|value| value.as_text().is_some());
+    check("hash", false, "an algorithm, a colon and hexadecimal digits", &|value| {
+        value.as_text().is_some_and(is_deliverable_hash)
     });
-    check("type", needed, "a string", &|value| {
-        value.as_text().is_some()
-    });
-    check(
-        "hash",
-        false,
-        "an algorithm, a colon and hexadecimal digits",
-        &|value| value.as_text().is_some_and(is_deliverable_hash),
-    );
     check("size_bytes", false, "an integer not below 0", &|value| {
-        value
-            .as_number()
-            .and_then(crate::json::Number::as_integer)
-            .is_some_and(|size| size >= 0)
+        value.as_number().and_then(crate::json::Number::as_integer).is_some_and(|size| size >= 0)
     });
     problems
 }
@@ -319,29 +228,20 @@ fn deliverable_problems(pointer: &str, deliverable: &Value, fault: Planted) -> V
 fn is_path_or_url(path: &str) -> bool {
     let is_scheme = |scheme: &str| {
         scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-            && scheme
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+            && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
     };
-    if path
-        .split_once("://")
-        .is_some_and(|(scheme, rest)| is_scheme(scheme) && !rest.is_empty())
-    {
+    if path.split_once("://").is_some_and(|(scheme, rest)| is_scheme(scheme) && !rest.is_empty()) {
         return true;
     }
     let segments = || path.split(['/', '\\']);
-    !path.is_empty()
-        && !path.starts_with(['/', '\\'])
-        && !segments().any(|segment| matches!(segment, "." | ".."))
+    !path.is_empty() && !path.starts_with(['/', '\\']) && !segments().any(|segment| matches!(segment, "." | ".."))
 }
 
 /// 6.5, strict reading of E61.
 fn is_deliverable_hash(hash: &str) -> bool {
     hash.split_once(':').is_some_and(|(algorithm, digits)| {
         let named = !algorithm.is_empty()
-            && algorithm
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+            && algorithm.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
         named && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     })
 }
@@ -363,14 +263,8 @@ mod tests {
     /// The pointers of the problems of the minimal package with `name` set to the JSON text `value`.
     fn pointers(name: &str, value: &str) -> Vec<String> {
         let mut package = minimal();
-        package.set(
-            name,
-            crate::json::read(value.as_bytes()).expect("the text is good"),
-        );
-        validate(&package, Planted::NONE)
-            .into_iter()
-            .map(|problem| problem.pointer)
-            .collect()
+        package.set(name, crate::json::read(value.as_bytes()).expect("the text is good"));
+        validate(&package, Planted::NONE).into_iter().map(|problem| problem.pointer).collect()
     }
 
     #[test]
@@ -394,10 +288,7 @@ mod tests {
             ("created_at", "\"2026-01-02T03:04:05.123456789Z\""),
             ("significance", "50e-1"),
             ("significance", "10.0"),
-            (
-                "created_by",
-                r#"{"id":"a","type":"script","session_id":null,"git_commit":"9f"}"#,
-            ),
+            ("created_by", r#"{"id":"a","type":"script","session_id":null,"git_commit":"9f"}"#),
             ("topic", "null"),
             (
                 "deliverables",
@@ -410,14 +301,8 @@ mod tests {
         ] {
             assert_eq!(pointers(name, value), [""; 0], "{name} {value}");
         }
-        assert_eq!(
-            pointers("title", &format!("\"{}\"", "😀".repeat(200))),
-            [""; 0]
-        );
-        assert_eq!(
-            pointers("title", &format!("\"{}\"", "😀".repeat(201))),
-            ["/title"]
-        );
+        assert_eq!(pointers("title", &format!("\"{}\"", "😀".repeat(200))), [""; 0]);
+        assert_eq!(pointers("title", &format!("\"{}\"", "😀".repeat(201))), ["/title"]);
     }
 
     #[test]
@@ -431,16 +316,8 @@ mod tests {
             ("review_type", "\"script\"", "/review_type"),
             ("created_at", "\"2026-01-02T03:04:05+00:00\"", "/created_at"),
             ("created_by", r#"{"type":"agent"}"#, "/created_by/id"),
-            (
-                "created_by",
-                r#"{"id":"a","type":"bot"}"#,
-                "/created_by/type",
-            ),
-            (
-                "created_by",
-                r#"{"id":"a","type":"agent","session_id":9}"#,
-                "/created_by/session_id",
-            ),
+            ("created_by", r#"{"id":"a","type":"bot"}"#, "/created_by/type"),
+            ("created_by", r#"{"id":"a","type":"agent","session_id":9}"#, "/created_by/session_id"),
             ("tags", "[\"a\",2]", "/tags"),
             ("open_questions", "[null]", "/open_questions"),
             ("significance", "5.5", "/significance"),
@@ -448,32 +325,12 @@ mod tests {
             ("significance", "\"5\"", "/significance"),
             ("deliverables", "{}", "/deliverables"),
             ("deliverables", "[1]", "/deliverables/0"),
-            (
-                "deliverables",
-                r#"[{"path":"/etc/a","type":"md"}]"#,
-                "/deliverables/0/path",
-            ),
-            (
-                "deliverables",
-                r#"[{"path":"a/../b","type":"md"}]"#,
-                "/deliverables/0/path",
-            ),
+            ("deliverables", r#"[{"path":"/etc/a","type":"md"}]"#, "/deliverables/0/path"),
+            ("deliverables", r#"[{"path":"a/../b","type":"md"}]"#, "/deliverables/0/path"),
             ("deliverables", r#"[{"path":"a"}]"#, "/deliverables/0/type"),
-            (
-                "deliverables",
-                r#"[{"path":"a","type":"b","hash":"sha256:"}]"#,
-                "/deliverables/0/hash",
-            ),
-            (
-                "deliverables",
-                r#"[{"path":"a","type":"b","size_bytes":-1}]"#,
-                "/deliverables/0/size_bytes",
-            ),
-            (
-                "estimated_next_actor",
-                "\"script\"",
-                "/estimated_next_actor",
-            ),
+            ("deliverables", r#"[{"path":"a","type":"b","hash":"sha256:"}]"#, "/deliverables/0/hash"),
+            ("deliverables", r#"[{"path":"a","type":"b","size_bytes":-1}]"#, "/deliverables/0/size_bytes"),
+            ("estimated_next_actor", "\"script\"", "/estimated_next_actor"),
         ] {
             assert_eq!(pointers(name, value), [pointer], "{name} {value}");
         }

@@ -22,28 +22,15 @@ pub(crate) fn latest(
     limit: Option<usize>,
 ) -> Result<Vec<Package>, Refusal> {
     projects::demand(db, project_id)?;
-    let default = if rules.fault.is("latest-default-20") {
-        20
-    } else {
-        5
-    };
+    let default = if rules.fault.is("latest-default-20") { 20 } else { 5 };
     let mut most = limit.unwrap_or(default);
     if rules.fault.is("latest-off-by-one") {
         most += 1;
     }
-    let scope = if rules.fault.is("latest-across-projects") && limit.is_some() {
-        "?1 IS NOT NULL"
-    } else {
-        "project_id = ?1"
-    };
+    let scope =
+        if rules.fault.is("latest-across-projects") && limit.is_some() { "?1 IS NOT NULL" } else { "project_id = ?1" };
     let condition = format!("WHERE {scope} ORDER BY {}", newest_first(rules));
-    packages::select(
-        db,
-        rules,
-        &condition,
-        vec![project_id.to_owned().into()],
-        most,
-    )
+    packages::select(db, rules, &condition, vec![project_id.to_owned().into()], most)
 }
 
 /// 8.2: most recent first, by the time that created_at denotes; the later deposit first among equals.
@@ -61,13 +48,8 @@ pub(crate) fn newest_first(rules: Rules) -> &'static str {
 }
 
 /// specific: the package with this id, or 404.
-pub(crate) fn specific(
-    db: &Connection,
-    rules: Rules,
-    package_id: &str,
-) -> Result<Package, Refusal> {
-    let package =
-        packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+pub(crate) fn specific(db: &Connection, rules: Rules, package_id: &str) -> Result<Package, Refusal> {
+    let package = packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
     // 5.3: a draft is visible to the actor that created it.
     if rules.fault.is("draft-hidden-from-owner") && package.status() == "draft" {
         return Err(Refusal::no_package(package_id));
@@ -101,16 +83,8 @@ pub(crate) fn relevant(
         return Ok(Vec::new());
     };
     let everywhere = project_id.is_none() || rules.fault.is("relevant-across-projects");
-    let scope = if everywhere {
-        "WHERE ?2 IS ?2"
-    } else {
-        "WHERE project_id = ?2"
-    };
-    let order = if rules.fault.is("relevant-unranked") {
-        "created_at DESC"
-    } else {
-        "score, created_at DESC"
-    };
+    let scope = if everywhere { "WHERE ?2 IS ?2" } else { "WHERE project_id = ?2" };
+    let order = if rules.fault.is("relevant-unranked") { "created_at DESC" } else { "score, created_at DESC" };
     let values = vec![expression.into(), project_id.map(str::to_owned).into()];
     packages::select(db, rules, &search::condition(scope, order), values, limit)
 }
@@ -120,16 +94,9 @@ pub(crate) fn demand_search(rules: Rules) -> Result<(), Refusal> {
     if rules.search {
         return Ok(());
     }
-    let code = if rules.fault.is("search-missing-400") {
-        Code::InvalidParameter
-    } else {
-        Code::SearchNotSupported
-    };
+    let code = if rules.fault.is("search-missing-400") { Code::InvalidParameter } else { Code::SearchNotSupported };
     let refusal = Refusal::new(code, "this server has no search");
-    Err(Refusal {
-        capability: Some("hybrid_search"),
-        ..refusal
-    })
+    Err(Refusal { capability: Some("hybrid_search"), ..refusal })
 }
 
 /// A package as an answer shows it: the stored JSON and nothing else (6, E02).
@@ -156,19 +123,8 @@ pub(crate) fn listed(packages: Vec<Package>, rules: Rules, now: Instant) -> Valu
 pub(crate) fn found(packages: Vec<Package>, rules: Rules, now: Instant) -> Value {
     if rules.fault.is("relevant-returns-chunks") {
         let chunk = |package: &Package| {
-            let text: String = package
-                .object
-                .text("title")
-                .unwrap_or_default()
-                .chars()
-                .take(40)
-                .collect();
-            Object::from([
-                ("package_id", package.id().into()),
-                ("text", text.into()),
-                ("similarity", 1.into()),
-            ])
-            .into()
+            let text: String = package.object.text("title").unwrap_or_default().chars().take(40).collect();
+            Object::from([("package_id", package.id().into()), ("text", text.into()), ("similarity", 1.into())]).into()
         };
         return Value::List(packages.iter().map(chunk).collect());
     }

@@ -53,10 +53,7 @@ impl Code {
     /// The HTTP status.
     pub(crate) fn status(self) -> u16 {
         match self {
-            Self::InvalidParameter
-            | Self::InvalidSchema
-            | Self::InvalidTransition
-            | Self::NotCanonicalizable => 400,
+            Self::InvalidParameter | Self::InvalidSchema | Self::InvalidTransition | Self::NotCanonicalizable => 400,
             Self::ProjectArchived | Self::Unauthorized => 403,
             Self::PackageNotFound | Self::ProjectNotFound | Self::RouteNotFound => 404,
             Self::MethodNotAllowed => 405,
@@ -99,28 +96,17 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            pointer: None,
-            capability: None,
-        }
+        Self { code, message: message.into(), pointer: None, capability: None }
     }
 
     pub(crate) fn at(self, pointer: impl Into<String>) -> Self {
-        Self {
-            pointer: Some(pointer.into()),
-            ..self
-        }
+        Self { pointer: Some(pointer.into()), ..self }
     }
 
     /// An answer for an operation that this server does not have.
     pub(crate) fn not_implemented(operation: &'static str) -> Self {
         let message = format!("{operation} is above the level of this server");
-        Self {
-            capability: Some(operation),
-            ..Self::new(Code::NotImplemented, message)
-        }
+        Self { capability: Some(operation), ..Self::new(Code::NotImplemented, message) }
     }
 
     pub(crate) fn no_package(package_id: &str) -> Self {
@@ -133,10 +119,7 @@ impl Refusal {
 
     /// The object called `error` in an answer.
     pub(crate) fn object(&self) -> Object {
-        let mut error = Object::from([
-            ("code", self.code.name().into()),
-            ("message", self.message.as_str().into()),
-        ]);
+        let mut error = Object::from([("code", self.code.name().into()), ("message", self.message.as_str().into())]);
         if let Some(pointer) = &self.pointer {
             error.set("pointer", pointer.as_str());
         }
@@ -173,10 +156,8 @@ impl From<ReadError> for Refusal {
 impl From<Vec<Problem>> for Refusal {
     /// All problems of a record in one message; the pointer is that of the first.
     fn from(problems: Vec<Problem>) -> Self {
-        let message: Vec<String> = problems
-            .iter()
-            .map(|problem| format!("{}: {}", problem.pointer, problem.reason))
-            .collect();
+        let message: Vec<String> =
+            problems.iter().map(|problem| format!("{}: {}", problem.pointer, problem.reason)).collect();
         let refusal = Self::new(Code::InvalidSchema, message.join("; "));
         match problems.into_iter().next() {
             Some(first) => refusal.at(first.pointer),
@@ -196,9 +177,6 @@ pub(crate) struct Problem {
 
 impl Problem {
     pub(crate) fn new(pointer: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self {
-            pointer: pointer.into(),
-            reason: reason.into(),
-        }
+        Self { pointer: pointer.into(), reason: reason.into() }
     }
 }

@@ -43,10 +43,7 @@ pub(crate) fn flag(
     };
     let note = match input.present("note") {
         None => None,
-        Some(note) => Some(
-            note.as_text()
-                .ok_or_else(|| vec![Problem::new("/note", "must be a string")])?,
-        ),
+        Some(note) => Some(note.as_text().ok_or_else(|| vec![Problem::new("/note", "must be a string")])?),
     };
     let package = demand(db, rules, package_id)?;
     let skipped = package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
@@ -69,20 +66,11 @@ pub(crate) fn flag(
         statement.execute((package_id, review_type, note, now.to_string()))?;
     }
     let updated = store(db, rules, &package, object)?;
-    Ok(if rules.fault.is("flag-returns-old-package") {
-        package
-    } else {
-        updated
-    })
+    Ok(if rules.fault.is("flag-returns-old-package") { package } else { updated })
 }
 
 /// 5.3: the reviewer's decision, and every other legal move (E14).
-pub(crate) fn transition(
-    db: &Connection,
-    rules: Rules,
-    package_id: &str,
-    status: &str,
-) -> Result<Package, Refusal> {
+pub(crate) fn transition(db: &Connection, rules: Rules, package_id: &str, status: &str) -> Result<Package, Refusal> {
     let package = demand(db, rules, package_id)?;
     let known = ["draft", "awaiting_review", "revision_requested", "complete"].contains(&status);
     let unchecked = !known && rules.fault.is("unknown-status-stored");
@@ -95,14 +83,10 @@ pub(crate) fn transition(
 }
 
 fn demand(db: &Connection, rules: Rules, package_id: &str) -> Result<Package, Refusal> {
-    let package =
-        packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+    let package = packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
     let project_id = package.object.text("project_id").unwrap_or_default();
     if projects::find(db, project_id)?.is_some_and(|project| project.archived) {
-        return Err(Refusal::new(
-            Code::ProjectArchived,
-            format!("project {project_id:?} is archived"),
-        ));
+        return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     Ok(package)
 }
@@ -117,32 +101,18 @@ fn demand_move(package: &Package, to: &str, rules: Rules) -> Result<(), Refusal>
     if is_allowed(from, to, rules) {
         return Ok(());
     }
-    Err(Refusal::new(
-        Code::InvalidTransition,
-        format!("a package cannot go from {from} to {to}"),
-    )
-    .at("/status"))
+    Err(Refusal::new(Code::InvalidTransition, format!("a package cannot go from {from} to {to}")).at("/status"))
 }
 
 /// Writes the new state of a package: status and review_type changed, nothing else (E10), its hash anew (E11).
-fn store(
-    db: &Connection,
-    rules: Rules,
-    old: &Package,
-    mut object: Object,
-) -> Result<Package, Refusal> {
+fn store(db: &Connection, rules: Rules, old: &Package, mut object: Object) -> Result<Package, Refusal> {
     if rules.fault.is("unknown-lost-on-flag") {
         object.retain(|name, _| CORE_MEMBERS.contains(&name));
     }
     let text = object.write();
     let hash = content_hash(&object, text.as_bytes(), rules.fault);
     packages::rewrite(db, old.id(), &object, &hash)?;
-    let mut package = Package {
-        text,
-        hash,
-        deposited_hash: old.deposited_hash.clone(),
-        object,
-    };
+    let mut package = Package { text, hash, deposited_hash: old.deposited_hash.clone(), object };
     if rules.fault.is("hash-stuck-after-flag") {
         let mut shouting = package.object.clone();
         shouting.set("status", package.status().to_uppercase());
@@ -159,37 +129,18 @@ pub(crate) fn awaiting(
     limit: Option<usize>,
 ) -> Result<Vec<Package>, Refusal> {
     projects::demand(db, project_id)?;
-    let scope = if rules.fault.is("awaiting-list-global") {
-        "?1 IS ?1"
-    } else {
-        "project_id = ?1"
-    };
-    let also = if rules.fault.is("awaiting-list-includes-revision") {
-        "revision_requested"
-    } else {
-        "awaiting_review"
-    };
-    let condition = format!(
-        "WHERE {scope} AND status IN ('awaiting_review', ?2) ORDER BY created_at DESC, serial DESC"
-    );
-    let default = if rules.fault.is("awaiting-list-first-five") {
-        5
-    } else {
-        usize::MAX
-    };
+    let scope = if rules.fault.is("awaiting-list-global") { "?1 IS ?1" } else { "project_id = ?1" };
+    let also = if rules.fault.is("awaiting-list-includes-revision") { "revision_requested" } else { "awaiting_review" };
+    let condition =
+        format!("WHERE {scope} AND status IN ('awaiting_review', ?2) ORDER BY created_at DESC, serial DESC");
+    let default = if rules.fault.is("awaiting-list-first-five") { 5 } else { usize::MAX };
     let values = vec![project_id.to_owned().into(), also.to_owned().into()];
     packages::select(db, rules, &condition, values, limit.unwrap_or(default))
 }
 
 /// An edit of a stored package, which the protocol does not have (6.6).
-pub(crate) fn edit_title(
-    db: &Connection,
-    rules: Rules,
-    package_id: &str,
-    title: &str,
-) -> Result<Package, Refusal> {
-    let package =
-        packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+pub(crate) fn edit_title(db: &Connection, rules: Rules, package_id: &str, title: &str) -> Result<Package, Refusal> {
+    let package = packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
     let mut object = package.object.clone();
     object.set("title", title);
     store(db, rules, &package, object)
@@ -201,13 +152,7 @@ mod tests {
 
     #[test]
     fn the_moves_are_those_of_the_table_in_5_3() {
-        const STATES: [&str; 5] = [
-            "draft",
-            "awaiting_review",
-            "revision_requested",
-            "complete",
-            "approved",
-        ];
+        const STATES: [&str; 5] = ["draft", "awaiting_review", "revision_requested", "complete", "approved"];
         let allowed: Vec<(&str, &str)> = STATES
             .iter()
             .flat_map(|from| STATES.iter().map(move |to| (*from, *to)))

@@ -25,32 +25,25 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
         usize::MAX,
     )?;
     records.extend(stored.into_iter().map(|package| package.object));
-    let ended = if rules.fault.is("export-current-only") {
-        "AND valid_to IS NULL"
-    } else {
-        ""
-    };
+    let ended = if rules.fault.is("export-current-only") { "AND valid_to IS NULL" } else { "" };
     let history = facts::select(
         db,
         &format!("WHERE project_id = ? {ended} ORDER BY serial"),
         vec![project_id.to_owned().into()],
     )?;
-    records.extend(history.into_iter().map(|fact| {
-        if rules.fault.is("export-store-names") {
-            with_store_names(&fact)
-        } else {
-            fact
-        }
-    }));
+    records.extend(
+        history.into_iter().map(
+            |fact| {
+                if rules.fault.is("export-store-names") { with_store_names(&fact) } else { fact }
+            },
+        ),
+    );
     records.extend(sessions::of_project(db, project_id)?);
     let mut out = String::new();
     for record in records {
         // 10.3: a record is one line, so no member is written on a line of its own.
-        let line = if rules.fault.is("export-raw-newline") {
-            record.write().replace(",\"", ",\n\"")
-        } else {
-            record.write()
-        };
+        let line =
+            if rules.fault.is("export-raw-newline") { record.write().replace(",\"", ",\n\"") } else { record.write() };
         out.push_str(&line);
         out.push('\n');
     }
@@ -101,12 +94,7 @@ enum Record {
 /// 10.3: takes every record of `ndjson`, or none: the transaction of `db` is the caller's.
 ///
 /// What is there already with the same content counts as taken. An archived project takes records as well.
-pub(crate) fn import(
-    db: &Connection,
-    rules: Rules,
-    ndjson: &[u8],
-    now: Instant,
-) -> Result<Taken, Refusal> {
+pub(crate) fn import(db: &Connection, rules: Rules, ndjson: &[u8], now: Instant) -> Result<Taken, Refusal> {
     let mut records = Vec::new();
     for (index, line) in ndjson.split(|byte| *byte == b'\n').enumerate() {
         if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
@@ -115,9 +103,8 @@ pub(crate) fn import(
         }
     }
     // Projects first: a project that comes after its packages must not lose its name and its state to an implicit one.
-    let (first, then): (Vec<_>, Vec<_>) = records
-        .into_iter()
-        .partition(|(_, record)| matches!(record, Record::Project(_)));
+    let (first, then): (Vec<_>, Vec<_>) =
+        records.into_iter().partition(|(_, record)| matches!(record, Record::Project(_)));
     let mut taken = Taken::default();
     for (index, record) in first.into_iter().chain(then) {
         take(db, rules, record, &mut taken, now).map_err(|refusal| on_line(refusal, index))?;
@@ -126,29 +113,19 @@ pub(crate) fn import(
 }
 
 fn on_line(refusal: Refusal, index: usize) -> Refusal {
-    Refusal {
-        message: format!("line {}: {}", index + 1, refusal.message),
-        ..refusal
-    }
+    Refusal { message: format!("line {}: {}", index + 1, refusal.message), ..refusal }
 }
 
 fn read_record(line: &[u8]) -> Result<Record, Refusal> {
-    let unknown = || {
-        Refusal::new(
-            Code::InvalidSchema,
-            "not a package, fact, session or project",
-        )
-    };
+    let unknown = || Refusal::new(Code::InvalidSchema, "not a package, fact, session or project");
     let Value::Object(mut object) = json::read_to_depth(line, json::DEPTH_LIMIT + 1)? else {
         return Err(unknown());
     };
-    let is_bare = ["fact_id", "package_id", "session_id", "project_id", "id"]
-        .iter()
-        .any(|name| object.get(name).is_some());
+    let is_bare =
+        ["fact_id", "package_id", "session_id", "project_id", "id"].iter().any(|name| object.get(name).is_some());
     if !is_bare {
-        let wrapped = ["package", "fact", "session", "project", "data"]
-            .iter()
-            .find_map(|name| match object.remove(name) {
+        let wrapped =
+            ["package", "fact", "session", "project", "data"].iter().find_map(|name| match object.remove(name) {
                 Some(Value::Object(record)) => Some(record),
                 _ => None, // no wrapper of this name
             });
@@ -164,13 +141,7 @@ fn read_record(line: &[u8]) -> Result<Record, Refusal> {
     }
 }
 
-fn take(
-    db: &Connection,
-    rules: Rules,
-    record: Record,
-    taken: &mut Taken,
-    now: Instant,
-) -> Result<(), Refusal> {
+fn take(db: &Connection, rules: Rules, record: Record, taken: &mut Taken, now: Instant) -> Result<(), Refusal> {
     match record {
         Record::Project(project) => {
             take_project(db, project, now)?;
@@ -194,27 +165,17 @@ fn take(
 
 /// A project has no wire format (E33): an id, and whatever else comes with it. One that is there stays as it is.
 fn take_project(db: &Connection, mut project: Object, now: Instant) -> Result<(), Refusal> {
-    let Some(id) = project
-        .text("project_id")
-        .or_else(|| project.text("id"))
-        .map(str::to_owned)
-    else {
+    let Some(id) = project.text("project_id").or_else(|| project.text("id")).map(str::to_owned) else {
         return Err(vec![Problem::new("/project_id", "must be a string")].into());
     };
     let archived = project.present("archived_at");
     if archived.is_some_and(|time| time.as_text().and_then(Instant::parse).is_none()) {
-        return Err(vec![Problem::new(
-            "/archived_at",
-            "must be an RFC 3339 time in UTC or null",
-        )]
-        .into());
+        return Err(vec![Problem::new("/archived_at", "must be an RFC 3339 time in UTC or null")].into());
     }
     project.set("project_id", id.as_str());
-    for (name, value) in [
-        ("name", Value::from(id.as_str())),
-        ("created_at", now.to_string().into()),
-        ("archived_at", Value::Null),
-    ] {
+    for (name, value) in
+        [("name", Value::from(id.as_str())), ("created_at", now.to_string().into()), ("archived_at", Value::Null)]
+    {
         if project.get(name).is_none() {
             project.set(name, value);
         }
@@ -226,12 +187,7 @@ fn take_project(db: &Connection, mut project: Object, now: Instant) -> Result<()
 }
 
 /// 10.1: a package comes back as it was, unknown members and all, so that its hash is the same.
-fn take_package(
-    db: &Connection,
-    rules: Rules,
-    mut package: Object,
-    now: Instant,
-) -> Result<(), Refusal> {
+fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant) -> Result<(), Refusal> {
     let problems = validate(&package, rules.fault);
     if !problems.is_empty() {
         return Err(problems.into());
@@ -245,27 +201,16 @@ fn take_package(
         None => packages::insert(db, &submission),
         Some(existing) if existing.hash == submission.hash => Ok(()),
         Some(_) => {
-            let message = format!(
-                "package {:?} exists with other content",
-                submission.package_id
-            );
+            let message = format!("package {:?} exists with other content", submission.package_id);
             Err(Refusal::new(Code::DuplicatePackageId, message))
         }
     }
 }
 
 /// 10.1: a fact comes back as it was, its created_at and its end included.
-fn take_fact(
-    db: &Connection,
-    rules: Rules,
-    mut object: Object,
-    now: Instant,
-) -> Result<(), Refusal> {
+fn take_fact(db: &Connection, rules: Rules, mut object: Object, now: Instant) -> Result<(), Refusal> {
     if rules.fault.is("import-restamps-facts") {
-        let id: String =
-            db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| {
-                row.get(0)
-            })?;
+        let id: String = db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| row.get(0))?;
         object.set("fact_id", id);
         object.set("created_at", now.to_string());
     }
@@ -275,18 +220,11 @@ fn take_fact(
     if let Some(existing) = facts::find(db, fact.member("fact_id"))? {
         let same = super::canonical::canonical(&existing.into(), b"", rules.fault)
             == super::canonical::canonical(&fact.object.clone().into(), b"", rules.fault);
-        let message = || {
-            conflict(format!(
-                "fact {:?} exists with other content",
-                fact.member("fact_id")
-            ))
-        };
+        let message = || conflict(format!("fact {:?} exists with other content", fact.member("fact_id")));
         return if same { Ok(()) } else { message() };
     }
     // 7.3: at most one fact is current for a subject and predicate.
-    let pair = ["project_id", "subject", "predicate"]
-        .map(|name| fact.member(name).to_owned().into())
-        .to_vec();
+    let pair = ["project_id", "subject", "predicate"].map(|name| fact.member(name).to_owned().into()).to_vec();
     let is_current = "WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_to IS NULL";
     if fact.valid_to.is_none() && !facts::select(db, is_current, pair)?.is_empty() {
         return conflict(format!(
@@ -299,12 +237,7 @@ fn take_fact(
 }
 
 /// 5.5: a session has these members; one that is there must be the same.
-fn take_session(
-    db: &Connection,
-    rules: Rules,
-    session: &Object,
-    now: Instant,
-) -> Result<(), Refusal> {
+fn take_session(db: &Connection, rules: Rules, session: &Object, now: Instant) -> Result<(), Refusal> {
     let mut problems = Vec::new();
     for name in ["session_id", "project_id", "actor_id"] {
         if session.text(name).is_none() {
@@ -313,42 +246,20 @@ fn take_session(
     }
     let mut check = |name: &str, needed: bool, expected: &str, holds: &dyn Fn(&Value) -> bool| {
         if !session.present(name).map_or(!needed, holds) {
-            problems.push(Problem::new(
-                format!("/{name}"),
-                format!("must be {expected}"),
-            ));
+            problems.push(Problem::new(format!("/{name}"), format!("must be {expected}")));
         }
     };
     let time = |value: &Value| value.as_text().and_then(Instant::parse);
     let started = session.get("started_at").and_then(time);
-    check(
-        "actor_type",
-        true,
-        "one of human, agent, script",
-        &|value| {
-            value
-                .as_text()
-                .is_some_and(|kind| is_actor_type(kind, rules.fault))
-        },
-    );
-    check("callsign", false, "a string or null", &|value| {
-        value.as_text().is_some()
+    check("actor_type", true, "one of human, agent, script", &|value| {
+        value.as_text().is_some_and(|kind| is_actor_type(kind, rules.fault))
     });
-    check("started_at", true, "an RFC 3339 time in UTC", &|value| {
-        time(value).is_some()
+    check("callsign", false, "a string or null", &|value| value.as_text().is_some());
+    check("started_at", true, "an RFC 3339 time in UTC", &|value| time(value).is_some());
+    check("ended_at", false, "an RFC 3339 time in UTC, not before started_at, or null", &|value| {
+        time(value).is_some_and(|ended| started.is_none_or(|started| ended >= started))
     });
-    check(
-        "ended_at",
-        false,
-        "an RFC 3339 time in UTC, not before started_at, or null",
-        &|value| time(value).is_some_and(|ended| started.is_none_or(|started| ended >= started)),
-    );
-    check(
-        "packages_deposited",
-        true,
-        "an array of strings",
-        &is_list_of_texts,
-    );
+    check("packages_deposited", true, "an array of strings", &is_list_of_texts);
     let (Some(started), true) = (started, problems.is_empty()) else {
         return Err(problems.into());
     };
@@ -357,18 +268,9 @@ fn take_session(
     match sessions::find(db, member("project_id"), member("session_id"))? {
         Some(existing) if existing != *session => Err(Refusal::new(
             Code::InvalidSchema,
-            format!(
-                "session {:?} exists with other content",
-                member("session_id")
-            ),
+            format!("session {:?} exists with other content", member("session_id")),
         )),
         Some(_) => Ok(()),
-        None => sessions::insert(
-            db,
-            member("project_id"),
-            member("session_id"),
-            session,
-            &started.key(),
-        ),
+        None => sessions::insert(db, member("project_id"), member("session_id"), session, &started.key()),
     }
 }

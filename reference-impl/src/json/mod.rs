@@ -53,10 +53,7 @@ impl Number {
     pub(crate) fn as_integer(&self) -> Option<i64> {
         const LIMIT: f64 = 9_007_199_254_740_992.0;
         let double = self.as_f64();
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the range is checked on the same line"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "the range is checked on the same line")]
         (double.fract() == 0.0 && double.abs() < LIMIT).then_some(double as i64)
     }
 }
@@ -81,18 +78,12 @@ impl Object {
     /// The member called `name`, also if its value is `null`.
     #[must_use]
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        self.0
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value)
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
     /// The member called `name` for changing it in place.
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
-        self.0
-            .iter_mut()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value)
+        self.0.iter_mut().find(|(known, _)| known == name).map(|(_, value)| value)
     }
 
     /// The member called `name`, unless it is absent or `null`.
@@ -240,12 +231,7 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 impl<const N: usize> From<[(&str, Value); N]> for Object {
     /// The names must differ; this is for answers that the program itself composes.
     fn from(members: [(&str, Value); N]) -> Self {
-        Self(
-            members
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
-        )
+        Self(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }
 

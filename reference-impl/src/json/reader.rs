@@ -82,33 +82,18 @@ pub(crate) fn read(text: &[u8]) -> Result<Value, ReadError> {
 ///
 /// As [`read`].
 pub(crate) fn read_to_depth(text: &[u8], depth: usize) -> Result<Value, ReadError> {
-    let text = std::str::from_utf8(text).map_err(|error| ReadError {
-        at: error.valid_up_to(),
-        kind: ReadErrorKind::Encoding,
-    })?;
+    let text = std::str::from_utf8(text)
+        .map_err(|error| ReadError { at: error.valid_up_to(), kind: ReadErrorKind::Encoding })?;
     if text.starts_with('\u{feff}') {
-        return Err(ReadError {
-            at: 0,
-            kind: ReadErrorKind::ByteOrderMark,
-        });
+        return Err(ReadError { at: 0, kind: ReadErrorKind::ByteOrderMark });
     }
-    Reader {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        depth,
-    }
-    .document()
+    Reader { text, bytes: text.as_bytes(), at: 0, depth }.document()
 }
 
 /// A value that is begun and waits for more of its parts.
 enum Open {
     List(Vec<Value>),
-    Object {
-        members: Object,
-        names: HashSet<String>,
-        name: String,
-    },
+    Object { members: Object, names: HashSet<String>, name: String },
 }
 
 struct Reader<'a> {
@@ -130,11 +115,7 @@ impl Reader<'_> {
                         Value::Object(Object::new())
                     } else {
                         let name = self.name()?;
-                        open.push(Open::Object {
-                            members: Object::new(),
-                            names: HashSet::new(),
-                            name,
-                        });
+                        open.push(Open::Object { members: Object::new(), names: HashSet::new(), name });
                         continue;
                     }
                 }
@@ -164,11 +145,7 @@ impl Reader<'_> {
                         self.expect(b']', "a comma or the end of the array")?;
                         value = Value::List(items);
                     }
-                    Some(Open::Object {
-                        mut members,
-                        mut names,
-                        name,
-                    }) => {
+                    Some(Open::Object { mut members, mut names, name }) => {
                         if members.len() == SCAN_LIMIT {
                             names.extend(members.iter().map(|(name, _)| name.to_owned()));
                         }
@@ -180,22 +157,12 @@ impl Reader<'_> {
                             self.skip_space();
                             let at = self.at;
                             let name = self.name()?;
-                            let known = if names.is_empty() {
-                                members.get(&name).is_some()
-                            } else {
-                                names.contains(&name)
-                            };
+                            let known =
+                                if names.is_empty() { members.get(&name).is_some() } else { names.contains(&name) };
                             if known {
-                                return Err(ReadError {
-                                    at,
-                                    kind: ReadErrorKind::DuplicateName(name),
-                                });
+                                return Err(ReadError { at, kind: ReadErrorKind::DuplicateName(name) });
                             }
-                            open.push(Open::Object {
-                                members,
-                                names,
-                                name,
-                            });
+                            open.push(Open::Object { members, names, name });
                             break;
                         }
                         self.expect(b'}', "a comma or the end of the object")?;
@@ -263,10 +230,7 @@ impl Reader<'_> {
         }
         let number = Number(self.text[start..self.at].to_owned());
         if number.as_f64().is_infinite() {
-            return Err(ReadError {
-                at: start,
-                kind: ReadErrorKind::NumberOverflow,
-            });
+            return Err(ReadError { at: start, kind: ReadErrorKind::NumberOverflow });
         }
         Ok(number)
     }
@@ -276,11 +240,7 @@ impl Reader<'_> {
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             self.at += 1;
         }
-        if self.at == start {
-            Err(self.error(ReadErrorKind::Syntax("a digit")))
-        } else {
-            Ok(())
-        }
+        if self.at == start { Err(self.error(ReadErrorKind::Syntax("a digit"))) } else { Ok(()) }
     }
 
     fn string(&mut self) -> Result<String, ReadError> {
@@ -288,10 +248,7 @@ impl Reader<'_> {
         let mut out = String::new();
         loop {
             let run = self.at;
-            while self
-                .peek()
-                .is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\')
-            {
+            while self.peek().is_some_and(|byte| byte >= b' ' && byte != b'"' && byte != b'\\') {
                 self.at += 1;
             }
             out.push_str(&self.text[run..self.at]);
@@ -302,9 +259,7 @@ impl Reader<'_> {
                 }
                 Some(b'\\') => out.push(self.escape()?),
                 Some(_) => {
-                    return Err(
-                        self.error(ReadErrorKind::Syntax("an escape for a control character"))
-                    );
+                    return Err(self.error(ReadErrorKind::Syntax("an escape for a control character")));
                 }
                 None => return Err(self.error(ReadErrorKind::Syntax("the end of the string"))),
             }
@@ -334,10 +289,7 @@ impl Reader<'_> {
     }
 
     fn unicode_escape(&mut self, start: usize) -> Result<char, ReadError> {
-        let lone = ReadError {
-            at: start,
-            kind: ReadErrorKind::LoneSurrogate,
-        };
+        let lone = ReadError { at: start, kind: ReadErrorKind::LoneSurrogate };
         let first = self.four_digits()?;
         let code = match first {
             0xd800..=0xdbff => {
@@ -380,11 +332,7 @@ impl Reader<'_> {
     }
 
     fn expect(&mut self, byte: u8, expected: &'static str) -> Result<(), ReadError> {
-        if self.take(byte) {
-            Ok(())
-        } else {
-            Err(self.error(ReadErrorKind::Syntax(expected)))
-        }
+        if self.take(byte) { Ok(()) } else { Err(self.error(ReadErrorKind::Syntax(expected))) }
     }
 
     fn skip_space(&mut self) {
@@ -415,10 +363,7 @@ mod tests {
 
     #[test]
     fn what_two_readers_would_see_differently_is_refused() {
-        assert_eq!(
-            kind(br#"{"a":1,"\u0061":2}"#),
-            ReadErrorKind::DuplicateName("a".into())
-        );
+        assert_eq!(kind(br#"{"a":1,"\u0061":2}"#), ReadErrorKind::DuplicateName("a".into()));
         assert_eq!(kind(br#""\ud800""#), ReadErrorKind::LoneSurrogate);
         assert_eq!(kind(br#""\udc00""#), ReadErrorKind::LoneSurrogate);
         assert_eq!(kind(br#""\ud800\u0041""#), ReadErrorKind::LoneSurrogate);
@@ -436,10 +381,7 @@ mod tests {
             text.push_str(&format!("\"n{index}\":0,"));
         }
         text.push_str("\"n40\":1}");
-        assert_eq!(
-            kind(text.as_bytes()),
-            ReadErrorKind::DuplicateName("n40".into())
-        );
+        assert_eq!(kind(text.as_bytes()), ReadErrorKind::DuplicateName("n40".into()));
         let unique = text.replace("\"n40\":1", "\"new\":1");
         assert!(read(unique.as_bytes()).is_ok());
     }
@@ -480,14 +422,8 @@ mod tests {
     fn nesting_is_bounded_without_using_the_stack() {
         let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
         assert!(read(deep(DEPTH_LIMIT).as_bytes()).is_ok());
-        assert_eq!(
-            kind(deep(DEPTH_LIMIT + 1).as_bytes()),
-            ReadErrorKind::TooDeep
-        );
-        assert_eq!(
-            kind("[".repeat(1_000_000).as_bytes()),
-            ReadErrorKind::TooDeep
-        );
+        assert_eq!(kind(deep(DEPTH_LIMIT + 1).as_bytes()), ReadErrorKind::TooDeep);
+        assert_eq!(kind("[".repeat(1_000_000).as_bytes()), ReadErrorKind::TooDeep);
     }
 
     #[test]

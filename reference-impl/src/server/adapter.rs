@@ -20,37 +20,21 @@ pub(crate) struct RpcError {
 
 impl RpcError {
     pub(crate) fn params(message: impl Into<String>) -> Self {
-        Self {
-            code: -32602,
-            message: message.into(),
-            data: None,
-        }
+        Self { code: -32602, message: message.into(), data: None }
     }
 
     pub(crate) fn no_method(method: &str) -> Self {
-        Self {
-            code: -32601,
-            message: format!("no method {method:?}"),
-            data: None,
-        }
+        Self { code: -32601, message: format!("no method {method:?}"), data: None }
     }
 
     fn new(code: i64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        Self { code, message: message.into(), data: None }
     }
 }
 
 /// A protocol whose functions can be called by name.
 pub(crate) trait Library: Send {
-    fn call(
-        &mut self,
-        method: &str,
-        params: &Object,
-    ) -> impl Future<Output = Result<Object, RpcError>> + Send;
+    fn call(&mut self, method: &str, params: &Object) -> impl Future<Output = Result<Object, RpcError>> + Send;
 }
 
 /// Answers every request of `reader` on `writer` until the input ends.
@@ -63,10 +47,7 @@ where
     let mut reader = BufReader::new(reader);
     loop {
         let mut line = Vec::new();
-        let read = (&mut reader)
-            .take(LINE_LIMIT)
-            .read_until(b'\n', &mut line)
-            .await?;
+        let read = (&mut reader).take(LINE_LIMIT).read_until(b'\n', &mut line).await?;
         if read == 0 {
             return Ok(());
         }
@@ -78,9 +59,7 @@ where
             continue;
         }
         if let Some(answer) = answer(&mut library, &line).await {
-            writer
-                .write_all(format!("{}\n", answer.write()).as_bytes())
-                .await?;
+            writer.write_all(format!("{}\n", answer.write()).as_bytes()).await?;
             writer.flush().await?;
         }
     }
@@ -105,29 +84,17 @@ async fn answer<L: Library>(library: &mut L, line: &[u8]) -> Option<Object> {
     let request = match json::read(line) {
         Ok(Value::Object(request)) => request,
         Ok(_) => {
-            return Some(envelope(
-                Value::Null,
-                Err(RpcError::new(-32600, "a request is a JSON object")),
-            ));
+            return Some(envelope(Value::Null, Err(RpcError::new(-32600, "a request is a JSON object"))));
         }
         Err(error) => {
-            return Some(envelope(
-                Value::Null,
-                Err(RpcError::new(-32700, error.to_string())),
-            ));
+            return Some(envelope(Value::Null, Err(RpcError::new(-32700, error.to_string()))));
         }
     };
     let id = request.get("id").cloned();
     let empty = Object::new();
-    let outcome = match (
-        request.text("jsonrpc"),
-        request.text("method"),
-        request.get("params"),
-    ) {
+    let outcome = match (request.text("jsonrpc"), request.text("method"), request.get("params")) {
         (Some("2.0"), Some(method), None | Some(Value::Null)) => library.call(method, &empty).await,
-        (Some("2.0"), Some(method), Some(Value::Object(params))) => {
-            library.call(method, params).await
-        }
+        (Some("2.0"), Some(method), Some(Value::Object(params))) => library.call(method, params).await,
         (Some("2.0"), Some(_), Some(_)) => Err(RpcError::params("params must be an object")),
         _ => Err(RpcError::new(-32600, "not a JSON-RPC 2.0 request")), // version or method is missing
     };
@@ -138,11 +105,7 @@ fn envelope(id: Value, outcome: Result<Object, RpcError>) -> Object {
     let mut answer = Object::from([("jsonrpc", "2.0".into()), ("id", id)]);
     match outcome {
         Ok(result) => answer.set("result", result),
-        Err(RpcError {
-            code,
-            message,
-            data,
-        }) => {
+        Err(RpcError { code, message, data }) => {
             let mut error = Object::from([("code", code.into()), ("message", message.into())]);
             if let Some(data) = data {
                 error.set("data", data);

@@ -49,12 +49,7 @@ pub(crate) struct Reply {
 
 impl Reply {
     pub(crate) fn json(status: u16, body: String) -> Self {
-        Self {
-            status,
-            media_type: "application/json",
-            body,
-            allow: None,
-        }
+        Self { status, media_type: "application/json", body, allow: None }
     }
 
     /// An error of the transport, in the shape of every other error.
@@ -75,29 +70,16 @@ pub(crate) async fn serve<H: Handler>(
     handler: H,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
-    let panicked = |_| {
-        response(Reply::error(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal_error",
-            "the server failed",
-        ))
-    };
-    let router = Router::new()
-        .fallback(exchange::<H>)
-        .with_state(Arc::new(handler))
-        .layer(CatchPanicLayer::custom(panicked));
+    let panicked = |_| response(Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "the server failed"));
+    let router =
+        Router::new().fallback(exchange::<H>).with_state(Arc::new(handler)).layer(CatchPanicLayer::custom(panicked));
     let listener = listener.tap_io(|stream| {
         stream.set_nodelay(true).ok(); // slower without, not wrong
     });
-    axum::serve(listener, router)
-        .with_graceful_shutdown(stop)
-        .await
+    axum::serve(listener, router).with_graceful_shutdown(stop).await
 }
 
-async fn exchange<H: Handler>(
-    State(handler): State<Arc<H>>,
-    request: HttpRequest,
-) -> Response<Body> {
+async fn exchange<H: Handler>(State(handler): State<Arc<H>>, request: HttpRequest) -> Response<Body> {
     let reply = match receive(request).await {
         Ok(request) => handler.answer(request).await,
         Err(reply) => reply,
@@ -107,43 +89,21 @@ async fn exchange<H: Handler>(
 
 async fn receive(request: HttpRequest) -> Result<Request, Reply> {
     let (head, body) = request.into_parts();
-    let too_large = || {
-        Reply::error(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body_too_large",
-            "the body exceeds 4 MiB",
-        )
-    };
+    let too_large = || Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "the body exceeds 4 MiB");
     let body = tokio::time::timeout(BODY_DEADLINE, axum::body::to_bytes(body, READ_LIMIT)).await;
-    let body = body.map_err(|_| {
-        Reply::error(
-            StatusCode::REQUEST_TIMEOUT,
-            "request_timeout",
-            "the body did not arrive",
-        )
-    })?;
+    let body =
+        body.map_err(|_| Reply::error(StatusCode::REQUEST_TIMEOUT, "request_timeout", "the body did not arrive"))?;
     let body = body.map_err(|_| too_large())?;
     if body.len() > BODY_LIMIT {
         return Err(too_large());
     }
     // RFC 9112 section 3.2: a request without Host is refused; hyper lets it through.
     if !head.headers.contains_key(header::HOST) && head.uri.authority().is_none() {
-        return Err(Reply::error(
-            StatusCode::BAD_REQUEST,
-            "missing_host",
-            "the request has no Host header",
-        ));
+        return Err(Reply::error(StatusCode::BAD_REQUEST, "missing_host", "the request has no Host header"));
     }
-    let authorization = head
-        .headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
+    let authorization = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     Ok(Request {
-        method: if head.method == "HEAD" {
-            "GET".to_owned()
-        } else {
-            head.method.to_string()
-        },
+        method: if head.method == "HEAD" { "GET".to_owned() } else { head.method.to_string() },
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
         authorization: authorization.map(str::to_owned),
@@ -153,17 +113,10 @@ async fn receive(request: HttpRequest) -> Result<Request, Reply> {
 
 fn response(reply: Reply) -> Response<Body> {
     let mut response = Response::new(Body::from(reply.body));
-    *response.status_mut() =
-        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static(reply.media_type),
-    );
-    if let Some(allow) = reply
-        .allow
-        .and_then(|allow| HeaderValue::from_str(&allow).ok())
-    {
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.media_type));
+    if let Some(allow) = reply.allow.and_then(|allow| HeaderValue::from_str(&allow).ok()) {
         headers.insert(header::ALLOW, allow);
     }
     response
@@ -191,10 +144,7 @@ mod tests {
 
     #[test]
     fn percent_encoding_is_decoded_once_and_strictly() {
-        assert_eq!(
-            percent_decode("a%2Fb%20%F0%9F%9A%80").as_deref(),
-            Some("a/b 🚀")
-        );
+        assert_eq!(percent_decode("a%2Fb%20%F0%9F%9A%80").as_deref(), Some("a/b 🚀"));
         assert_eq!(percent_decode("%2520").as_deref(), Some("%20"));
         for bad in ["%", "%4", "%zz", "%ff", "%+1"] {
             assert_eq!(percent_decode(bad), None, "{bad:?}");

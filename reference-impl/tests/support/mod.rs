@@ -23,27 +23,13 @@ impl Answer {
 
     /// The string at `/error/code`.
     pub(crate) fn code(&self) -> String {
-        self.json()["error"]["code"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
+        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
     }
 
     /// The ids of a list of packages.
     pub(crate) fn ids(&self) -> Vec<String> {
-        let packages = self.json()["packages"]
-            .as_array()
-            .cloned()
-            .unwrap_or_default();
-        packages
-            .iter()
-            .map(|package| {
-                package["package_id"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .to_owned()
-            })
-            .collect()
+        let packages = self.json()["packages"].as_array().cloned().unwrap_or_default();
+        packages.iter().map(|package| package["package_id"].as_str().unwrap_or_default().to_owned()).collect()
     }
 }
 
@@ -58,33 +44,18 @@ impl Client {
     pub(crate) async fn connect(address: std::net::SocketAddr) -> std::io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        Ok(Self {
-            stream,
-            headers: String::new(),
-        })
+        Ok(Self { stream, headers: String::new() })
     }
 
-    pub(crate) async fn send(
-        &mut self,
-        method: &str,
-        path: &str,
-        body: &[u8],
-    ) -> std::io::Result<Answer> {
-        let head = format!(
-            "{method} {path} HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n{}\r\n",
-            body.len(),
-            self.headers
-        );
-        self.stream
-            .write_all(&[head.as_bytes(), body].concat())
-            .await?;
+    pub(crate) async fn send(&mut self, method: &str, path: &str, body: &[u8]) -> std::io::Result<Answer> {
+        let head =
+            format!("{method} {path} HTTP/1.1\r\nHost: test\r\nContent-Length: {}\r\n{}\r\n", body.len(), self.headers);
+        self.stream.write_all(&[head.as_bytes(), body].concat()).await?;
         read_answer(&mut self.stream).await
     }
 
     pub(crate) async fn get(&mut self, path: &str) -> Answer {
-        self.send("GET", path, b"")
-            .await
-            .expect("the server answers")
+        self.send("GET", path, b"").await.expect("the server answers")
     }
 
     pub(crate) async fn post(&mut self, path: &str, body: &Value) -> Answer {
@@ -92,19 +63,13 @@ impl Client {
     }
 
     pub(crate) async fn post_text(&mut self, path: &str, body: &str) -> Answer {
-        self.send("POST", path, body.as_bytes())
-            .await
-            .expect("the server answers")
+        self.send("POST", path, body.as_bytes()).await.expect("the server answers")
     }
 
     /// Deposits `package` to the project that it names.
     pub(crate) async fn deposit(&mut self, package: &Value) -> Answer {
         let project = package["project_id"].as_str().unwrap_or_default();
-        self.post(
-            &format!("/v1/projects/{}/packages", encode(project)),
-            package,
-        )
-        .await
+        self.post(&format!("/v1/projects/{}/packages", encode(project)), package).await
     }
 
     /// Sends bytes as they are and reads one answer.
@@ -127,39 +92,22 @@ async fn read_answer(stream: &mut TcpStream) -> std::io::Result<Answer> {
     };
     let head = String::from_utf8_lossy(&bytes[..head_end]).into_owned();
     let (status_line, head) = head.split_once("\r\n").ok_or_else(cut)?;
-    let length = head.lines().find_map(|line| {
-        line.to_ascii_lowercase()
-            .strip_prefix("content-length: ")?
-            .parse()
-            .ok()
-    });
+    let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
     let end = head_end + length.unwrap_or(0usize);
     while bytes.len() < end {
         if stream.read_buf(&mut bytes).await? == 0 {
             return Err(cut());
         }
     }
-    let status = status_line
-        .split(' ')
-        .nth(1)
-        .and_then(|status| status.parse().ok())
-        .ok_or_else(cut)?;
+    let status = status_line.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(cut)?;
     let body = String::from_utf8_lossy(&bytes[head_end..end]).into_owned();
-    Ok(Answer {
-        status,
-        head: head.to_owned(),
-        body,
-    })
+    Ok(Answer { status, head: head.to_owned(), body })
 }
 
 /// A server in this process and a connection to it.
 pub(crate) async fn start(config: Config) -> (Handle, Client) {
-    let handle = reference_impl::serve(config)
-        .await
-        .expect("the server starts");
-    let client = Client::connect(handle.address())
-        .await
-        .expect("the server listens");
+    let handle = reference_impl::serve(config).await.expect("the server starts");
+    let client = Client::connect(handle.address()).await.expect("the server listens");
     (handle, client)
 }
 
@@ -170,9 +118,7 @@ pub(crate) fn config() -> Config {
 /// Percent-encodes everything but unreserved characters.
 pub(crate) fn encode(text: &str) -> String {
     let byte = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-            char::from(byte).to_string()
-        }
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),
     };
     text.bytes().map(byte).collect()

@@ -74,13 +74,7 @@ impl Drawer<'_> {
             .edits
             .iter()
             .take(EXCHANGES_SHOWN)
-            .map(|edit| {
-                format!(
-                    "Step {}: {}",
-                    edit.step + 1,
-                    printable::short(&edit.edit, VALUE_LENGTH)
-                )
-            })
+            .map(|edit| format!("Step {}: {}", edit.step + 1, printable::short(&edit.edit, VALUE_LENGTH)))
             .collect();
         let exchanges = exchanges(case, &edits, budget);
         let paired = |twin: &&crate::exchange::Exchange| {
@@ -88,9 +82,7 @@ impl Drawer<'_> {
             !case.exchanges.iter().any(same)
         };
         let twin_only = case.twin.iter().filter(paired).take(EXCHANGES_SHOWN);
-        let twin_only = twin_only
-            .map(|twin| message::exchange(twin, None, &Looked::default(), &[], budget))
-            .collect();
+        let twin_only = twin_only.map(|twin| message::exchange(twin, None, &Looked::default(), &[], budget)).collect();
         let open = case.verdict == Verdict::Fail && *self.open > 0;
         if open {
             *self.open -= 1;
@@ -110,17 +102,9 @@ impl Drawer<'_> {
             covers: case
                 .covers
                 .iter()
-                .map(|id| {
-                    self.anchors
-                        .requirement(self.protocol, id, case.outcomes.get(id).copied())
-                })
+                .map(|id| self.anchors.requirement(self.protocol, id, case.outcomes.get(id).copied()))
                 .collect(),
-            findings: case
-                .findings
-                .iter()
-                .take(FINDINGS_SHOWN)
-                .map(|f| self.finding(case, f))
-                .collect(),
+            findings: case.findings.iter().take(FINDINGS_SHOWN).map(|f| self.finding(case, f)).collect(),
             findings_left_out: case.findings.len().saturating_sub(FINDINGS_SHOWN),
             edits,
             readings: case
@@ -143,18 +127,12 @@ impl Drawer<'_> {
         let shown = finding.exchange.and_then(|at| case.exchanges.get(at));
         FindingView {
             badge: Badge::verdict(finding.verdict),
-            requirement: self
-                .anchors
-                .requirement(self.protocol, &finding.requirement, None),
+            requirement: self.anchors.requirement(self.protocol, &finding.requirement, None),
             expected: printable::short(&finding.expected, VALUE_LENGTH),
             observed: printable::short(&finding.observed, VALUE_LENGTH),
             path: printable::short(&finding.path, 300),
             exchange: shown.map_or(String::new(), |exchange| {
-                format!(
-                    "{} ({})",
-                    view::request_line(exchange),
-                    view::answer_line(exchange)
-                )
+                format!("{} ({})", view::request_line(exchange), view::answer_line(exchange))
             }),
             at: printable::short(&finding.at, 300),
             strict_only: finding.strict_only,
@@ -173,13 +151,7 @@ fn exchanges(case: &CaseRecord, edits: &[String], budget: &mut Budget) -> Vec<Ex
                 looked.add(&finding.path);
             }
         }
-        views.push(message::exchange(
-            exchange,
-            view::twin_of(case, exchange),
-            &looked,
-            edits,
-            budget,
-        ));
+        views.push(message::exchange(exchange, view::twin_of(case, exchange), &looked, edits, budget));
     }
     views
 }

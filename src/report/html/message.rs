@@ -45,10 +45,7 @@ impl Looked {
         match tokens.first().map(String::as_str) {
             Some("status") => self.status = true,
             Some("headers") => self.headers.extend(rest.into_iter().take(1)),
-            Some("body") => self.body.push(Mark {
-                path: rest,
-                class: "departs",
-            }),
+            Some("body") => self.body.push(Mark { path: rest, class: "departs" }),
             _ => {}
         }
     }
@@ -114,12 +111,8 @@ pub(super) fn exchange(
     if exchange.round > 0 {
         title.push_str(&format!(", repetition {}", exchange.round));
     }
-    let mut view = ExchangeView {
-        title,
-        answer: view::answer_line(exchange),
-        request: view::request_line(exchange),
-        sides: None,
-    };
+    let mut view =
+        ExchangeView { title, answer: view::answer_line(exchange), request: view::request_line(exchange), sides: None };
     if budget.0 == 0 {
         return view;
     }
@@ -131,12 +124,8 @@ pub(super) fn exchange(
     let sides = Sides {
         sent: sent(exchange, &this_marks, "sent"),
         received: received(exchange, looked, "received"),
-        twin: twin.map(|twin| {
-            (
-                sent(twin, &twin_marks, "twin, sent"),
-                received(twin, &Looked::default(), "twin, received"),
-            )
-        }),
+        twin: twin
+            .map(|twin| (sent(twin, &twin_marks, "twin, sent"), received(twin, &Looked::default(), "twin, received"))),
         differences: compared.map(|compared| compared.rows).unwrap_or_default(),
     };
     let mut weight = sides.sent.weight() + sides.received.weight();
@@ -156,11 +145,7 @@ pub(super) fn exchange(
 
 impl MessageView {
     fn weight(&self) -> usize {
-        let headers: usize = self
-            .headers
-            .iter()
-            .map(|h| h.name.len() + h.value.len() + 60)
-            .sum();
+        let headers: usize = self.headers.iter().map(|h| h.name.len() + h.value.len() + 60).sum();
         let body: usize = self.body.iter().map(|chunk| chunk.text.len() + 30).sum();
         MARKUP + headers + body + self.raw.len()
     }
@@ -195,11 +180,7 @@ fn received(exchange: &Exchange, looked: &Looked, label: &'static str) -> Messag
 }
 
 fn headers(fields: &[(String, String)], looked: &[String]) -> Vec<HeaderView> {
-    let marked = |name: &str| {
-        looked
-            .iter()
-            .any(|looked| looked.eq_ignore_ascii_case(name))
-    };
+    let marked = |name: &str| looked.iter().any(|looked| looked.eq_ignore_ascii_case(name));
     let mut views: Vec<HeaderView> = fields
         .iter()
         .take(HEADERS_SHOWN)
@@ -211,22 +192,11 @@ fn headers(fields: &[(String, String)], looked: &[String]) -> Vec<HeaderView> {
         .collect();
     if fields.len() > HEADERS_SHOWN {
         let rest = fields.len() - HEADERS_SHOWN;
-        views.push(HeaderView {
-            name: "...".to_owned(),
-            value: format!("{rest} more fields"),
-            marked: false,
-        });
+        views.push(HeaderView { name: "...".to_owned(), value: format!("{rest} more fields"), marked: false });
     }
     for name in looked {
-        if !fields
-            .iter()
-            .any(|(known, _)| known.eq_ignore_ascii_case(name))
-        {
-            views.push(HeaderView {
-                name: printable::short(name, 200),
-                value: "not there".to_owned(),
-                marked: true,
-            });
+        if !fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            views.push(HeaderView { name: printable::short(name, 200), value: "not there".to_owned(), marked: true });
         }
     }
     views
@@ -241,48 +211,18 @@ fn body(body: &Body, marks: &[Mark]) -> (Vec<Chunk>, String, String) {
     let plain = |text: String| vec![Chunk { class: "", text }];
     let Some(text) = body.text() else {
         let dump = printable::hex_dump(&body.0, DUMP_LIMIT);
-        let cut = if body.len() > DUMP_LIMIT {
-            ", the first 2 KiB shown"
-        } else {
-            ""
-        };
-        return (
-            plain(dump),
-            format!("{size}, not UTF-8{cut}"),
-            String::new(),
-        );
+        let cut = if body.len() > DUMP_LIMIT { ", the first 2 KiB shown" } else { "" };
+        return (plain(dump), format!("{size}, not UTF-8{cut}"), String::new());
     };
     let front = printable::block(&text[..text.floor_char_boundary(BODY_LIMIT)]).into_owned();
-    let front_cut = if text.len() > BODY_LIMIT {
-        ", the first 16 KiB shown"
-    } else {
-        ""
-    };
+    let front_cut = if text.len() > BODY_LIMIT { ", the first 16 KiB shown" } else { "" };
     match pretty::pretty(text, marks, BODY_LIMIT) {
-        None => (
-            plain(front),
-            format!("{size}, not JSON{front_cut}"),
-            String::new(),
-        ),
+        None => (plain(front), format!("{size}, not JSON{front_cut}"), String::new()),
         Some(pretty) => {
-            let cut = if pretty.cut {
-                ", the first 16 KiB shown"
-            } else {
-                ""
-            };
-            let same = pretty
-                .chunks
-                .iter()
-                .map(|c| c.text.as_str())
-                .collect::<String>()
-                .trim_end()
-                == front.trim_end();
+            let cut = if pretty.cut { ", the first 16 KiB shown" } else { "" };
+            let same = pretty.chunks.iter().map(|c| c.text.as_str()).collect::<String>().trim_end() == front.trim_end();
             let raw = if same { String::new() } else { front };
-            (
-                pretty.chunks,
-                format!("{size}, JSON indented here{cut}"),
-                raw,
-            )
+            (pretty.chunks, format!("{size}, JSON indented here{cut}"), raw)
         }
     }
 }
@@ -296,10 +236,7 @@ struct Compared {
 
 impl Compared {
     fn new(twin: &Outgoing, this: &Outgoing, edits: &[String]) -> Self {
-        let mut compared = Self {
-            rows: Vec::new(),
-            places: Vec::new(),
-        };
+        let mut compared = Self { rows: Vec::new(), places: Vec::new() };
         compared.text("method", &twin.method, &this.method);
         compared.text("URL", &twin.url, &this.url);
         compared.headers(twin, this);
@@ -316,9 +253,7 @@ impl Compared {
     }
 
     fn row(&mut self, place: String, twin: Option<&str>, this: Option<&str>) {
-        let shown = |side: Option<&str>| {
-            side.map_or("not there".to_owned(), |text| printable::short(text, 300))
-        };
+        let shown = |side: Option<&str>| side.map_or("not there".to_owned(), |text| printable::short(text, 300));
         self.rows.push(DifferenceView {
             place,
             class: class(this.is_some(), twin.is_some()),
@@ -329,20 +264,12 @@ impl Compared {
 
     fn headers(&mut self, twin: &Outgoing, this: &Outgoing) {
         let value = |message: &Outgoing, name: &str| {
-            let values = message
-                .headers
-                .iter()
-                .filter(|(known, _)| known.eq_ignore_ascii_case(name));
+            let values = message.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
             let values: Vec<&str> = values.map(|(_, value)| value.as_str()).collect();
             (!values.is_empty()).then(|| values.join(", "))
         };
         let mut done: Vec<&str> = Vec::new();
-        for (name, _) in twin
-            .headers
-            .iter()
-            .chain(&this.headers)
-            .take(2 * HEADERS_SHOWN)
-        {
+        for (name, _) in twin.headers.iter().chain(&this.headers).take(2 * HEADERS_SHOWN) {
             if done.iter().any(|known| known.eq_ignore_ascii_case(name)) {
                 continue;
             }
@@ -358,9 +285,7 @@ impl Compared {
     fn bodies(&mut self, twin: &Body, this: &Body, edits: &[String]) {
         let parse = |body: &Body| -> Option<Value> {
             let small = body.len() <= COMPARE_LIMIT;
-            small
-                .then(|| serde_json::from_slice(&body.0).ok())
-                .flatten()
+            small.then(|| serde_json::from_slice(&body.0).ok()).flatten()
         };
         let (Some(twin_value), Some(this_value)) = (parse(twin), parse(this)) else {
             return self.bytes(twin, this);
@@ -371,57 +296,28 @@ impl Compared {
             return self.bytes(twin, this);
         }
         // What an edit names comes first; generated ids and times differ too, and matter less.
-        let named = |d: &Difference<'_>| {
-            edits
-                .iter()
-                .any(|edit| edit.contains(&diff::pointer(&d.path)))
-        };
+        let named = |d: &Difference<'_>| edits.iter().any(|edit| edit.contains(&diff::pointer(&d.path)));
         found.list.sort_by_key(|d| !named(d));
         for difference in &found.list {
             let text = |value: Option<&Value>| value.map(Value::to_string);
-            let place = format!(
-                "body {}",
-                printable::short(&diff::pointer(&difference.path), 200)
-            );
-            self.row(
-                place,
-                text(difference.before).as_deref(),
-                text(difference.after).as_deref(),
-            );
+            let place = format!("body {}", printable::short(&diff::pointer(&difference.path), 200));
+            self.row(place, text(difference.before).as_deref(), text(difference.after).as_deref());
             let sides = (difference.after.is_some(), difference.before.is_some());
-            self.places
-                .push((difference.path.clone(), sides.0, sides.1));
+            self.places.push((difference.path.clone(), sides.0, sides.1));
         }
         if found.more {
-            self.row(
-                "body".to_owned(),
-                Some("more differences"),
-                Some("more differences"),
-            );
+            self.row("body".to_owned(), Some("more differences"), Some("more differences"));
         }
     }
 
     fn bytes(&mut self, twin: &Body, this: &Body) {
-        let at = twin
-            .0
-            .iter()
-            .zip(&this.0)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let at = twin.0.iter().zip(&this.0).take_while(|(a, b)| a == b).count();
         let shown = |body: &Body| {
             let from = at.saturating_sub(16).min(body.len());
             let part = &body.0[from..(at + 48).min(body.len())];
-            format!(
-                "{}: ... {}",
-                printable::size(body.len()),
-                String::from_utf8_lossy(part)
-            )
+            format!("{}: ... {}", printable::size(body.len()), String::from_utf8_lossy(part))
         };
-        self.row(
-            format!("body, from byte {at}"),
-            Some(&shown(twin)),
-            Some(&shown(this)),
-        );
+        self.row(format!("body, from byte {at}"), Some(&shown(twin)), Some(&shown(this)));
     }
 
     /// The marks of this message, or of the twin.
@@ -430,10 +326,7 @@ impl Compared {
         for (path, in_this, in_twin) in &self.places {
             // The twin says nothing about what it never had.
             if this_side || *in_twin {
-                marks.push(Mark {
-                    path: path.clone(),
-                    class: class(*in_this, *in_twin),
-                });
+                marks.push(Mark { path: path.clone(), class: class(*in_this, *in_twin) });
             }
         }
         marks

@@ -85,10 +85,7 @@ impl Badge {
             Verdict::Error => "\u{25b2}",
             Verdict::NotRun => "\u{2013}",
         };
-        Self {
-            word: verdict.word(),
-            shape,
-        }
+        Self { word: verdict.word(), shape }
     }
 
     fn grant(grant: Grant) -> Self {
@@ -97,10 +94,7 @@ impl Badge {
             Grant::Refused => "\u{2715}",
             Grant::Undecided => "?",
         };
-        Self {
-            word: grant.word(),
-            shape,
-        }
+        Self { word: grant.word(), shape }
     }
 }
 
@@ -204,44 +198,25 @@ impl<'a> Anchors<'a> {
     fn new(protocol: &'a ProtocolRecord, taken: &mut BTreeSet<String>) -> Self {
         let mut fresh = |prefix: &str, id: &str| {
             let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-            let mut name: String = id
-                .chars()
-                .map(|c| if kept(c) { c } else { '-' })
-                .take(120)
-                .collect();
+            let mut name: String = id.chars().map(|c| if kept(c) { c } else { '-' }).take(120).collect();
             name.insert_str(0, prefix);
             while !taken.insert(name.clone()) {
                 name.push_str("-again");
             }
             name
         };
-        let cases = protocol
-            .cases
-            .iter()
-            .map(|case| (case.id.as_str(), (fresh("case-", &case.id), case.verdict)));
+        let cases = protocol.cases.iter().map(|case| (case.id.as_str(), (fresh("case-", &case.id), case.verdict)));
         let cases = cases.collect();
         let entries = protocol.requirements.iter().enumerate();
-        let requirements = entries
-            .map(|(at, r)| (r.id.as_str(), (fresh("req-", &r.id), at)))
-            .collect();
-        Self {
-            cases,
-            requirements,
-        }
+        let requirements = entries.map(|(at, r)| (r.id.as_str(), (fresh("req-", &r.id), at))).collect();
+        Self { cases, requirements }
     }
 
     fn case(&self, id: &str) -> String {
-        self.cases
-            .get(id)
-            .map_or(String::new(), |(anchor, _)| anchor.clone())
+        self.cases.get(id).map_or(String::new(), |(anchor, _)| anchor.clone())
     }
 
-    fn requirement(
-        &self,
-        protocol: &ProtocolRecord,
-        id: &str,
-        verdict: Option<Verdict>,
-    ) -> RequirementLink {
+    fn requirement(&self, protocol: &ProtocolRecord, id: &str, verdict: Option<Verdict>) -> RequirementLink {
         let known = self.requirements.get(id);
         let entry = known.and_then(|(_, at)| protocol.requirements.get(*at));
         let text = |of: fn(&RequirementRecord) -> &String, most| {
@@ -283,18 +258,9 @@ fn page(record: &RunRecord) -> Page {
         target: printable::short(&record.target.name, 300),
         conclusion: printable::short(&summary.conclusion, 500),
         conclusion_badge: match summary.exit_code {
-            0 => Badge {
-                word: "conformant",
-                shape: "\u{2713}",
-            },
-            1 => Badge {
-                word: "not conformant",
-                shape: "\u{2715}",
-            },
-            _ => Badge {
-                word: "undecided",
-                shape: "?",
-            },
+            0 => Badge { word: "conformant", shape: "\u{2713}" },
+            1 => Badge { word: "not conformant", shape: "\u{2715}" },
+            _ => Badge { word: "undecided", shape: "?" },
         },
         cut_short: printable::short(summary.cut_short.as_deref().unwrap_or_default(), 500),
         facts: facts(record),
@@ -303,11 +269,7 @@ fn page(record: &RunRecord) -> Page {
         filters: filters(record),
         findings: protocols.iter().map(|p| p.findings.len()).sum(),
         passed: protocols.iter().map(|p| p.passed.len()).sum(),
-        not_run: protocols
-            .iter()
-            .flat_map(|p| &p.not_run)
-            .map(|(_, cases)| cases.len())
-            .sum(),
+        not_run: protocols.iter().flat_map(|p| &p.not_run).map(|(_, cases)| cases.len()).sum(),
         requirements: protocols.iter().map(|p| p.requirements.len()).sum(),
         passed_cut: passed_budget.0 == 0,
         findings_cut: findings_budget.0 == 0 && !good,
@@ -336,12 +298,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         facts.push(("identity seed", record.identity_seed.to_string()));
     }
     let asked = &record.asked;
-    facts.extend(
-        asked
-            .level
-            .iter()
-            .map(|level| ("asked for", format!("level {level}"))),
-    );
+    facts.extend(asked.level.iter().map(|level| ("asked for", format!("level {level}"))));
     if !asked.only.is_empty() {
         facts.push(("only", asked.only.join(", ")));
     }
@@ -365,24 +322,14 @@ fn totals(record: &RunRecord) -> Vec<Total> {
     let mut totals = Vec::new();
     for (verdict, number) in rows {
         let (start, end) = (before * 1000 / all, (before + number) * 1000 / all);
-        totals.push(Total {
-            badge: Badge::verdict(verdict),
-            number,
-            start,
-            length: end - start,
-        });
+        totals.push(Total { badge: Badge::verdict(verdict), number, start, length: end - start });
         before += number;
     }
     totals
 }
 
 fn filters(record: &RunRecord) -> Vec<Filter> {
-    let all = || {
-        record
-            .protocols
-            .iter()
-            .flat_map(|protocol| &protocol.requirements)
-    };
+    let all = || record.protocols.iter().flat_map(|protocol| &protocol.requirements);
     let values = |of: &dyn Fn(&RequirementRecord) -> String| {
         let mut values: Vec<(String, usize)> = Vec::new();
         for requirement in all() {
@@ -395,34 +342,14 @@ fn filters(record: &RunRecord) -> Vec<Filter> {
         values
     };
     let mut verdicts = values(&|r| r.verdict.word().to_owned());
-    verdicts.sort_by_key(|(word, _)| {
-        Verdict::ALL
-            .iter()
-            .position(|verdict| verdict.word() == word)
-    });
+    verdicts.sort_by_key(|(word, _)| Verdict::ALL.iter().position(|verdict| verdict.word() == word));
     let mut levels = values(&|r| printable::short(&r.level, 30));
     levels.sort();
     vec![
-        Filter {
-            key: "verdict",
-            title: "Verdict",
-            values: verdicts,
-        },
-        Filter {
-            key: "keyword",
-            title: "Keyword",
-            values: values(&|r| printable::short(&r.keyword, 20)),
-        },
-        Filter {
-            key: "level",
-            title: "Level",
-            values: levels,
-        },
-        Filter {
-            key: "coverage",
-            title: "Coverage",
-            values: values(&|r| view::coverage(r).word().to_owned()),
-        },
+        Filter { key: "verdict", title: "Verdict", values: verdicts },
+        Filter { key: "keyword", title: "Keyword", values: values(&|r| printable::short(&r.keyword, 20)) },
+        Filter { key: "level", title: "Level", values: levels },
+        Filter { key: "coverage", title: "Coverage", values: values(&|r| view::coverage(r).word().to_owned()) },
     ]
 }
 
@@ -433,33 +360,19 @@ fn protocol_view(
     mut drawer: Drawer<'_>,
 ) -> ProtocolView {
     let mut findings = Vec::new();
-    for verdict in [
-        Verdict::Fail,
-        Verdict::Error,
-        Verdict::Inconclusive,
-        Verdict::Warn,
-    ] {
+    for verdict in [Verdict::Fail, Verdict::Error, Verdict::Inconclusive, Verdict::Warn] {
         let cases = protocol.cases.iter().filter(|case| case.verdict == verdict);
         findings.extend(cases.map(|case| drawer.case(case)));
     }
-    let passed = protocol
-        .cases
-        .iter()
-        .filter(|case| case.verdict == Verdict::Pass);
+    let passed = protocol.cases.iter().filter(|case| case.verdict == Verdict::Pass);
     let passed = passed.map(|case| drawer.case(case)).collect();
     let declared = record.target.declared.get(&protocol.protocol);
-    let declared = declared
-        .and_then(|value| serde_json::to_string_pretty(value).ok())
-        .unwrap_or_default();
+    let declared = declared.and_then(|value| serde_json::to_string_pretty(value).ok()).unwrap_or_default();
     ProtocolView {
         slug: printable::short(&protocol.protocol, 60),
         spec: printable::short(&protocol.spec, 300),
         suite_hash: printable::short(&protocol.suite_hash, 80),
-        levels: protocol
-            .levels
-            .iter()
-            .map(|level| level_view(protocol, level, anchors))
-            .collect(),
+        levels: protocol.levels.iter().map(|level| level_view(protocol, level, anchors)).collect(),
         features: protocol
             .features
             .iter()
@@ -477,13 +390,7 @@ fn protocol_view(
                     .exchanges
                     .iter()
                     .take(20)
-                    .map(|probe| {
-                        format!(
-                            "{}: {}",
-                            view::request_line(probe),
-                            view::answer_line(probe)
-                        )
-                    })
+                    .map(|probe| format!("{}: {}", view::request_line(probe), view::answer_line(probe)))
                     .collect(),
             })
             .collect(),
@@ -498,11 +405,7 @@ fn protocol_view(
                 stale: printable::short(waiver.stale.as_deref().unwrap_or_default(), 300),
             })
             .collect(),
-        requirements: protocol
-            .requirements
-            .iter()
-            .map(|r| requirement_view(protocol, r, anchors))
-            .collect(),
+        requirements: protocol.requirements.iter().map(|r| requirement_view(protocol, r, anchors)).collect(),
         findings,
         passed,
         not_run: not_run(protocol, anchors),
@@ -514,15 +417,10 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
     let mut because: Vec<_> = level.because.iter().collect();
     because.sort_by_key(|because| (std::cmp::Reverse(because.verdict), because.reason));
     for because in because {
-        let (badge, reason) = (
-            Badge::verdict(because.verdict),
-            because.reason.map_or("", NotRun::word),
-        );
+        let (badge, reason) = (Badge::verdict(because.verdict), because.reason.map_or("", NotRun::word));
         let link = anchors.requirement(protocol, &because.requirement, None);
         match groups.last_mut() {
-            Some((known, why, links)) if known.word == badge.word && *why == reason => {
-                links.push(link)
-            }
+            Some((known, why, links)) if known.word == badge.word && *why == reason => links.push(link),
             _ => groups.push((badge, reason, vec![link])),
         }
     }
@@ -538,11 +436,7 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
         },
         blocking: view::blocking(level),
         groups,
-        uncovered: level
-            .uncovered
-            .iter()
-            .map(|id| anchors.requirement(protocol, id, None))
-            .collect(),
+        uncovered: level.uncovered.iter().map(|id| anchors.requirement(protocol, id, None)).collect(),
     }
 }
 
@@ -553,20 +447,9 @@ fn requirement_view(
 ) -> RequirementView {
     let coverage = view::coverage(requirement);
     let link = |id: &String| {
-        let (anchor, verdict) = anchors
-            .cases
-            .get(id.as_str())
-            .cloned()
-            .unwrap_or((String::new(), Verdict::NotRun));
+        let (anchor, verdict) = anchors.cases.get(id.as_str()).cloned().unwrap_or((String::new(), Verdict::NotRun));
         let name = printable::short(view::split_id(id).1, 120);
-        (
-            verdict,
-            CaseLink {
-                anchor,
-                name,
-                badge: Badge::verdict(verdict),
-            },
-        )
+        (verdict, CaseLink { anchor, name, badge: Badge::verdict(verdict) })
     };
     let mut cases: Vec<_> = requirement.cases.iter().map(link).collect();
     // The worst first: they are what the reader looks for.
@@ -588,16 +471,9 @@ fn requirement_view(
     }
 }
 
-fn not_run(
-    protocol: &ProtocolRecord,
-    anchors: &Anchors<'_>,
-) -> Vec<(&'static str, Vec<NotRunView>)> {
+fn not_run(protocol: &ProtocolRecord, anchors: &Anchors<'_>) -> Vec<(&'static str, Vec<NotRunView>)> {
     let mut groups: BTreeMap<Option<NotRun>, Vec<NotRunView>> = BTreeMap::new();
-    for case in protocol
-        .cases
-        .iter()
-        .filter(|case| case.verdict == Verdict::NotRun)
-    {
+    for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::NotRun) {
         groups.entry(case.reason).or_default().push(NotRunView {
             anchor: anchors.case(&case.id),
             id: printable::short(&case.id, 300),
@@ -605,8 +481,5 @@ fn not_run(
         });
     }
     let word = |reason: Option<NotRun>| reason.map_or("no reason given", NotRun::word);
-    groups
-        .into_iter()
-        .map(|(reason, cases)| (word(reason), cases))
-        .collect()
+    groups.into_iter().map(|(reason, cases)| (word(reason), cases)).collect()
 }

@@ -61,10 +61,7 @@ pub(super) fn pretty(text: &str, marks: &[Mark], limit: usize) -> Option<Pretty>
     if printer.full {
         printer.marks_beyond(value.as_ref());
     }
-    Some(Pretty {
-        chunks: printer.chunks,
-        cut: printer.full,
-    })
+    Some(Pretty { chunks: printer.chunks, cut: printer.full })
 }
 
 struct Placed {
@@ -84,9 +81,7 @@ fn place(marks: &[Mark], value: Option<&Value>) -> Vec<Placed> {
         for token in &mark.path {
             inner = match inner {
                 Some(Value::Object(members)) => members.get(token),
-                Some(Value::Array(elements)) => {
-                    token.parse().ok().and_then(|at: usize| elements.get(at))
-                }
+                Some(Value::Array(elements)) => token.parse().ok().and_then(|at: usize| elements.get(at)),
                 _ => None,
             };
             if inner.is_none() {
@@ -99,11 +94,7 @@ fn place(marks: &[Mark], value: Option<&Value>) -> Vec<Placed> {
         let holds = matches!(container, Some(Value::Object(_) | Value::Array(_)));
         placed.push(Placed {
             // A scalar cannot show what it lacks, so it is itself the place.
-            path: if absent && !holds {
-                mark.path[..found].to_vec()
-            } else {
-                mark.path.clone()
-            },
+            path: if absent && !holds { mark.path[..found].to_vec() } else { mark.path.clone() },
             class: mark.class,
             absent_from: (absent && holds).then_some(found),
             seen: false,
@@ -142,11 +133,7 @@ impl Printer {
                 open @ (b'{' | b'[') => {
                     self.value();
                     self.line.push(char::from(open));
-                    self.frames.push(Frame {
-                        object: open == b'{',
-                        key_next: true,
-                        items: 0,
-                    });
+                    self.frames.push(Frame { object: open == b'{', key_next: true, items: 0 });
                 }
                 close @ (b'}' | b']') => self.close(char::from(close)),
                 b',' => {
@@ -238,8 +225,7 @@ impl Printer {
 
     fn new_line(&mut self) {
         self.flush();
-        self.line
-            .push_str(&"  ".repeat(self.frames.len().min(INDENT_LIMIT)));
+        self.line.push_str(&"  ".repeat(self.frames.len().min(INDENT_LIMIT)));
         self.class = "";
         for mark in &mut self.marks {
             if mark.absent_from.is_none() && self.path.starts_with(&mark.path) {
@@ -259,10 +245,7 @@ impl Printer {
         self.room = self.room.saturating_sub(line.len());
         match self.chunks.last_mut() {
             Some(chunk) if chunk.class == self.class => chunk.text.push_str(&line),
-            _ => self.chunks.push(Chunk {
-                class: self.class,
-                text: line.into_owned(),
-            }),
+            _ => self.chunks.push(Chunk { class: self.class, text: line.into_owned() }),
         }
         if let Some(chunk) = self.chunks.last_mut() {
             chunk.text.push('\n');
@@ -271,10 +254,7 @@ impl Printer {
     }
 
     fn marks_beyond(&mut self, value: Option<&Value>) {
-        self.chunks.push(Chunk {
-            class: "",
-            text: "...\n".to_owned(),
-        });
+        self.chunks.push(Chunk { class: "", text: "...\n".to_owned() });
         for mark in self.marks.iter().filter(|mark| !mark.seen).take(20) {
             let pointer = diff::pointer(&mark.path);
             let text = match value.and_then(|value| value.pointer(&pointer)) {
@@ -282,10 +262,7 @@ impl Printer {
                 None => "not there".to_owned(),
             };
             let text = format!("{}: {text}\n", printable::short(&pointer, 400));
-            self.chunks.push(Chunk {
-                class: mark.class,
-                text,
-            });
+            self.chunks.push(Chunk { class: mark.class, text });
         }
     }
 }
@@ -295,22 +272,12 @@ mod tests {
     use super::*;
 
     fn marked(text: &str, pointers: &[&str], limit: usize) -> String {
-        let marks: Vec<Mark> = pointers
-            .iter()
-            .map(|p| Mark {
-                path: diff::tokens(p).unwrap(),
-                class: "departs",
-            })
-            .collect();
+        let marks: Vec<Mark> =
+            pointers.iter().map(|p| Mark { path: diff::tokens(p).unwrap(), class: "departs" }).collect();
         let pretty = pretty(text, &marks, limit).unwrap();
         let sign = |chunk: &Chunk| if chunk.class.is_empty() { " " } else { "!" };
-        let lines = pretty
-            .chunks
-            .iter()
-            .flat_map(|c| c.text.lines().map(move |l| (sign(c), l)));
-        lines
-            .map(|(sign, line)| format!("{sign}{line}\n"))
-            .collect()
+        let lines = pretty.chunks.iter().flat_map(|c| c.text.lines().map(move |l| (sign(c), l)));
+        lines.map(|(sign, line)| format!("{sign}{line}\n")).collect()
     }
 
     #[test]
@@ -334,14 +301,8 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_shown_where_it_would_be() {
-        assert_eq!(
-            marked(r#"{"a":{}}"#, &["/a/b/c"], 999),
-            " {\n   \"a\": {\n!    \"b\": not there\n   }\n }\n"
-        );
-        assert_eq!(
-            marked(r#"{"a":1}"#, &["/a/b"], 999),
-            " {\n!  \"a\": 1\n }\n"
-        );
+        assert_eq!(marked(r#"{"a":{}}"#, &["/a/b/c"], 999), " {\n   \"a\": {\n!    \"b\": not there\n   }\n }\n");
+        assert_eq!(marked(r#"{"a":1}"#, &["/a/b"], 999), " {\n!  \"a\": 1\n }\n");
     }
 
     #[test]

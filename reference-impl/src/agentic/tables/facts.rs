@@ -20,36 +20,22 @@ pub(crate) fn is_current(rules: Rules) -> &'static str {
 }
 
 /// The facts that `condition` selects.
-pub(crate) fn select(
-    db: &Connection,
-    condition: &str,
-    values: Vec<Sql>,
-) -> Result<Vec<Object>, Refusal> {
+pub(crate) fn select(db: &Connection, condition: &str, values: Vec<Sql>) -> Result<Vec<Object>, Refusal> {
     let mut query = db.prepare_cached(&format!("SELECT record FROM facts {condition}"))?;
     let records = query.query_map(params_from_iter(values), |row| row.get::<_, String>(0))?;
     records.map(|record| object(&record?)).collect()
 }
 
 /// The current facts of a project, or of all, oldest first.
-pub(crate) fn current(
-    db: &Connection,
-    rules: Rules,
-    project_id: Option<&str>,
-) -> Result<Vec<Object>, Refusal> {
+pub(crate) fn current(db: &Connection, rules: Rules, project_id: Option<&str>) -> Result<Vec<Object>, Refusal> {
     let current = is_current(rules);
     let values = vec![project_id.map(str::to_owned).into()];
-    select(
-        db,
-        &format!("WHERE (?1 IS NULL OR project_id = ?1) AND {current} ORDER BY valid_from, serial"),
-        values,
-    )
+    select(db, &format!("WHERE (?1 IS NULL OR project_id = ?1) AND {current} ORDER BY valid_from, serial"), values)
 }
 
 pub(crate) fn find(db: &Connection, fact_id: &str) -> Result<Option<Object>, Refusal> {
     let mut query = db.prepare_cached("SELECT record FROM facts WHERE fact_id = ?")?;
-    let record = query
-        .query_row([fact_id], |row| row.get::<_, String>(0))
-        .optional()?;
+    let record = query.query_row([fact_id], |row| row.get::<_, String>(0)).optional()?;
     record.map(|record| object(&record)).transpose()
 }
 
@@ -72,19 +58,9 @@ pub(crate) fn insert(db: &Connection, fact: &Fact) -> Result<(), Refusal> {
 }
 
 /// 7.3, 7.4: gives a fact its end, spelled `end` in the record.
-pub(crate) fn end(
-    db: &Connection,
-    mut fact: Object,
-    end: &str,
-    at: Instant,
-) -> Result<(), Refusal> {
+pub(crate) fn end(db: &Connection, mut fact: Object, end: &str, at: Instant) -> Result<(), Refusal> {
     fact.set("valid_to", end);
-    let mut statement =
-        db.prepare_cached("UPDATE facts SET record = ?, valid_to = ? WHERE fact_id = ?")?;
-    statement.execute((
-        fact.write(),
-        at.key(),
-        fact.text("fact_id").unwrap_or_default(),
-    ))?;
+    let mut statement = db.prepare_cached("UPDATE facts SET record = ?, valid_to = ? WHERE fact_id = ?")?;
+    statement.execute((fact.write(), at.key(), fact.text("fact_id").unwrap_or_default()))?;
     Ok(())
 }

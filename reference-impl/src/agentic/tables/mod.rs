@@ -83,13 +83,7 @@ pub(crate) const SCHEMA: Schema = Schema {
 fn object(record: &str) -> Result<Object, Refusal> {
     match json::read_to_depth(record.as_bytes(), json::DEPTH_LIMIT + 1) {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(Refusal::new(
-            Code::HashMismatch,
-            "a stored record is not an object",
-        )),
-        Err(error) => Err(Refusal::new(
-            Code::HashMismatch,
-            format!("a stored record is damaged: {error}"),
-        )),
+        Ok(_) => Err(Refusal::new(Code::HashMismatch, "a stored record is not an object")),
+        Err(error) => Err(Refusal::new(Code::HashMismatch, format!("a stored record is damaged: {error}"))),
     }
 }

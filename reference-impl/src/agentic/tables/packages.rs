@@ -41,69 +41,33 @@ struct Stored {
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    Ok(Stored {
-        text: row.get(0)?,
-        hash: row.get(1)?,
-        deposited_hash: row.get(2)?,
-        package_id: row.get(3)?,
-    })
+    Ok(Stored { text: row.get(0)?, hash: row.get(1)?, deposited_hash: row.get(2)?, package_id: row.get(3)? })
 }
 
 /// 6.6: a package is verified on every read; a mismatch is reported to whoever asked for it.
 fn verified(stored: Stored, rules: Rules) -> Result<Package, Refusal> {
-    let Stored {
-        text,
-        hash,
-        deposited_hash,
-        package_id,
-    } = stored;
-    let mismatch = || {
-        Refusal::new(
-            Code::HashMismatch,
-            format!("package {package_id:?} is not what was deposited"),
-        )
-    };
+    let Stored { text, hash, deposited_hash, package_id } = stored;
+    let mismatch = || Refusal::new(Code::HashMismatch, format!("package {package_id:?} is not what was deposited"));
     let mut object = object(&text).map_err(|_| mismatch())?;
     if !verify(&object, text.as_bytes(), &hash, rules.fault) {
         return Err(mismatch());
     }
     // 6.1, E58: created_at comes back as it was spelled.
     if rules.fault.is("created-at-respelled")
-        && let Some(time) = object
-            .text("created_at")
-            .and_then(crate::instant::Instant::parse)
+        && let Some(time) = object.text("created_at").and_then(crate::instant::Instant::parse)
     {
         object.set("created_at", time.with_milliseconds());
         let hash = content_hash(&object, text.as_bytes(), rules.fault);
-        return Ok(Package {
-            object,
-            text,
-            hash,
-            deposited_hash,
-        });
+        return Ok(Package { object, text, hash, deposited_hash });
     }
-    Ok(Package {
-        object,
-        text,
-        hash,
-        deposited_hash,
-    })
+    Ok(Package { object, text, hash, deposited_hash })
 }
 
 /// 8.2: the package with exactly this id.
-pub(crate) fn find(
-    db: &Connection,
-    rules: Rules,
-    package_id: &str,
-) -> Result<Option<Package>, Refusal> {
-    let matches = if rules.fault.is("id-like-match") {
-        "package_id LIKE ?"
-    } else {
-        "package_id = ?"
-    };
-    let mut query = db.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM packages WHERE {matches} ORDER BY serial DESC LIMIT 1"
-    ))?;
+pub(crate) fn find(db: &Connection, rules: Rules, package_id: &str) -> Result<Option<Package>, Refusal> {
+    let matches = if rules.fault.is("id-like-match") { "package_id LIKE ?" } else { "package_id = ?" };
+    let mut query =
+        db.prepare_cached(&format!("SELECT {COLUMNS} FROM packages WHERE {matches} ORDER BY serial DESC LIMIT 1"))?;
     let row = query.query_row([package_id], stored).optional()?;
     row.map(|row| verified(row, rules)).transpose()
 }
@@ -134,14 +98,7 @@ pub(crate) fn select(
 
 /// 8.1 step 3: puts a new package in, together with what search needs.
 pub(crate) fn insert(db: &Connection, submission: &Submission) -> Result<(), Refusal> {
-    let Submission {
-        object,
-        text,
-        hash,
-        package_id,
-        project_id,
-        created_at,
-    } = submission;
+    let Submission { object, text, hash, package_id, project_id, created_at } = submission;
     let mut statement = db.prepare_cached(
         "INSERT INTO packages (package_id, project_id, record, hash, deposited_hash, created_at, status)
          VALUES (?1, ?2, ?3, ?4, ?4, ?5, ?6)",
@@ -152,15 +109,9 @@ pub(crate) fn insert(db: &Connection, submission: &Submission) -> Result<(), Ref
 }
 
 /// Writes a package anew under its id: a transition (5.3), which is the only change there is.
-pub(crate) fn rewrite(
-    db: &Connection,
-    package_id: &str,
-    object: &Object,
-    hash: &str,
-) -> Result<(), Refusal> {
-    let mut statement = db.prepare_cached(
-        "UPDATE packages SET record = ?, hash = ?, status = ? WHERE package_id = ?",
-    )?;
+pub(crate) fn rewrite(db: &Connection, package_id: &str, object: &Object, hash: &str) -> Result<(), Refusal> {
+    let mut statement =
+        db.prepare_cached("UPDATE packages SET record = ?, hash = ?, status = ? WHERE package_id = ?")?;
     let status = object.text("status").unwrap_or_default();
     statement.execute((object.write(), hash, status, package_id))?;
     Ok(())
@@ -168,23 +119,11 @@ pub(crate) fn rewrite(
 
 /// Replaces the stored package but not the stored hash, as damage would.
 pub(crate) fn tamper(db: &Connection, package_id: &str, text: &str) -> Result<(), Refusal> {
-    let changed = db.execute(
-        "UPDATE packages SET record = ? WHERE package_id = ?",
-        [text, package_id],
-    )?;
-    if changed == 0 {
-        Err(Refusal::no_package(package_id))
-    } else {
-        Ok(())
-    }
+    let changed = db.execute("UPDATE packages SET record = ? WHERE package_id = ?", [text, package_id])?;
+    if changed == 0 { Err(Refusal::no_package(package_id)) } else { Ok(()) }
 }
 
 /// The texts of the array called `name`.
 pub(crate) fn texts<'a>(package: &'a Object, name: &str) -> impl Iterator<Item = &'a str> {
-    package
-        .get(name)
-        .and_then(Value::as_list)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(Value::as_text)
+    package.get(name).and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_text)
 }

@@ -16,21 +16,9 @@ pub(crate) struct Project {
 }
 
 pub(crate) fn find(db: &Connection, project_id: &str) -> Result<Option<Project>, Refusal> {
-    let mut query = db.prepare_cached(
-        "SELECT record, archived_at IS NOT NULL FROM projects WHERE project_id = ?",
-    )?;
-    let row = query
-        .query_row([project_id], |row| {
-            Ok((row.get::<_, String>(0)?, row.get(1)?))
-        })
-        .optional()?;
-    row.map(|(record, archived)| {
-        Ok(Project {
-            record: object(&record)?,
-            archived,
-        })
-    })
-    .transpose()
+    let mut query = db.prepare_cached("SELECT record, archived_at IS NOT NULL FROM projects WHERE project_id = ?")?;
+    let row = query.query_row([project_id], |row| Ok((row.get::<_, String>(0)?, row.get(1)?))).optional()?;
+    row.map(|(record, archived)| Ok(Project { record: object(&record)?, archived })).transpose()
 }
 
 /// The project, or 404 (binding.md section 14).
@@ -39,11 +27,7 @@ pub(crate) fn demand(db: &Connection, project_id: &str) -> Result<Project, Refus
 }
 
 /// The project, which comes into being with the first write to it (E33).
-pub(crate) fn find_or_create(
-    db: &Connection,
-    project_id: &str,
-    now: Instant,
-) -> Result<Project, Refusal> {
+pub(crate) fn find_or_create(db: &Connection, project_id: &str, now: Instant) -> Result<Project, Refusal> {
     if let Some(project) = find(db, project_id)? {
         return Ok(project);
     }
@@ -54,17 +38,12 @@ pub(crate) fn find_or_create(
         ("archived_at", Value::Null),
     ]);
     insert(db, project_id, &record)?;
-    Ok(Project {
-        record,
-        archived: false,
-    })
+    Ok(Project { record, archived: false })
 }
 
 /// Stores a project that is not there yet.
 pub(crate) fn insert(db: &Connection, project_id: &str, record: &Object) -> Result<(), Refusal> {
-    let mut statement = db.prepare_cached(
-        "INSERT INTO projects (project_id, record, archived_at) VALUES (?, ?, ?)",
-    )?;
+    let mut statement = db.prepare_cached("INSERT INTO projects (project_id, record, archived_at) VALUES (?, ?, ?)")?;
     statement.execute((project_id, record.write(), record.text("archived_at")))?;
     Ok(())
 }
@@ -76,16 +55,12 @@ pub(crate) fn set_archived(
     project_id: &str,
     at: Option<Instant>,
 ) -> Result<Object, Refusal> {
-    let Project {
-        mut record,
-        archived,
-    } = demand(db, project_id)?;
+    let Project { mut record, archived } = demand(db, project_id)?;
     if archived == at.is_some() {
         return Ok(record);
     }
     record.set("archived_at", at.map(|at| at.to_string()));
-    let mut statement =
-        db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
+    let mut statement = db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
     statement.execute((record.write(), record.text("archived_at"), project_id))?;
     if rules.fault.is("archive-deletes") && at.is_some() {
         db.execute("DELETE FROM packages WHERE project_id = ?", [project_id])?;

@@ -29,8 +29,7 @@ pub(crate) fn insert(db: &Connection, serial: i64, package: &Object) -> Result<(
         text("content_md"),
         list("tags"),
     ))?;
-    let mut titles =
-        db.prepare_cached("INSERT INTO package_titles (rowid, title, tags) VALUES (?, ?, ?)")?;
+    let mut titles = db.prepare_cached("INSERT INTO package_titles (rowid, title, tags) VALUES (?, ?, ?)")?;
     titles.execute((serial, text("title"), list("tags")))?;
     Ok(())
 }
@@ -73,8 +72,7 @@ mod tests {
     #[test]
     fn every_query_is_a_valid_expression() {
         let db = Connection::open_in_memory().expect("memory");
-        db.execute_batch(super::super::SCHEMA.sql)
-            .expect("the schema is good");
+        db.execute_batch(super::super::SCHEMA.sql).expect("the schema is good");
         let long = "word ".repeat(10_000);
         for query in [
             "a",
@@ -102,13 +100,8 @@ mod tests {
             };
             let sql = format!("SELECT serial FROM packages {}", condition("", "score"));
             let mut statement = db.prepare(&sql).expect("the statement is good");
-            let rows = statement
-                .query_map([&expression], |row| row.get::<_, i64>(0))
-                .expect("bound");
-            assert!(
-                rows.collect::<Result<Vec<_>, _>>().is_ok(),
-                "{query:?} became {expression}"
-            );
+            let rows = statement.query_map([&expression], |row| row.get::<_, i64>(0)).expect("bound");
+            assert!(rows.collect::<Result<Vec<_>, _>>().is_ok(), "{query:?} became {expression}");
         }
     }
 }

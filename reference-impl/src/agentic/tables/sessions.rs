@@ -22,24 +22,15 @@ pub(crate) fn insert(
 }
 
 /// The stored session of this id, if any.
-pub(crate) fn find(
-    db: &Connection,
-    project_id: &str,
-    session_id: &str,
-) -> Result<Option<Object>, Refusal> {
-    let mut query =
-        db.prepare_cached("SELECT record FROM sessions WHERE project_id = ? AND session_id = ?")?;
-    let record = query
-        .query_row([project_id, session_id], |row| row.get::<_, String>(0))
-        .optional()?;
+pub(crate) fn find(db: &Connection, project_id: &str, session_id: &str) -> Result<Option<Object>, Refusal> {
+    let mut query = db.prepare_cached("SELECT record FROM sessions WHERE project_id = ? AND session_id = ?")?;
+    let record = query.query_row([project_id, session_id], |row| row.get::<_, String>(0)).optional()?;
     record.map(|record| object(&record)).transpose()
 }
 
 /// The sessions of a project, oldest first.
 pub(crate) fn of_project(db: &Connection, project_id: &str) -> Result<Vec<Object>, Refusal> {
-    let mut query = db.prepare_cached(
-        "SELECT record FROM sessions WHERE project_id = ? ORDER BY started_at, rowid",
-    )?;
+    let mut query = db.prepare_cached("SELECT record FROM sessions WHERE project_id = ? ORDER BY started_at, rowid")?;
     let records = query.query_map([project_id], |row| row.get::<_, String>(0))?;
     records.map(|record| object(&record?)).collect()
 }

@@ -1,0 +1,415 @@
+//! The arguments of every command.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Conformance test harness and fuzzer for agent protocols.
+#[derive(Debug, Parser)]
+#[command(
+    name = "proofmark",
+    version,
+    about,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+#[command(after_help = "Examples:
+  proofmark check --reference --protocol agentic --level L1
+  proofmark check http://127.0.0.1:8787 --protocol agentic
+  proofmark explain AGENTIC-6.6-02
+
+Exit codes: 0 conformant, 1 violation or stale waiver, 2 wrong usage or data file, 3 undecided, 70 proofmark failed.")]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check a target against the specification: the main job
+    Check(Box<CheckOptions>),
+    /// Serve the reference implementation
+    Serve(ServeOptions),
+    /// Be the reference implementation as a library behind the adapter protocol, on stdin and stdout
+    Adapter(AdapterOptions),
+    /// Read all suites and vectors and report every mistake
+    Lint(DataOptions),
+    /// List cases
+    List(ListOptions),
+    /// Print which requirements are covered by cases
+    Coverage(CoverageOptions),
+    /// Compare the vectors with proofmark's own reading and writing of bytes
+    Vectors(VectorsOptions),
+    /// Judge the exchanges of a record again, without a network
+    Rejudge(RejudgeOptions),
+    /// Draw reports from a record
+    Report(ReportOptions),
+    /// Print a JSON Schema for editors
+    Schema(SchemaOptions),
+    /// Write a commented target file
+    Init(InitOptions),
+    /// Write something to start from: a case, or the fixture for a read-only target
+    New(NewOptions),
+    /// Explain a requirement: its sentence, rulings, cases and the faults that they catch
+    Explain(ExplainOptions),
+    /// Print a completion script for a shell
+    Completions(CompletionsOptions),
+}
+
+/// Which data files are used.
+#[derive(Clone, Debug, Default, Args)]
+pub struct DataOptions {
+    /// Suites to use instead of the embedded ones: a folder laid out as suites/ is
+    #[arg(long, value_name = "DIR")]
+    pub suites: Option<PathBuf>,
+    /// Vectors to use instead of the embedded ones: a folder laid out as vectors/ is
+    #[arg(long, value_name = "DIR")]
+    pub vectors: Option<PathBuf>,
+    /// Protocols, by slug; all if not said
+    #[arg(long, short, value_name = "SLUG", value_delimiter = ',')]
+    pub protocol: Vec<String>,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark check --reference --protocol agentic --level L1
+  proofmark check http://127.0.0.1:8787 --protocol agentic
+  proofmark check --adapter 'python3 my_adapter.py' --protocol agentic
+  proofmark check --target target.yaml --only 'agentic/deposit#*' --report junit=out/junit.xml")]
+pub struct CheckOptions {
+    /// URL of an endpoint
+    #[arg(value_name = "URL", conflicts_with_all = ["target", "adapter", "reference"])]
+    pub url: Option<String>,
+    /// Target file (see `proofmark init`)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["adapter", "reference"])]
+    pub target: Option<PathBuf>,
+    /// Command that wraps a library (JSON-RPC on stdin and stdout)
+    #[arg(long, value_name = "CMD", conflicts_with = "reference")]
+    pub adapter: Option<String>,
+    /// The embedded reference implementation, as an endpoint and as a library
+    #[arg(long)]
+    pub reference: bool,
+    /// Plant a fault in the embedded reference implementation (see `serve --list-faults`)
+    #[arg(long, value_name = "NAME", requires = "reference")]
+    pub fault: Option<String>,
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// The level that must be granted, such as L1; requirements above it are not asked for
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<String>,
+    /// `strict` counts only the rulings of the errata, and a SHOULD as a MUST
+    #[arg(long, value_enum, default_value_t = ProfileWord::Lenient)]
+    pub profile: ProfileWord,
+    /// Cases to put, as a pattern with * and ?; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+    /// Requirements to decide, by id; may be repeated
+    #[arg(long, value_name = "ID")]
+    pub requirement: Vec<String>,
+    /// One part of the cases, for machines side by side
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<crate::plan::Shard>,
+    /// Decides every generated value; random if not said
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Use new identities and ids although the seed is given: for a target that keeps what an earlier run stored
+    #[arg(long)]
+    pub new_ids: bool,
+    /// Cases side by side
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Time limit of one answer, such as 500ms or 10s
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
+    /// Folder for report.json, report.html, junit.xml and summary.md
+    #[arg(long, value_name = "DIR", default_value = "reports/local")]
+    pub out: PathBuf,
+    /// A report at a place of its own, in addition; may be repeated
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub report: Vec<String>,
+    /// Print the cases that would be put, and stop
+    #[arg(long)]
+    pub list: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// Print every undecided case and what was not run
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// Which findings count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProfileWord {
+    /// Every reading that the errata tolerate passes
+    Lenient,
+    /// Only the ruling passes
+    Strict,
+}
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark serve --protocol agentic --listen 127.0.0.1:8787
+  proofmark serve --protocol agentic --db relay.sqlite --fault title-limit-255
+  proofmark serve --protocol agentic --list-faults")]
+pub struct ServeOptions {
+    /// Protocol, by slug
+    #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
+    pub protocol: String,
+    /// Address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
+    pub listen: SocketAddr,
+    /// SQLite file; in memory if not said
+    #[arg(long, value_name = "FILE")]
+    pub db: Option<PathBuf>,
+    /// Plant a fault
+    #[arg(long, value_name = "NAME")]
+    pub fault: Option<String>,
+    /// Print the faults and what they break, and stop
+    #[arg(long)]
+    pub list_faults: bool,
+    /// Level to implement; operations above it answer that they are not implemented
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<String>,
+    /// Whether pull in mode relevant is offered
+    #[arg(long, value_enum, default_value_t = Switch::On)]
+    pub search: Switch,
+    /// A key and the actor that it belongs to; makes credentials necessary; may be repeated
+    #[arg(long, value_name = "KEY=ACTOR")]
+    pub auth: Vec<String>,
+    /// Fixed clock, RFC 3339
+    #[arg(long, value_name = "INSTANT")]
+    pub now: Option<String>,
+    /// NDJSON file to load at the start
+    #[arg(long, value_name = "FILE")]
+    pub load: Option<PathBuf>,
+}
+
+/// On or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// On
+    On,
+    /// Off
+    Off,
+}
+
+/// Arguments of `adapter`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark check --adapter 'proofmark adapter --protocol agentic' --protocol agentic")]
+pub struct AdapterOptions {
+    /// Protocol, by slug
+    #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
+    pub protocol: String,
+    /// Plant a fault
+    #[arg(long, value_name = "NAME")]
+    pub fault: Option<String>,
+}
+
+/// How a command that prints data prints it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DataFormat {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark list --protocol agentic --only 'agentic/deposit#*'
+  proofmark list --what matchers")]
+pub struct ListOptions {
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// What to list
+    #[arg(long, value_enum, default_value_t = What::Cases)]
+    pub what: What,
+    /// Cases whose id matches; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+    /// text or json
+    #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+    pub format: DataFormat,
+}
+
+/// What `list` lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    /// Cases, with the requirements that they cover
+    Cases,
+    /// Operations, with their inputs
+    Operations,
+    /// Matchers, with an example of each
+    Matchers,
+    /// Functions of templates
+    Functions,
+    /// Features that a target may offer
+    Features,
+    /// Protocols
+    Protocols,
+}
+
+/// Arguments of `coverage`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark coverage --protocol agentic --level L1")]
+pub struct CoverageOptions {
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Levels up to this one
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<String>,
+    /// text or json
+    #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+    pub format: DataFormat,
+}
+
+/// Arguments of `vectors`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark vectors --protocol agentic")]
+pub struct VectorsOptions {
+    #[command(flatten)]
+    pub data: DataOptions,
+}
+
+/// Arguments of `rejudge`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark rejudge reports/local/report.json --profile strict --out reports/strict")]
+pub struct RejudgeOptions {
+    /// The record
+    #[arg(value_name = "REPORT.JSON")]
+    pub record: PathBuf,
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Which findings count; as in the record if not said
+    #[arg(long, value_enum)]
+    pub profile: Option<ProfileWord>,
+    /// Folder for reports; none are written if not said
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark report reports/local/report.json --report html=site/index.html")]
+pub struct ReportOptions {
+    /// The record
+    #[arg(value_name = "REPORT.JSON")]
+    pub record: PathBuf,
+    /// What to draw, and where; the terminal summary if not said; may be repeated
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub report: Vec<String>,
+    /// Print every undecided case and what was not run
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// Arguments of `schema`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark schema suite > suite.schema.json")]
+pub struct SchemaOptions {
+    /// Of which kind of file
+    #[arg(value_enum)]
+    pub kind: SchemaKind,
+}
+
+/// Kinds of file with a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaKind {
+    /// Files of cases
+    Suite,
+    /// Manifests of protocols
+    Manifest,
+    /// Requirement catalogues
+    Requirements,
+    /// Files of vectors
+    Vectors,
+    /// Target files
+    Target,
+    /// report.json
+    Record,
+}
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark init --protocol agentic --url http://127.0.0.1:8787 > target.yaml")]
+pub struct InitOptions {
+    /// Protocol, by slug
+    #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
+    pub protocol: String,
+    /// URL to put in
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8787")]
+    pub url: String,
+    /// File to write, which must not be there yet; standard output if not said
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Arguments of `new`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark new case --requirement AGENTIC-6.1-22
+  proofmark new fixture --protocol agentic --at 2026-01-02T03:04:05Z > fixture.ndjson")]
+pub struct NewOptions {
+    /// What to write
+    #[arg(value_enum)]
+    pub what: NewWhat,
+    /// Protocol, by slug
+    #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
+    pub protocol: String,
+    /// Requirement that the case covers
+    #[arg(long, value_name = "ID")]
+    pub requirement: Option<String>,
+    /// Instant from which the times of the fixture count; now if not said
+    #[arg(long, value_name = "INSTANT")]
+    pub at: Option<String>,
+}
+
+/// What `new` writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NewWhat {
+    /// A case to fill in
+    Case,
+    /// NDJSON for a target that takes no writes
+    Fixture,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark explain AGENTIC-6.1-22
+  proofmark explain agentic/deposit#returns-the-stored-package-with-its-hash")]
+pub struct ExplainOptions {
+    /// Id of a requirement or of a case
+    #[arg(value_name = "ID")]
+    pub id: String,
+    #[command(flatten)]
+    pub data: DataOptions,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark completions bash > /etc/bash_completion.d/proofmark")]
+pub struct CompletionsOptions {
+    /// Shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}

@@ -1,0 +1,454 @@
+//! `check`: the main job.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use tokio::sync::watch;
+
+use super::args::{CheckOptions, ProfileWord};
+use super::data;
+use super::exit::Failure;
+use super::reference::{self, Reference};
+use super::serve::runtime;
+use crate::exchange::Transport;
+use crate::judge::{self, Context, Facts, Features};
+use crate::plan::{self, Knowledge, Plan, Selection, glob};
+use crate::record::{Asked, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
+use crate::report::{self, Format};
+use crate::run::{self, Event, Sink};
+use crate::source::Source;
+use crate::suggest::nearest;
+use crate::target::{self, Target};
+use crate::template::{Clock, format_time};
+use crate::transport::Connections;
+use crate::verdict::Profile;
+
+/// Checks a target.
+pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
+    let reports = reports(options)?;
+    let mut target = target(options)?;
+    let mut data = options.data.clone();
+    match (&target.protocol, data.protocol.as_slice()) {
+        (Some(protocol), []) => data.protocol = vec![protocol.clone()],
+        (Some(protocol), asked) if !asked.contains(protocol) => {
+            return Err(Failure::usage(format!("the target file is for protocol `{protocol}`")));
+        }
+        _ => {}
+    }
+    let known = data::knowledge(&data)?;
+    if known.len() > 1 && !options.reference && options.data.protocol.is_empty() {
+        let slugs: Vec<_> = known.iter().map(|knowledge| knowledge.protocol.slug()).collect();
+        let hint = format!("--protocol with one of {}", slugs.join(", "));
+        return Err(Failure::Usage("which protocol does the target speak?".into(), Some(hint)));
+    }
+    let selection = selection(options, &known)?;
+    limits(options, &mut target)?;
+    if options.list {
+        return list(&known, &target, &selection);
+    }
+    let runtime = runtime()?;
+    let record = runtime.block_on(check(options, &known, target, &selection, &reports))?;
+    let written = report::files::write_all(&record, &reports)?;
+    if !options.quiet {
+        print(&record, options.verbose, &written)?;
+    }
+    Ok(record.summary.exit_code)
+}
+
+/// The files to write: the standard ones in the folder, and those asked for by name.
+fn reports(options: &CheckOptions) -> Result<Vec<(Format, PathBuf)>, Failure> {
+    let standard = ["json", "html", "junit", "markdown"];
+    let mut reports: Vec<(Format, PathBuf)> = report::FORMATS
+        .iter()
+        .filter(|format| standard.contains(&format.name))
+        .map(|format| (*format, options.out.join(format.file_name)))
+        .collect();
+    for word in &options.report {
+        reports.push(report_file(word)?);
+    }
+    Ok(reports)
+}
+
+/// Reads `FORMAT=PATH`.
+pub(super) fn report_file(word: &str) -> Result<(Format, PathBuf), Failure> {
+    let names = || report::FORMATS.iter().map(|format| format.name);
+    let (name, path) = word.split_once('=').ok_or_else(|| {
+        Failure::Usage(
+            format!("`{word}` is no FORMAT=PATH"),
+            Some(format!("FORMAT is one of {}", names().collect::<Vec<_>>().join(", "))),
+        )
+    })?;
+    let format = report::format(name).ok_or_else(|| {
+        let hint = nearest(name, names()).map(|name| format!("did you mean `{name}`?"));
+        Failure::Usage(
+            format!("no report format `{name}`"),
+            hint.or_else(|| Some(names().collect::<Vec<_>>().join(", "))),
+        )
+    })?;
+    if path.is_empty() {
+        return Err(Failure::usage(format!("`{word}` names no file")));
+    }
+    Ok((*format, PathBuf::from(path)))
+}
+
+fn target(options: &CheckOptions) -> Result<Target, Failure> {
+    if options.reference {
+        return Ok(Target::new("reference", "the embedded reference implementation"));
+    }
+    if let Some(path) = &options.target {
+        let name = path.display().to_string();
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+        return target::load(&Arc::new(Source { name, text })).map_err(Failure::Mistakes);
+    }
+    if let Some(command) = &options.adapter {
+        let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+        if words.is_empty() {
+            return Err(Failure::usage("the adapter command is empty"));
+        }
+        let mut target = Target::new("adapter", command);
+        target.adapter = Some(words);
+        return Ok(target);
+    }
+    let Some(url) = &options.url else {
+        return Err(Failure::Usage(
+            "there is no target".into(),
+            Some("give a URL, --target FILE, --adapter CMD or --reference".into()),
+        ));
+    };
+    target::parse_url(url)
+        .map(Target::endpoint)
+        .map_err(|message| Failure::Usage(message, Some("such as http://127.0.0.1:8787".into())))
+}
+
+fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, Failure> {
+    if let Some(level) = &options.level {
+        let levels = || known.iter().flat_map(|knowledge| &knowledge.manifest.levels).map(|level| level.value.as_str());
+        if !levels().any(|name| name == level) {
+            let hint = format!("one of {}", levels().collect::<Vec<_>>().join(", "));
+            return Err(Failure::Usage(format!("no level `{level}`"), Some(hint)));
+        }
+    }
+    for id in &options.requirement {
+        if !known.iter().any(|knowledge| knowledge.catalogue.find(id).is_some()) {
+            let ids = known.iter().flat_map(|knowledge| &knowledge.catalogue.requirements);
+            let hint = nearest(id, ids.map(|requirement| requirement.id.value.as_str()));
+            return Err(Failure::Usage(
+                format!("no requirement has the id `{id}`"),
+                hint.map(|id| format!("did you mean `{id}`?")),
+            ));
+        }
+    }
+    // A pattern that matches nothing asks for nothing: that is no success.
+    for pattern in &options.only {
+        let ids: Vec<String> = known
+            .iter()
+            .flat_map(Knowledge::cases)
+            .flat_map(|(suite, case)| {
+                let id = format!("{}#{}", suite.name.value, case.name.value);
+                [id.clone(), format!("{id}@adapter")]
+            })
+            .collect();
+        if !ids.iter().any(|id| glob(pattern, id)) {
+            let hint = nearest(pattern, ids.iter().map(String::as_str)).map(|id| format!("did you mean `{id}`?"));
+            return Err(Failure::Undecided(
+                format!("no case matches --only '{pattern}', so nothing can be judged"),
+                hint.or_else(|| Some("`proofmark list` prints the ids".into())),
+            ));
+        }
+    }
+    Ok(Selection {
+        only: options.only.clone(),
+        requirements: options.requirement.clone(),
+        level: options.level.clone(),
+        shard: options.shard,
+    })
+}
+
+fn limits(options: &CheckOptions, target: &mut Target) -> Result<(), Failure> {
+    if let Some(jobs) = options.jobs {
+        if jobs == 0 {
+            return Err(Failure::usage("--jobs is at least 1"));
+        }
+        target.limits.jobs = jobs;
+    }
+    if let Some(text) = &options.timeout {
+        target.limits.request = target::parse_duration(text)
+            .filter(|duration| !duration.is_zero())
+            .ok_or_else(|| Failure::Usage(format!("`{text}` is no duration"), Some("such as 500ms or 10s".into())))?;
+    }
+    Ok(())
+}
+
+fn list(known: &[Knowledge], target: &Target, selection: &Selection) -> Result<u8, Failure> {
+    let mut target = target.clone();
+    if target.kind == "reference" {
+        target.adapter = Some(vec!["the reference".to_owned()]);
+        target.url = url::Url::parse("http://127.0.0.1:1").ok();
+    }
+    let mut out = anstream::stdout();
+    for knowledge in known {
+        let plan = plan::build(knowledge, &target, selection);
+        for case in plan.cases.iter().filter(|case| case.skip.is_none()) {
+            writeln!(out, "{}", case.id)?;
+        }
+    }
+    Ok(0)
+}
+
+async fn check(
+    options: &CheckOptions,
+    known: &[Knowledge],
+    target: Target,
+    selection: &Selection,
+    reports: &[(Format, PathBuf)],
+) -> Result<RunRecord, Failure> {
+    let seed = options.seed.unwrap_or_else(random);
+    let identity_seed = if options.new_ids { random() } else { seed };
+    let profile = match options.profile {
+        ProfileWord::Lenient => Profile::Lenient,
+        ProfileWord::Strict => Profile::Strict,
+    };
+    let begun = Instant::now();
+    let (clock, started_at) = now();
+    let facts = Facts { seed, identity_seed, clock, profile };
+    let (cancel, cancelled) = watch::channel(false);
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            let _ = cancel.send(true);
+            // A second one does not wait for the report.
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(3);
+            }
+        }
+        std::future::pending::<()>().await;
+    });
+    let mut record = RunRecord {
+        schema: SCHEMA.to_owned(),
+        proofmark: env!("CARGO_PKG_VERSION").to_owned(),
+        seed,
+        identity_seed,
+        profile,
+        started_at,
+        asked: Asked {
+            level: options.level.clone(),
+            only: options.only.clone(),
+            requirements: options.requirement.clone(),
+            shard: options.shard.map(|shard| format!("{}/{}", shard.index, shard.count)),
+        },
+        target: TargetRecord {
+            kind: target.kind.to_owned(),
+            name: target.name.clone(),
+            declared: BTreeMap::new(),
+            config: TargetConfig::default(),
+        },
+        protocols: Vec::new(),
+        summary: Summary::default(),
+    };
+    for (_, path) in reports {
+        report::files::remove(path)?;
+    }
+    for knowledge in known {
+        let mut target = target.clone();
+        let slug = knowledge.protocol.slug();
+        let (reference, connections) = if options.reference {
+            let protocol = reference::protocol(slug)
+                .ok_or_else(|| Failure::usage(format!("there is no reference implementation of `{slug}` yet")))?;
+            if let Some(fault) = &options.fault {
+                reference::check_fault(protocol, fault)?;
+            }
+            let (reference, connections) = Reference::start(protocol, options.fault.as_deref(), &mut target).await?;
+            (Some(reference), connections)
+        } else {
+            (None, Connections::new(&target).map_err(|error| Failure::Internal(error.to_string()))?)
+        };
+        let plan = plan::build(knowledge, &target, selection);
+        record.target.config = config(&plan);
+        let progress = Progress::new(options.quiet, slug, &target.name);
+        let (transcript, totals) = run::run(&plan, facts, &connections, begun, cancelled.clone(), &progress).await;
+        progress.finish();
+        connections.close().await;
+        if let Some(reference) = reference {
+            reference.stop().await;
+        }
+        let features = Features::read(&plan, facts, &transcript);
+        if let Some(declared) = &features.declared {
+            let text = crate::wire::json::compact(declared);
+            record.target.declared.insert(slug.to_owned(), serde_json::from_str(&text).unwrap_or_default());
+        }
+        let context = Context { plan: &plan, facts, features };
+        let mut judged = judge::protocol(&context, &transcript);
+        for case in &mut judged.cases {
+            case.replay = replay(options, slug, &case.id, seed);
+        }
+        record.protocols.push(judged);
+        record.summary.requests += totals.requests;
+        if record.summary.cut_short.is_none() {
+            record.summary.cut_short = transcript.cut_short;
+        }
+    }
+    record.summary.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    judge::conclude(&mut record);
+    Ok(record)
+}
+
+/// What of the target's configuration a later judgement needs.
+fn config(plan: &Plan<'_>) -> TargetConfig {
+    let target = plan.target;
+    TargetConfig {
+        transports: plan.transports.clone(),
+        level: target.level.clone(),
+        options: target.options.clone(),
+        routes: target.routes.keys().cloned().collect(),
+        places: target.places.clone(),
+        statuses: target.statuses.iter().map(|(status, aliases)| (status.to_string(), aliases.clone())).collect(),
+        clock_skew_ms: u64::try_from(target.limits.clock_skew.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// A seed for a run that names none. Small enough to be typed.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // The keys of a new `RandomState` come from the operating system.
+    std::collections::hash_map::RandomState::new().build_hasher().finish() % 1_000_000_000_000
+}
+
+/// Now, to the millisecond, so that the record holds it whole.
+fn now() -> (Clock, String) {
+    let now = chrono::Utc::now();
+    let milliseconds = i128::from(now.timestamp_millis());
+    let clock = Clock(milliseconds * 1_000_000);
+    (clock, format!("{}.{:03}Z", format_time(clock.0), milliseconds.rem_euclid(1000)))
+}
+
+/// The command that puts the question of one case again.
+fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64) -> String {
+    let mut words = vec!["proofmark".to_owned(), "check".to_owned()];
+    let mut add = |words_to_add: &[&str]| words.extend(words_to_add.iter().map(|word| quote(word)));
+    if options.reference {
+        add(&["--reference"]);
+        if let Some(fault) = &options.fault {
+            add(&["--fault", fault]);
+        }
+    } else if let Some(path) = &options.target {
+        add(&["--target", &path.display().to_string()]);
+    } else if let Some(command) = &options.adapter {
+        add(&["--adapter", command]);
+    } else if let Some(url) = &options.url {
+        add(&[url]);
+    }
+    if let Some(folder) = &options.data.suites {
+        add(&["--suites", &folder.display().to_string()]);
+    }
+    if let Some(folder) = &options.data.vectors {
+        add(&["--vectors", &folder.display().to_string()]);
+    }
+    add(&["--protocol", slug, "--only", id]);
+    if options.profile == ProfileWord::Strict {
+        add(&["--profile", "strict"]);
+    }
+    add(&["--seed", &seed.to_string()]);
+    if !options.reference && options.adapter.is_none() {
+        // The target keeps what this run stored, so the question is put under new names.
+        add(&["--new-ids"]);
+    }
+    words.join(" ")
+}
+
+/// A word as a POSIX shell reads it back.
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// Prints the summary and where the reports are.
+pub(super) fn print(record: &RunRecord, verbose: bool, written: &[PathBuf]) -> Result<(), Failure> {
+    let mut out = anstream::stdout();
+    let terminal = std::io::stdout().is_terminal();
+    let colour = terminal && std::env::var_os("NO_COLOR").is_none();
+    let width = if terminal { terminal_width() } else { 80 };
+    let style = report::text::TerminalStyle { colour, width, verbose };
+    report::text::write_terminal(record, &mut out, &style)?;
+    if !written.is_empty() {
+        let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        writeln!(out, "Reports: {}", names.join("  "))?;
+    }
+    Ok(())
+}
+
+fn terminal_width() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| {
+        rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| usize::from(size.ws_col).max(40))
+    })
+}
+
+/// Shows how far a run is: a bar on a terminal, one line in a pipe.
+struct Progress {
+    bar: ProgressBar,
+    plain: bool,
+    what: String,
+}
+
+impl Progress {
+    fn new(quiet: bool, slug: &str, target: &str) -> Self {
+        let terminal = std::io::stderr().is_terminal() && std::env::var_os("CI").is_none();
+        let bar = if terminal && !quiet {
+            ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr())
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} cases {elapsed}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(slug.to_owned());
+        let what = format!("{slug}: {}", report::printable::line(target));
+        Self { bar, plain: !terminal && !quiet, what }
+    }
+
+    fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Sink for Progress {
+    fn event(&self, event: Event) {
+        match event {
+            Event::Planned(count) => {
+                self.bar.set_length(count as u64);
+                if self.plain {
+                    let mut out = anstream::stderr();
+                    let _ = writeln!(out, "{}: putting {count} cases", self.what);
+                }
+            }
+            Event::Done(_) => self.bar.inc(1),
+        }
+    }
+}
+
+/// The transports of a record, in the order in which a plan lists them.
+pub(super) fn target_of_record(record: &RunRecord) -> Target {
+    let config = &record.target.config;
+    let mut target = Target::new("endpoint", record.target.name.clone());
+    target.level.clone_from(&config.level);
+    target.options.clone_from(&config.options);
+    target.places.clone_from(&config.places);
+    target.statuses =
+        config.statuses.iter().filter_map(|(status, list)| Some((status.parse().ok()?, list.clone()))).collect();
+    target.routes = config.routes.iter().map(|name| (name.clone(), target::RouteOverride::default())).collect();
+    target.limits.clock_skew = std::time::Duration::from_millis(config.clock_skew_ms);
+    if config.transports.contains(&Transport::Http) {
+        target.url = url::Url::parse("http://127.0.0.1:1").ok();
+    }
+    if config.transports.contains(&Transport::Adapter) {
+        target.adapter = Some(vec![record.target.name.clone()]);
+    }
+    target
+}

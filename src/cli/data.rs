@@ -1,0 +1,104 @@
+//! Reading data files for a command; `lint` and `vectors`.
+
+use std::io::Write;
+
+use super::args::{DataOptions, VectorsOptions};
+use super::exit::Failure;
+use crate::bundle::Bundle;
+use crate::plan::{self, Knowledge, LoadError};
+use crate::protocol::{self, Protocol};
+use crate::suggest::nearest;
+use crate::vector;
+
+/// The data files that the options name.
+pub(super) fn bundle(options: &DataOptions) -> Result<Bundle, Failure> {
+    let mut bundle = Bundle::embedded();
+    if let Some(folder) = &options.suites {
+        bundle = bundle.with_suites(folder)?;
+    }
+    if let Some(folder) = &options.vectors {
+        bundle = bundle.with_vectors(folder)?;
+    }
+    Ok(bundle)
+}
+
+/// The protocols that the options name.
+pub(super) fn protocols(slugs: &[String]) -> Result<Vec<&'static dyn Protocol>, Failure> {
+    if slugs.is_empty() {
+        return Ok(protocol::ALL.to_vec());
+    }
+    slugs
+        .iter()
+        .map(|slug| {
+            protocol::find(slug).ok_or_else(|| {
+                let known = || protocol::ALL.iter().map(|protocol| protocol.slug());
+                let hint = match nearest(slug, known()) {
+                    Some(name) => format!("did you mean `{name}`?"),
+                    None => format!("there is {}", known().collect::<Vec<_>>().join(", ")),
+                };
+                Failure::Usage(format!("no protocol `{slug}`"), Some(hint))
+            })
+        })
+        .collect()
+}
+
+/// Everything known of the protocols that the options name. Mistakes of all of them are reported together.
+pub(super) fn knowledge(options: &DataOptions) -> Result<Vec<Knowledge>, Failure> {
+    let bundle = bundle(options)?;
+    let mut known = Vec::new();
+    let mut mistakes = Vec::new();
+    for protocol in protocols(&options.protocol)? {
+        match plan::load(protocol, &bundle) {
+            Ok(knowledge) => known.push(knowledge),
+            Err(LoadError::Mistakes(found)) => mistakes.extend(found),
+            Err(missing) => return Err(missing.into()),
+        }
+    }
+    if mistakes.is_empty() { Ok(known) } else { Err(Failure::Mistakes(mistakes)) }
+}
+
+/// Reads all data files and reports every mistake.
+pub(super) fn lint(options: &DataOptions) -> Result<u8, Failure> {
+    let mut out = anstream::stdout();
+    for knowledge in knowledge(options)? {
+        let cases = knowledge.cases().count();
+        writeln!(
+            out,
+            "{}: {} requirements, {cases} cases in {} suites, no mistakes",
+            knowledge.protocol.slug(),
+            knowledge.catalogue.requirements.len(),
+            knowledge.suites.len()
+        )?;
+    }
+    Ok(0)
+}
+
+/// Compares vectors with proofmark's own reading and writing of bytes.
+pub(super) fn vectors(options: &VectorsOptions) -> Result<u8, Failure> {
+    let bundle = bundle(&options.data)?;
+    let mut out = anstream::stdout();
+    let mut failed = 0_u32;
+    let mut total = 0_u32;
+    for protocol in protocols(&options.data.protocol)? {
+        for file in bundle.files(protocol.slug(), ".json") {
+            let vectors = vector::load(file).map_err(Failure::Mistakes)?;
+            let kind = vector::KINDS.iter().find(|kind| kind.name() == vectors.kind.value);
+            let Some(kind) = kind else { continue };
+            let mut bad = 0_u32;
+            for vector in &vectors.vectors {
+                total += 1;
+                if let Err(observed) = kind.confirm(vector, protocol) {
+                    bad += 1;
+                    writeln!(out, "{}: {}: proofmark has {observed}", vector.id.span.place(), *vector.id)?;
+                }
+            }
+            failed += bad;
+            writeln!(out, "{}: {} vectors, {bad} not confirmed", file.name, vectors.vectors.len())?;
+        }
+    }
+    if total == 0 {
+        return Err(Failure::Undecided("there are no vectors".into(), None));
+    }
+    writeln!(out, "{} passed, {failed} failed", total - failed)?;
+    Ok(u8::from(failed > 0))
+}

@@ -1,0 +1,102 @@
+//! Exit codes, and what is printed before one that is not 0.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | everything asked for is conformant |
+//! | 1 | at least one violation, or a stale waiver |
+//! | 2 | wrong usage, configuration, suite or vector file |
+//! | 3 | undecided: inconclusive or error where a verdict was required, or nothing was judged |
+//! | 70 | proofmark itself failed |
+
+use std::io::{IsTerminal, Write};
+
+use crate::bundle::BundleError;
+use crate::plan::LoadError;
+use crate::source::Diagnostic;
+
+/// Exit code of wrong usage.
+pub const USAGE: u8 = 2;
+
+/// Why a command ends without doing what it is for.
+#[derive(Debug)]
+pub enum Failure {
+    /// The arguments, or a file that they name, make no sense: what, and what to do.
+    Usage(String, Option<String>),
+    /// Mistakes in data files.
+    Mistakes(Vec<Diagnostic>),
+    /// The question could not be decided: what, and what to do.
+    Undecided(String, Option<String>),
+    /// proofmark or this machine failed.
+    Internal(String),
+}
+
+impl Failure {
+    /// Its exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Usage(..) | Self::Mistakes(_) => USAGE,
+            Self::Undecided(..) => 3,
+            Self::Internal(_) => 70,
+        }
+    }
+
+    /// Prints it on standard error.
+    pub fn print(&self) {
+        let mut out = anstream::stderr();
+        let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+        let mut say = |text: &str| {
+            let _ = writeln!(out, "{text}");
+        };
+        match self {
+            Self::Usage(what, hint) | Self::Undecided(what, hint) => {
+                say(&format!("error: {what}"));
+                if let Some(hint) = hint {
+                    say(&format!("  help: {hint}"));
+                }
+            }
+            Self::Mistakes(diagnostics) => {
+                for diagnostic in diagnostics {
+                    say(&diagnostic.render(colour));
+                    say("");
+                }
+                let count = diagnostics.len();
+                say(&format!("error: {count} mistake{} in data files", if count == 1 { "" } else { "s" }));
+            }
+            Self::Internal(what) => say(&format!("proofmark failed: {what}")),
+        }
+    }
+
+    /// Wrong usage without advice.
+    pub fn usage(what: impl Into<String>) -> Self {
+        Self::Usage(what.into(), None)
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Missing(what) => {
+                Self::Usage(what, Some("a suite folder has requirements.yaml and protocol.yaml".into()))
+            }
+            LoadError::Mistakes(diagnostics) => Self::Mistakes(diagnostics),
+        }
+    }
+}
+
+impl From<BundleError> for Failure {
+    fn from(error: BundleError) -> Self {
+        Self::usage(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::Internal(error.to_string())
+    }
+}
+
+impl From<crate::report::files::WriteError> for Failure {
+    fn from(error: crate::report::files::WriteError) -> Self {
+        Self::Usage(format!("cannot {error}"), None)
+    }
+}

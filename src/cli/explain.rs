@@ -1,0 +1,104 @@
+//! `explain`: a requirement or a case, with everything that bears on it.
+
+use std::io::Write;
+
+use super::args::ExplainOptions;
+use super::data;
+use super::exit::Failure;
+use super::reference;
+use crate::plan::{Knowledge, glob};
+use crate::requirement::Requirement;
+use crate::suggest::nearest;
+use crate::suite::Case;
+
+/// Explains a requirement or a case.
+pub(super) fn run(options: &ExplainOptions) -> Result<u8, Failure> {
+    let known = data::knowledge(&options.data)?;
+    for knowledge in &known {
+        if let Some(requirement) = knowledge.catalogue.find(&options.id) {
+            return requirement_page(knowledge, requirement);
+        }
+        let found: Vec<(String, &Case)> = knowledge
+            .cases()
+            .map(|(suite, case)| (format!("{}#{}", suite.name.value, case.name.value), case))
+            .filter(|(id, _)| glob(options.id.trim_end_matches("@adapter"), id))
+            .collect();
+        if !found.is_empty() {
+            for (id, case) in found {
+                case_page(knowledge, &id, case)?;
+            }
+            return Ok(0);
+        }
+    }
+    let ids = known.iter().flat_map(|knowledge| &knowledge.catalogue.requirements);
+    let hint = nearest(&options.id, ids.map(|requirement| requirement.id.value.as_str()));
+    Err(Failure::Usage(
+        format!("nothing has the id `{}`", options.id),
+        hint.map_or_else(
+            || Some("`proofmark coverage` and `proofmark list` print the ids".into()),
+            |id| Some(format!("did you mean `{id}`?")),
+        ),
+    ))
+}
+
+fn requirement_page(knowledge: &Knowledge, requirement: &Requirement) -> Result<u8, Failure> {
+    let mut out = anstream::stdout();
+    writeln!(
+        out,
+        "{} ({}, level {}, binds the {})",
+        *requirement.id,
+        requirement.keyword.word(),
+        *requirement.level,
+        requirement.role
+    )?;
+    writeln!(out, "{}, section {}", knowledge.catalogue.spec, requirement.section)?;
+    writeln!(out, "\n  {}", requirement.summary)?;
+    writeln!(out, "\nHow it is checked\n  {}", requirement.check)?;
+    if let Some(why) = &requirement.why_not {
+        writeln!(out, "\nWhy it cannot be tested\n  {why}")?;
+    }
+    if !requirement.errata.is_empty() {
+        writeln!(out, "\nRulings")?;
+        for id in &requirement.errata {
+            match knowledge.errata.iter().find(|entry| entry.id == *id) {
+                Some(entry) => writeln!(out, "  {}: {}\n    {}", entry.id, entry.title, entry.ruling)?,
+                None => writeln!(out, "  {id}")?,
+            }
+        }
+    }
+    writeln!(out, "\nCases")?;
+    let mut any = false;
+    for (suite, case) in knowledge.cases() {
+        if case.covers.iter().any(|covered| covered.value == requirement.id.value) {
+            any = true;
+            writeln!(out, "  {}#{}\n    {}", suite.name.value, case.name.value, case.name.span.place())?;
+        }
+    }
+    if !any {
+        writeln!(out, "  none yet")?;
+    }
+    let faults = reference::protocol(knowledge.protocol.slug()).map(reference_impl::faults).unwrap_or_default();
+    let caught: Vec<_> = faults.iter().filter(|fault| fault.breaks.contains(&requirement.id.value.as_str())).collect();
+    if !caught.is_empty() {
+        writeln!(out, "\nPlanted faults that break it (serve --fault NAME)")?;
+        for fault in caught {
+            writeln!(out, "  {}: {}", fault.name, fault.summary)?;
+        }
+    }
+    Ok(0)
+}
+
+fn case_page(knowledge: &Knowledge, id: &str, case: &Case) -> Result<(), Failure> {
+    let mut out = anstream::stdout();
+    writeln!(out, "{id}\n  {}", case.name.span.place())?;
+    if !case.about.is_empty() {
+        writeln!(out, "  {}", case.about)?;
+    }
+    writeln!(out, "Covers")?;
+    for covered in &case.covers {
+        let summary = knowledge.catalogue.find(covered).map(|found| found.summary.as_str()).unwrap_or_default();
+        writeln!(out, "  {} {summary}", covered.value)?;
+    }
+    writeln!(out, "As written\n{}\n", case.span.text().trim_end())?;
+    Ok(())
+}

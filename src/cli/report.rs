@@ -1,0 +1,161 @@
+//! `report` and `rejudge`: what can be done with a record.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::args::{ProfileWord, RejudgeOptions, ReportOptions};
+use super::check::{print, report_file, target_of_record};
+use super::data;
+use super::exit::Failure;
+use crate::exchange::Exchange;
+use crate::judge::{self, CaseTranscript, Context, Facts, Features, Transcript};
+use crate::plan::{self, Knowledge, PROBE_STEPS, Selection};
+use crate::record::{ProtocolRecord, RunRecord, WaiverRecord};
+use crate::report;
+use crate::source::{Source, Span};
+use crate::target::{Waiver, WaiverSubject};
+use crate::template::{Clock, parse_time};
+use crate::verdict::Profile;
+
+fn read(path: &Path) -> Result<RunRecord, Failure> {
+    let bytes =
+        std::fs::read(path).map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    report::json::read(&bytes).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+}
+
+/// Draws reports from a record.
+pub(super) fn run(options: &ReportOptions) -> Result<u8, Failure> {
+    let record = read(&options.record)?;
+    let reports = options.report.iter().map(|word| report_file(word)).collect::<Result<Vec<_>, _>>()?;
+    if reports.is_empty() {
+        print(&record, options.verbose, &[])?;
+    } else {
+        report::files::write_all(&record, &reports)?;
+    }
+    Ok(0)
+}
+
+/// Judges the exchanges of a record again.
+pub(super) fn rejudge(options: &RejudgeOptions) -> Result<u8, Failure> {
+    let mut record = read(&options.record)?;
+    let mut data = options.data.clone();
+    if data.protocol.is_empty() {
+        data.protocol = record.protocols.iter().map(|protocol| protocol.protocol.clone()).collect();
+    }
+    let known = data::knowledge(&data)?;
+    let clock = parse_time(&record.started_at)
+        .map(Clock)
+        .ok_or_else(|| Failure::usage(format!("{}: `started_at` is no time", options.record.display())))?;
+    if let Some(profile) = options.profile {
+        record.profile = match profile {
+            ProfileWord::Lenient => Profile::Lenient,
+            ProfileWord::Strict => Profile::Strict,
+        };
+    }
+    let facts = Facts { seed: record.seed, identity_seed: record.identity_seed, clock, profile: record.profile };
+    let mut changed = 0_usize;
+    let old = std::mem::take(&mut record.protocols);
+    for before in old {
+        let Some(knowledge) = known.iter().find(|knowledge| knowledge.protocol.slug() == before.protocol) else {
+            continue;
+        };
+        let after = again(knowledge, &record, facts, &before);
+        for case in &after.cases {
+            let was = before.cases.iter().find(|old| old.id == case.id);
+            changed += usize::from(was.is_none_or(|old| old.verdict != case.verdict));
+        }
+        record.protocols.push(after);
+    }
+    judge::conclude(&mut record);
+    let mut written = Vec::new();
+    if let Some(folder) = &options.out {
+        let standard = ["json", "html", "junit", "markdown"];
+        let reports: Vec<_> = report::FORMATS
+            .iter()
+            .filter(|format| standard.contains(&format.name))
+            .map(|format| (*format, folder.join(format.file_name)))
+            .collect();
+        written = report::files::write_all(&record, &reports)?;
+    }
+    if !options.quiet {
+        print(&record, false, &written)?;
+        use std::io::Write;
+        let mut out = anstream::stdout();
+        match changed {
+            0 => writeln!(out, "Every verdict is as it was.")?,
+            _ => writeln!(out, "{changed} verdicts differ from those in the record.")?,
+        }
+    }
+    Ok(record.summary.exit_code)
+}
+
+fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &ProtocolRecord) -> ProtocolRecord {
+    let mut target = target_of_record(record);
+    target.waivers = before.waivers.iter().map(|waiver| waiver_of(knowledge, waiver)).collect();
+    let selection = Selection {
+        only: record.asked.only.clone(),
+        requirements: record.asked.requirements.clone(),
+        level: record.asked.level.clone(),
+        shard: record.asked.shard.as_ref().and_then(|shard| shard.parse().ok()),
+    };
+    let plan = plan::build(knowledge, &target, &selection);
+    let found = |id: &str| before.cases.iter().find(|case| case.id == id);
+    let mut probes = Vec::new();
+    for transport in &plan.transports {
+        let suffix = if plan.transports.len() > 1 && *transport == crate::exchange::Transport::Adapter {
+            "@adapter"
+        } else {
+            ""
+        };
+        let exchanges: Vec<Exchange> = knowledge
+            .manifest
+            .features
+            .iter()
+            .enumerate()
+            .flat_map(|(index, feature)| {
+                let name = format!("{}{suffix}", feature.name.value);
+                let feature = before.features.iter().find(move |known| known.feature == name);
+                let exchanges = feature.map(|feature| feature.exchanges.clone()).unwrap_or_default();
+                exchanges.into_iter().map(move |mut exchange| {
+                    // The features may stand in another order than when the record was made.
+                    exchange.step = index * PROBE_STEPS + exchange.step % PROBE_STEPS;
+                    exchange
+                })
+            })
+            .collect();
+        probes.push((*transport, exchanges));
+    }
+    let cases = plan
+        .cases
+        .iter()
+        .map(|ready| {
+            let case = found(&ready.id)?;
+            let put = !case.exchanges.is_empty() || matches!(case.verdict, crate::verdict::Verdict::Error);
+            put.then(|| CaseTranscript {
+                exchanges: case.exchanges.clone(),
+                twin: case.twin.clone(),
+                stopped: (!case.because.is_empty()).then(|| case.because.clone()),
+                elapsed_ms: case.elapsed_ms,
+            })
+        })
+        .collect();
+    let cut_short =
+        Some(record.summary.cut_short.clone().unwrap_or_else(|| "the record does not hold this case".to_owned()));
+    let transcript = Transcript { probes, cases, cut_short };
+    let features = Features::read(&plan, facts, &transcript);
+    let context = Context { plan: &plan, facts, features };
+    let mut judged = judge::protocol(&context, &transcript);
+    for case in &mut judged.cases {
+        case.replay = found(&case.id).map(|old| old.replay.clone()).unwrap_or_default();
+    }
+    judged
+}
+
+fn waiver_of(knowledge: &Knowledge, waiver: &WaiverRecord) -> Waiver {
+    let what = match knowledge.catalogue.find(&waiver.what) {
+        Some(_) => WaiverSubject::Requirement(waiver.what.clone()),
+        None => WaiverSubject::Case(waiver.what.clone()),
+    };
+    let source = Arc::new(Source { name: waiver.at.clone(), text: String::new() });
+    Waiver { what, reason: waiver.reason.clone(), span: Span::file(&source) }
+}

@@ -1,0 +1,7 @@
+//! The `proofmark` program.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    proofmark::cli::main()
+}
