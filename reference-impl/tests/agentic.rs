@@ -765,3 +765,96 @@ async fn a_bad_configuration_says_what_is_wrong() {
         Err(ServeError::Database(_))
     ));
 }
+
+#[tokio::test]
+async fn nesting_up_to_the_limit_is_kept_and_beyond_it_refused() {
+    let (_server, mut client) = start(config()).await;
+    for (id, levels, status) in [("deep", 511, 201), ("deeper", 512, 400)] {
+        let nested =
+            "[{\"k\":".repeat(levels / 2) + &"[".repeat(levels % 2) + &"]".repeat(levels % 2);
+        let nested = if levels % 2 == 0 {
+            nested + "1"
+        } else {
+            nested
+        } + &"}]".repeat(levels / 2);
+        let body =
+            minimal("proj", id)
+                .to_string()
+                .replacen('{', &format!("{{\"x-deep\":{nested},"), 1);
+        assert_eq!(
+            client
+                .post_text("/v1/projects/proj/packages", &body)
+                .await
+                .status,
+            status
+        );
+        assert_eq!(
+            client
+                .get(&format!("/v1/packages/{id}"))
+                .await
+                .body
+                .contains(&nested),
+            status == 201
+        );
+    }
+    let export = client.get("/v1/projects/proj/export").await;
+    let (_server, mut target) = start(config()).await;
+    assert_eq!(
+        target.post_text("/v1/import", &export.body).await.status,
+        200
+    );
+    let wrapped = export
+        .body
+        .lines()
+        .nth(1)
+        .map(|line| format!("{{\"package\":{line}}}"))
+        .expect("a package");
+    assert_eq!(target.post_text("/v1/import", &wrapped).await.status, 200);
+    assert_eq!(target.get("/v1/packages/deep").await.status, 200);
+}
+
+#[tokio::test]
+async fn no_mutation_of_a_request_breaks_the_server() {
+    let (_server, mut client) = start(config()).await;
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut random = |below: usize| {
+        // xorshift64: the same sequence in every run.
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % below as u64).expect("small")
+    };
+    const PIECES: [&[u8]; 14] = [
+        b"\"", b"\\", b"{", b"}", b"[", b"]", b",", b":", b"null", b"1e999", b"-0", b"\\u0000",
+        b"\\ud800", b"\xff",
+    ];
+    for round in 0..1500 {
+        let mut body = full("proj", &format!("mutant-{round}"))
+            .to_string()
+            .into_bytes();
+        for _ in 0..=random(3) {
+            let at = random(body.len());
+            match random(3) {
+                0 => drop(body.splice(at..at, PIECES[random(PIECES.len())].iter().copied())),
+                1 => drop(body.splice(
+                    at..(at + random(8)).min(body.len()),
+                    PIECES[random(PIECES.len())].iter().copied(),
+                )),
+                _ => body[at] = u8::try_from(random(256)).expect("a byte"),
+            }
+        }
+        for path in [
+            "/v1/projects/proj/packages",
+            "/v1/projects/proj/facts",
+            "/v1/import",
+        ] {
+            let answer = client.send("POST", path, &body).await.expect("an answer");
+            assert!(
+                [200, 201, 400, 409].contains(&answer.status),
+                "{answer:?} to {:?}",
+                String::from_utf8_lossy(&body)
+            );
+        }
+    }
+    assert_eq!(client.get("/v1/conformance").await.status, 200);
+}

@@ -12,16 +12,25 @@ use crate::json::{Number, Object, Value, push_character};
 
 /// The canonical form of `value`. `source` is the text it was read from, which must make no difference.
 pub(crate) fn canonical(value: &Value, source: &[u8], fault: Planted) -> String {
+    form(source, fault, |writer| writer.value(value, 0))
+}
+
+/// The canonical form of an object, as [`canonical`].
+pub(crate) fn canonical_object(object: &Object, source: &[u8], fault: Planted) -> String {
+    form(source, fault, |writer| writer.object(object, 0))
+}
+
+fn form(source: &[u8], fault: Planted, write: impl FnOnce(&mut Writer)) -> String {
     let mut writer = Writer {
         out: String::new(),
         fault,
         spellings: HashMap::new(),
     };
-    // A, step 5: escapes are decoded first, so the spelling of the input leaves no trace.
+    // A: escapes are decoded first, so the spelling of the input leaves no trace.
     if fault.is("canonical-keeps-input-escapes") {
         writer.spellings = escaped_strings(source);
     }
-    writer.value(value, 0);
+    write(&mut writer);
     if fault.is("canonical-trailing-newline") {
         writer.out.push('\n');
     }

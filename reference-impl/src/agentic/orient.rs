@@ -99,7 +99,7 @@ pub(crate) fn orchestrate(
         None => Vec::new(),
         Some(focus) => {
             demand_search(rules)?;
-            let mut found = relevant(db, rules, project_id, focus, snippets)?;
+            let mut found = relevant(db, rules, project_id, focus, Some(snippets))?;
             found.retain(|package| in_digest(package, rules));
             found.iter().map(snippet).collect()
         }

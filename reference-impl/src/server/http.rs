@@ -187,7 +187,41 @@ pub(crate) fn percent_decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::percent_decode;
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[derive(Clone)]
+    struct Fragile;
+
+    impl Handler for Fragile {
+        async fn answer(&self, request: Request) -> Reply {
+            assert_ne!(request.path, "/break", "planted");
+            Reply::json(200, "{}".to_owned())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_in_json_and_the_connection_lives_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        tokio::spawn(serve(listener, Fragile, std::future::pending()));
+        let mut stream = tokio::net::TcpStream::connect(address)
+            .await
+            .expect("the server listens");
+        for (path, start) in [("/break", "HTTP/1.1 500"), ("/", "HTTP/1.1 200")] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.expect("written");
+            let mut answer = Vec::new();
+            while !answer.ends_with(b"}") {
+                assert_ne!(stream.read_buf(&mut answer).await.expect("read"), 0);
+            }
+            let answer = String::from_utf8_lossy(&answer).into_owned();
+            assert!(
+                answer.starts_with(start) && answer.contains("content-type: application/json"),
+                "{answer}"
+            );
+        }
+    }
 
     #[test]
     fn percent_encoding_is_decoded_once_and_strictly() {
