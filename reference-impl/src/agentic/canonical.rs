@@ -115,10 +115,10 @@ impl Writer {
         if self.fault.is("canonical-utf16-sort") {
             return left.encode_utf16().cmp(right.encode_utf16());
         }
-        if self.fault.is("canonical-numeric-sort")
-            && let (Ok(left), Ok(right)) = (left.parse::<u64>(), right.parse::<u64>())
-        {
-            return left.cmp(&right);
+        if self.fault.is("canonical-numeric-sort") {
+            // As JavaScript enumerates members: whole numbers first, in their order.
+            let rank = |name: &str| (number_of(name).is_none(), number_of(name));
+            return rank(left).cmp(&rank(right)).then(left.cmp(right));
         }
         left.as_bytes().cmp(right.as_bytes())
     }
@@ -179,6 +179,11 @@ impl Writer {
             self.out.push(' ');
         }
     }
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
+    name.parse().ok().filter(|_| digits)
 }
 
 fn is_falsy(value: &Value) -> bool {
