@@ -639,13 +639,31 @@ async fn errors_of_the_transport_are_json_too() {
         assert!(answer.head.contains("content-type: application/json"));
         assert_eq!(answer.head.contains("allow: "), status == 405);
     }
-    let large = client
-        .send("POST", "/v1/import", &vec![b' '; 4 * 1024 * 1024 + 1])
-        .await
-        .expect("an answer");
+    let mut padded = minimal("proj", "a").to_string().into_bytes();
+    padded.resize(4 * 1024 * 1024 + 1, b' ');
+    let path = "/v1/projects/proj/packages";
+    let large = client.send("POST", path, &padded).await.expect("an answer");
     assert_eq!(
         (large.status, large.code().as_str()),
         (413, "body_too_large")
+    );
+    padded.pop();
+    assert_eq!(
+        client
+            .send("POST", path, &padded)
+            .await
+            .expect("an answer")
+            .status,
+        201
+    );
+    padded.resize(5 * 1024 * 1024, b'\n');
+    assert_eq!(
+        client
+            .send("POST", "/v1/import", &padded)
+            .await
+            .expect("an answer")
+            .status,
+        200
     );
     let mut bare = Client::connect(server.address())
         .await

@@ -14,12 +14,12 @@ use bytes::Bytes;
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
-/// The largest body that is taken.
+/// The largest body that is taken, unless the handler says otherwise for a path.
 pub(crate) const BODY_LIMIT: usize = 4 * 1024 * 1024;
 
-/// How much of a body that is too large is read before it is refused, so that a client which does not look at the
-/// answer before it has sent everything gets to see it.
-const READ_LIMIT: usize = 4 * BODY_LIMIT;
+/// How many times the limit is read of a body that is too large, so that a client which does not look at the answer
+/// before it has sent everything gets to see it.
+const PATIENCE: usize = 4;
 
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -67,6 +67,12 @@ impl Reply {
 /// A protocol that answers requests.
 pub(crate) trait Handler: Clone + Send + Sync + 'static {
     fn answer(&self, request: Request) -> impl Future<Output = Reply> + Send;
+
+    /// The largest body for `path`.
+    fn body_limit(&self, path: &str) -> usize {
+        let _ = path;
+        BODY_LIMIT
+    }
 }
 
 /// Serves `handler` on `listener` until `stop` resolves and the connections are done.
@@ -98,32 +104,31 @@ async fn exchange<H: Handler>(
     State(handler): State<Arc<H>>,
     request: HttpRequest,
 ) -> Response<Body> {
-    let reply = match receive(request).await {
+    let reply = match receive(request, handler.as_ref()).await {
         Ok(request) => handler.answer(request).await,
         Err(reply) => reply,
     };
     response(reply)
 }
 
-async fn receive(request: HttpRequest) -> Result<Request, Reply> {
+async fn receive<H: Handler>(request: HttpRequest, handler: &H) -> Result<Request, Reply> {
     let (head, body) = request.into_parts();
+    let limit = handler.body_limit(head.uri.path());
     let too_large = || {
-        Reply::error(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body_too_large",
-            "the body exceeds 4 MiB",
-        )
+        let message = format!("the body exceeds {} MiB", limit / (1024 * 1024));
+        Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", &message)
     };
-    let body = tokio::time::timeout(BODY_DEADLINE, axum::body::to_bytes(body, READ_LIMIT)).await;
-    let body = body.map_err(|_| {
+    let body = axum::body::to_bytes(body, limit.max(PATIENCE * BODY_LIMIT));
+    let body = tokio::time::timeout(BODY_DEADLINE, body).await;
+    let late = |_| {
         Reply::error(
             StatusCode::REQUEST_TIMEOUT,
             "request_timeout",
             "the body did not arrive",
         )
-    })?;
-    let body = body.map_err(|_| too_large())?;
-    if body.len() > BODY_LIMIT {
+    };
+    let body = body.map_err(late)?.map_err(|_| too_large())?;
+    if body.len() > limit {
         return Err(too_large());
     }
     // RFC 9112 section 3.2: a request without Host is refused; hyper lets it through.

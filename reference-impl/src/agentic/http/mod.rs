@@ -11,9 +11,20 @@ use query::Query;
 use super::Service;
 use super::operation::descriptor;
 use super::refusal::{Code, Refusal};
-use crate::server::http::{Handler, Reply, Request, percent_decode};
+use crate::server::http::{BODY_LIMIT, Handler, Reply, Request, percent_decode};
+
+/// The largest import: a backup holds many packages, each of which may be as large as a deposit.
+const IMPORT_LIMIT: usize = 64 * 1024 * 1024;
 
 impl Handler for Service {
+    fn body_limit(&self, path: &str) -> usize {
+        if path == "/v1/import" {
+            IMPORT_LIMIT
+        } else {
+            BODY_LIMIT
+        }
+    }
+
     async fn answer(&self, request: Request) -> Reply {
         let mut reply = match self.route(&request).await {
             Ok(reply) => reply,
