@@ -220,11 +220,15 @@ fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result
         db.execute("DELETE FROM facts WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_to IS NULL", pair)?;
         return Ok(());
     }
-    refuse_backdated(db, pair, fact.valid_from)?;
-    let (spelling, at) = if rules.fault.is("supersede-with-clock") {
+    let by_clock = rules.fault.is("supersede-with-clock");
+    if !by_clock {
+        refuse_backdated(db, pair, fact.valid_from)?;
+    }
+    let given = (fact.member("valid_from").to_owned(), fact.valid_from);
+    let (spelling, at) = if by_clock {
         (now.to_string(), now)
     } else {
-        (fact.member("valid_from").to_owned(), fact.valid_from)
+        given
     };
     for old in facts::select(db, &superseded(rules.fault), texts(&pair))? {
         facts::end(db, old, &spelling, at)?;
