@@ -1,10 +1,10 @@
-//! Behaviour of the Agentic server over a real socket; one test per thing that a client relies on.
+//! Packages, projects and bundles over a real socket; one test per thing that a client relies on.
 
 #[path = "support/mod.rs"]
 mod support;
 
 use serde_json::{Value, json};
-use support::{Client, config, encode, full, minimal, start, with};
+use support::{config, encode, full, minimal, start, with};
 
 #[tokio::test]
 async fn a_deposit_comes_back_as_it_was_sent_with_its_hash_beside_it() {
@@ -61,6 +61,7 @@ async fn a_refused_deposit_names_the_member_and_stores_nothing() {
 }
 
 #[tokio::test]
+<<<<<<< HEAD
 async fn broken_bodies_get_a_json_400_and_the_server_lives_on() {
     let (_server, mut client) = start(config()).await;
     let deep = "[".repeat(100_000);
@@ -87,6 +88,8 @@ async fn broken_bodies_get_a_json_400_and_the_server_lives_on() {
 }
 
 #[tokio::test]
+=======
+>>>>>>> wt-ref
 async fn ids_may_hold_any_character() {
     let (_server, mut client) = start(config()).await;
     for id in
@@ -218,6 +221,7 @@ async fn a_digest_leaves_drafts_out() {
     let global = client.get("/v1/orchestrate").await.json();
     assert_eq!(global["project_counts"].as_array().map(Vec::len), Some(2));
 }
+<<<<<<< HEAD
 
 #[tokio::test]
 async fn an_export_restores_everything_elsewhere() {
@@ -407,3 +411,5 @@ async fn a_bad_configuration_says_what_is_wrong() {
     let database = reference_impl::Database::File(folder.path().to_owned());
     assert!(matches!(serve(Config { database, ..config() }).await, Err(ServeError::Database(_))));
 }
+=======
+>>>>>>> wt-ref

@@ -1,16 +1,16 @@
 //! Every planted fault is planted once, names requirements, and shows: the same conversation with the server goes
 //! otherwise than without it. Which check catches it is for proofmark to prove.
 
+#[path = "support/conversation.rs"]
+mod conversation;
 #[path = "support/mod.rs"]
 mod support;
 
 use std::path::Path;
-use std::time::Duration;
 
+use conversation::conversation;
 use reference_impl::{Config, Fault, Needs, Protocol, faults};
-use serde_json::{Value, json};
-use support::{Client, config, full, minimal, start, with};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use support::config;
 
 /// How many conversations are held side by side.
 const CONVERSATIONS: usize = 16;
@@ -81,6 +81,7 @@ fn faulty(fault: Option<&str>) -> Config {
         ..config()
     }
 }
+<<<<<<< HEAD
 
 /// Everything that is said in one conversation over both ways in, fact ids numbered in the order of their appearance.
 async fn conversation(config: Config) -> Vec<String> {
@@ -368,3 +369,5 @@ async fn as_library(config: Config) -> Vec<String> {
     }
     said
 }
+=======
+>>>>>>> wt-ref

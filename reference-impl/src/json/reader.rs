@@ -345,6 +345,7 @@ impl Reader<'_> {
         ReadError { at: self.at, kind }
     }
 }
+<<<<<<< HEAD
 
 #[cfg(test)]
 mod tests {
@@ -436,3 +437,5 @@ mod tests {
         assert_eq!(integer("1e300"), None);
     }
 }
+=======
+>>>>>>> wt-ref
