@@ -76,15 +76,11 @@ impl Instant {
 impl fmt::Display for Instant {
     /// RFC 3339 in UTC, with a fraction only where there is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-<<<<<<< HEAD
-        let format = if self.0.nanosecond() == 0 { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%.6fZ" };
-=======
         let format = match self.0.nanosecond() {
             0 => "%Y-%m-%dT%H:%M:%SZ",
             nanos if nanos % 1000 == 0 => "%Y-%m-%dT%H:%M:%S%.6fZ",
             _ => "%Y-%m-%dT%H:%M:%S%.9fZ",
         };
->>>>>>> wt-ref
         write!(f, "{}", self.0.format(format))
     }
 }

@@ -12,10 +12,6 @@ use crate::json::{Number, Object, Value, push_character};
 
 /// The canonical form of `value`. `source` is the text it was read from, which must make no difference.
 pub(crate) fn canonical(value: &Value, source: &[u8], fault: Planted) -> String {
-<<<<<<< HEAD
-    let mut writer = Writer { out: String::new(), fault, spellings: HashMap::new() };
-    // A, step 5: escapes are decoded first, so the spelling of the input leaves no trace.
-=======
     form(source, fault, |writer| writer.value(value, 0))
 }
 
@@ -25,13 +21,8 @@ pub(crate) fn canonical_object(object: &Object, source: &[u8], fault: Planted) -
 }
 
 fn form(source: &[u8], fault: Planted, write: impl FnOnce(&mut Writer)) -> String {
-    let mut writer = Writer {
-        out: String::new(),
-        fault,
-        spellings: HashMap::new(),
-    };
+    let mut writer = Writer { out: String::new(), fault, spellings: HashMap::new() };
     // A: escapes are decoded first, so the spelling of the input leaves no trace.
->>>>>>> wt-ref
     if fault.is("canonical-keeps-input-escapes") {
         writer.spellings = escaped_strings(source);
     }

@@ -42,28 +42,10 @@ pub(crate) fn orient(
         facts::current(db, rules, Some(project_id))?
     };
     // 8.3: full packages, so that nobody has to ask again.
-<<<<<<< HEAD
     let packages = if rules.fault.is("orient-summaries") { summaries(&recent) } else { listed(recent, rules, now) };
     let echoed = if rules.fault.is("orient-echo-constant") { WINDOW_DAYS } else { days };
-    let generated_at = if rules.fault.is("orient-constant-time") { rules.started } else { now };
-=======
-    let packages = if rules.fault.is("orient-summaries") {
-        summaries(&recent)
-    } else {
-        listed(recent, rules, now)
-    };
-    let echoed = if rules.fault.is("orient-echo-constant") {
-        WINDOW_DAYS
-    } else {
-        days
-    };
     // The start of a server that has been running for a day; this one may have started a moment ago.
-    let generated_at = if rules.fault.is("orient-constant-time") {
-        rules.started.days_earlier(1)
-    } else {
-        now
-    };
->>>>>>> wt-ref
+    let generated_at = if rules.fault.is("orient-constant-time") { rules.started.days_earlier(1) } else { now };
     Ok(Object::from([
         ("project", project.record.into()),
         ("recent_packages", packages),

@@ -9,20 +9,12 @@ use crate::json::{Object, Value};
 
 /// Makes a project out of `{"project_id", "name"?}`.
 pub(crate) fn create(db: &Connection, input: &Object, now: Instant) -> Result<Object, Refusal> {
-    let id = input
-        .text("project_id")
-        .ok_or_else(|| vec![Problem::new("/project_id", "must be a string")])?;
-    if input
-        .present("name")
-        .is_some_and(|name| name.as_text().is_none())
-    {
+    let id = input.text("project_id").ok_or_else(|| vec![Problem::new("/project_id", "must be a string")])?;
+    if input.present("name").is_some_and(|name| name.as_text().is_none()) {
         return Err(vec![Problem::new("/name", "must be a string")].into());
     }
     if projects::find(db, id)?.is_some() {
-        return Err(
-            Refusal::new(Code::DuplicateProjectId, format!("project {id:?} exists"))
-                .at("/project_id"),
-        );
+        return Err(Refusal::new(Code::DuplicateProjectId, format!("project {id:?} exists")).at("/project_id"));
     }
     let record = Object::from([
         ("project_id", id.into()),

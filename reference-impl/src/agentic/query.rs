@@ -21,12 +21,7 @@ pub(crate) struct FactQuery {
 }
 
 /// 7.3: the current facts, those that held at an instant, or all with their history; earliest first.
-pub(crate) fn query(
-    db: &Connection,
-    rules: Rules,
-    project_id: &str,
-    query: FactQuery,
-) -> Result<Vec<Object>, Refusal> {
+pub(crate) fn query(db: &Connection, rules: Rules, project_id: &str, query: FactQuery) -> Result<Vec<Object>, Refusal> {
     projects::demand(db, project_id)?;
     let by_text = rules.fault.is("pit-text-compare");
     let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
@@ -39,42 +34,19 @@ pub(crate) fn query(
         "WHERE project_id = ?1 AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}
          ORDER BY valid_from, serial LIMIT ?5"
     );
-    let limit = query
-        .limit
-        .and_then(|limit| i64::try_from(limit).ok())
-        .unwrap_or(-1);
+    let limit = query.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
     let instant = as_of.map(|(instant, spelling)| if by_text { spelling } else { instant.key() });
-    let values = vec![
-        project_id.to_owned().into(),
-        query.subject.into(),
-        query.predicate.into(),
-        instant.into(),
-        limit.into(),
-    ];
+    let values =
+        vec![project_id.to_owned().into(), query.subject.into(), query.predicate.into(), instant.into(), limit.into()];
     facts::select(db, &condition, values)
 }
 
 /// 7.3: valid_from <= instant < valid_to, a null valid_to being plus infinity; as times, not as text.
 fn held_at(fault: Planted, by_text: bool) -> String {
-    let (from, to) = if by_text {
-        ("record ->> '$.valid_from'", "record ->> '$.valid_to'")
-    } else {
-        ("valid_from", "valid_to")
-    };
-    let starts = if fault.is("pit-start-exclusive") {
-        "<"
-    } else {
-        "<="
-    };
-    let ends = if fault.is("pit-end-inclusive") {
-        "<="
-    } else {
-        "<"
-    };
-    let open = if fault.is("pit-null-excluded") {
-        String::new()
-    } else {
-        format!("{to} IS NULL OR ")
-    };
+    let (from, to) =
+        if by_text { ("record ->> '$.valid_from'", "record ->> '$.valid_to'") } else { ("valid_from", "valid_to") };
+    let starts = if fault.is("pit-start-exclusive") { "<" } else { "<=" };
+    let ends = if fault.is("pit-end-inclusive") { "<=" } else { "<" };
+    let open = if fault.is("pit-null-excluded") { String::new() } else { format!("{to} IS NULL OR ") };
     format!("{from} {starts} ?4 AND ({open}?4 {ends} {to})")
 }

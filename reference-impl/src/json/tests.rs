@@ -15,10 +15,7 @@ fn order_and_number_spelling_survive() {
 
 #[test]
 fn what_two_readers_would_see_differently_is_refused() {
-    assert_eq!(
-        kind(br#"{"a":1,"\u0061":2}"#),
-        ReadErrorKind::DuplicateName("a".into())
-    );
+    assert_eq!(kind(br#"{"a":1,"\u0061":2}"#), ReadErrorKind::DuplicateName("a".into()));
     assert_eq!(kind(br#""\ud800""#), ReadErrorKind::LoneSurrogate);
     assert_eq!(kind(br#""\udc00""#), ReadErrorKind::LoneSurrogate);
     assert_eq!(kind(br#""\ud800\u0041""#), ReadErrorKind::LoneSurrogate);
@@ -36,10 +33,7 @@ fn a_duplicate_is_found_in_a_large_object_too() {
         text.push_str(&format!("\"n{index}\":0,"));
     }
     text.push_str("\"n40\":1}");
-    assert_eq!(
-        kind(text.as_bytes()),
-        ReadErrorKind::DuplicateName("n40".into())
-    );
+    assert_eq!(kind(text.as_bytes()), ReadErrorKind::DuplicateName("n40".into()));
     let unique = text.replace("\"n40\":1", "\"new\":1");
     assert!(read(unique.as_bytes()).is_ok());
 }
@@ -80,14 +74,8 @@ fn broken_grammar_is_refused() {
 fn nesting_is_bounded_without_using_the_stack() {
     let deep = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     assert!(read(deep(DEPTH_LIMIT).as_bytes()).is_ok());
-    assert_eq!(
-        kind(deep(DEPTH_LIMIT + 1).as_bytes()),
-        ReadErrorKind::TooDeep
-    );
-    assert_eq!(
-        kind("[".repeat(1_000_000).as_bytes()),
-        ReadErrorKind::TooDeep
-    );
+    assert_eq!(kind(deep(DEPTH_LIMIT + 1).as_bytes()), ReadErrorKind::TooDeep);
+    assert_eq!(kind("[".repeat(1_000_000).as_bytes()), ReadErrorKind::TooDeep);
 }
 
 #[test]

@@ -85,16 +85,8 @@ pub(crate) async fn serve<H: Handler>(
     axum::serve(listener, router).with_graceful_shutdown(stop).await
 }
 
-<<<<<<< HEAD
 async fn exchange<H: Handler>(State(handler): State<Arc<H>>, request: HttpRequest) -> Response<Body> {
-    let reply = match receive(request).await {
-=======
-async fn exchange<H: Handler>(
-    State(handler): State<Arc<H>>,
-    request: HttpRequest,
-) -> Response<Body> {
     let reply = match receive(request, handler.as_ref()).await {
->>>>>>> wt-ref
         Ok(request) => handler.answer(request).await,
         Err(reply) => reply,
     };
@@ -103,14 +95,6 @@ async fn exchange<H: Handler>(
 
 async fn receive<H: Handler>(request: HttpRequest, handler: &H) -> Result<Request, Reply> {
     let (head, body) = request.into_parts();
-<<<<<<< HEAD
-    let too_large = || Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "the body exceeds 4 MiB");
-    let body = tokio::time::timeout(BODY_DEADLINE, axum::body::to_bytes(body, READ_LIMIT)).await;
-    let body =
-        body.map_err(|_| Reply::error(StatusCode::REQUEST_TIMEOUT, "request_timeout", "the body did not arrive"))?;
-    let body = body.map_err(|_| too_large())?;
-    if body.len() > BODY_LIMIT {
-=======
     let limit = handler.body_limit(head.uri.path());
     let too_large = || {
         let message = format!("the body exceeds {} MiB", limit / (1024 * 1024));
@@ -118,16 +102,9 @@ async fn receive<H: Handler>(request: HttpRequest, handler: &H) -> Result<Reques
     };
     let body = axum::body::to_bytes(body, limit.max(PATIENCE * BODY_LIMIT));
     let body = tokio::time::timeout(BODY_DEADLINE, body).await;
-    let late = |_| {
-        Reply::error(
-            StatusCode::REQUEST_TIMEOUT,
-            "request_timeout",
-            "the body did not arrive",
-        )
-    };
+    let late = |_| Reply::error(StatusCode::REQUEST_TIMEOUT, "request_timeout", "the body did not arrive");
     let body = body.map_err(late)?.map_err(|_| too_large())?;
     if body.len() > limit {
->>>>>>> wt-ref
         return Err(too_large());
     }
     // RFC 9112 section 3.2: a request without Host is refused; hyper lets it through.
@@ -191,9 +168,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         tokio::spawn(serve(listener, Fragile, std::future::pending()));
-        let mut stream = tokio::net::TcpStream::connect(address)
-            .await
-            .expect("the server listens");
+        let mut stream = tokio::net::TcpStream::connect(address).await.expect("the server listens");
         for (path, start) in [("/break", "HTTP/1.1 500"), ("/", "HTTP/1.1 200")] {
             let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n");
             stream.write_all(request.as_bytes()).await.expect("written");
@@ -202,10 +177,7 @@ mod tests {
                 assert_ne!(stream.read_buf(&mut answer).await.expect("read"), 0);
             }
             let answer = String::from_utf8_lossy(&answer).into_owned();
-            assert!(
-                answer.starts_with(start) && answer.contains("content-type: application/json"),
-                "{answer}"
-            );
+            assert!(answer.starts_with(start) && answer.contains("content-type: application/json"), "{answer}");
         }
     }
 

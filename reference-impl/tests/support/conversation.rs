@@ -19,10 +19,7 @@ pub(crate) async fn conversation(config: Config) -> Vec<String> {
             let id = text.get(at..at + 37).unwrap_or_default().to_owned();
             from = at + 5;
             if !id.is_empty() && id.bytes().skip(5).all(|byte| byte.is_ascii_hexdigit()) {
-                let number = known
-                    .iter()
-                    .position(|other| *other == id)
-                    .unwrap_or(known.len());
+                let number = known.iter().position(|other| *other == id).unwrap_or(known.len());
                 if number == known.len() {
                     known.push(id);
                 }
@@ -38,20 +35,9 @@ async fn over_http(config: Config) -> Vec<String> {
     "Authorization: Bearer key\r\n".clone_into(&mut client.headers);
     let mut said = Vec::new();
     for (method, path, body) in steps() {
-        let answer = client
-            .send(method, path, body.as_bytes())
-            .await
-            .expect("an answer");
-        let media_type = answer
-            .head
-            .lines()
-            .find(|line| line.starts_with("content-type"));
-        said.push(format!(
-            "{method} {path} -> {} {} {}",
-            answer.status,
-            media_type.unwrap_or_default(),
-            answer.body
-        ));
+        let answer = client.send(method, path, body.as_bytes()).await.expect("an answer");
+        let media_type = answer.head.lines().find(|line| line.starts_with("content-type"));
+        said.push(format!("{method} {path} -> {} {} {}", answer.status, media_type.unwrap_or_default(), answer.body));
     }
     // Whether keys are checked before or after.
     client.headers.clear();
@@ -69,17 +55,11 @@ async fn races(address: std::net::SocketAddr, client: &mut Client) -> Vec<String
             tokio::spawn(async move {
                 let mut client = Client::connect(address).await.expect("the server listens");
                 "Authorization: Bearer key\r\n".clone_into(&mut client.headers);
-                let package = with(
-                    minimal("race", "one"),
-                    &json!({ "title": format!("title {number}") }),
-                );
+                let package = with(minimal("race", "one"), &json!({ "title": format!("title {number}") }));
                 let deposited = client.deposit(&package).await.status;
                 let fact = json!({ "subject": "s", "predicate": "p", "value": number.to_string() });
                 tokio::time::sleep(Duration::from_millis(2)).await;
-                (
-                    deposited,
-                    client.post("/v1/projects/race/facts", &fact).await.status,
-                )
+                (deposited, client.post("/v1/projects/race/facts", &fact).await.status)
             })
         })
         .collect();
@@ -88,9 +68,7 @@ async fn races(address: std::net::SocketAddr, client: &mut Client) -> Vec<String
         statuses.push(racer.await.expect("an answer"));
     }
     statuses.sort_unstable();
-    let current = client.get("/v1/projects/race/facts").await.json()["facts"]
-        .as_array()
-        .map(Vec::len);
+    let current = client.get("/v1/projects/race/facts").await.json()["facts"].as_array().map(Vec::len);
     vec![format!("{statuses:?}"), format!("{current:?}")]
 }
 
@@ -108,15 +86,11 @@ fn steps() -> Vec<Step> {
 }
 
 fn packages(steps: &mut Vec<Step>) {
-    let mut deposit =
-        |package: Value| steps.push(("POST", "/v1/projects/proj/packages", package.to_string()));
+    let mut deposit = |package: Value| steps.push(("POST", "/v1/projects/proj/packages", package.to_string()));
     let number = |members: Value| with(minimal("proj", "edge"), &members);
     deposit(full("proj", "pkg_full"));
     deposit(full("proj", "pkg_full"));
-    deposit(with(
-        full("proj", "pkg_full"),
-        &json!({ "description": "other" }),
-    ));
+    deposit(with(full("proj", "pkg_full"), &json!({ "description": "other" })));
     deposit(with(
         full("proj", "plain"),
         &json!({ "created_at": "2026-01-19T03:04:05.250Z", "topic": null, "title": " Zebra padded " }),
@@ -131,10 +105,7 @@ fn packages(steps: &mut Vec<Step>) {
         &json!({ "created_at": "2026-01-19T03:04:05Z", "title": "Zebra once",
         "description": "see also other things", "created_by": { "id": "s", "type": "agent", "session_id": null } }),
     ));
-    deposit(with(
-        minimal("proj", "Case"),
-        &json!({ "tags": [], "description": "" }),
-    ));
+    deposit(with(minimal("proj", "Case"), &json!({ "tags": [], "description": "" })));
     deposit(with(
         minimal("proj", "case"),
         &json!({ "status": "draft", "title": "Drafted zebra", "open_questions": ["draft?"], "created_at": "2026-01-19T00:00:00Z" }),
@@ -158,19 +129,13 @@ fn packages(steps: &mut Vec<Step>) {
         deposit(number(members));
         deposit(minimal("proj", "edge"));
     }
-    let reordered = full("proj", "pkg_full")
-        .to_string()
-        .replace(",\"", " ,\n\"");
+    let reordered = full("proj", "pkg_full").to_string().replace(",\"", " ,\n\"");
     steps.push(("POST", "/v1/projects/proj/packages", reordered));
     steps.push(("POST", "/v1/projects/proj/packages", "{".to_owned()));
     let refused = with(minimal("proj", "refused"), &json!({ "title": 1 }));
     steps.push(("POST", "/v1/projects/proj/packages", refused.to_string()));
     steps.push(("GET", "/v1/packages/refused", String::new()));
-    steps.push((
-        "PATCH",
-        "/v1/packages/pkg_full",
-        "{\"title\":\"edited\"}".to_owned(),
-    ));
+    steps.push(("PATCH", "/v1/packages/pkg_full", "{\"title\":\"edited\"}".to_owned()));
     for path in [
         "/v1/packages/pkg_full",
         "/v1/packages/case",
@@ -183,69 +148,28 @@ fn packages(steps: &mut Vec<Step>) {
     steps.push((
         "POST",
         "/v1/projects/other/packages",
-        with(
-            minimal("other", "o"),
-            &json!({ "title": "Zebra zebra zebra", "created_at": "2026-01-19T03:04:05Z" }),
-        )
-        .to_string(),
+        with(minimal("other", "o"), &json!({ "title": "Zebra zebra zebra", "created_at": "2026-01-19T03:04:05Z" }))
+            .to_string(),
     ));
 }
 
 fn facts(steps: &mut Vec<Step>) {
-    let mut assert =
-        |project: &'static str, fact: Value| steps.push(("POST", project, fact.to_string()));
+    let mut assert = |project: &'static str, fact: Value| steps.push(("POST", project, fact.to_string()));
     const PROJ: &str = "/v1/projects/proj/facts";
     let fact = |subject: &str, predicate: &str, value: &str, members: Value| {
-        with(
-            json!({ "subject": subject, "predicate": predicate, "value": value }),
-            &members,
-        )
+        with(json!({ "subject": subject, "predicate": predicate, "value": value }), &members)
     };
+    assert("/v1/projects/other/facts", fact("s", "p", "elsewhere", json!({ "valid_from": "2026-01-01T00:00:00Z" })));
+    assert(PROJ, fact("S", "p", "upper", json!({ "valid_from": "2026-01-01T00:00:00Z" })));
     assert(
-        "/v1/projects/other/facts",
-        fact(
-            "s",
-            "p",
-            "elsewhere",
-            json!({ "valid_from": "2026-01-01T00:00:00Z" }),
-        ),
+        PROJ,
+        fact("s", "q", "97.0", json!({ "valid_from": "2026-01-01T00:00:00Z", "confidence": 0, "tags": ["b", "a"] })),
     );
     assert(
         PROJ,
-        fact(
-            "S",
-            "p",
-            "upper",
-            json!({ "valid_from": "2026-01-01T00:00:00Z" }),
-        ),
+        fact("s", "p", "v1", json!({ "valid_from": "2026-01-01T00:00:00Z", "source_package_id": "pkg_full" })),
     );
-    assert(
-        PROJ,
-        fact(
-            "s",
-            "q",
-            "97.0",
-            json!({ "valid_from": "2026-01-01T00:00:00Z", "confidence": 0, "tags": ["b", "a"] }),
-        ),
-    );
-    assert(
-        PROJ,
-        fact(
-            "s",
-            "p",
-            "v1",
-            json!({ "valid_from": "2026-01-01T00:00:00Z", "source_package_id": "pkg_full" }),
-        ),
-    );
-    assert(
-        PROJ,
-        fact(
-            "s",
-            "p",
-            "v2",
-            json!({ "valid_from": "2026-01-02T00:00:00Z" }),
-        ),
-    );
+    assert(PROJ, fact("s", "p", "v2", json!({ "valid_from": "2026-01-02T00:00:00Z" })));
     assert(PROJ, fact("s", "p", "v3", json!({ "confidence": 2 })));
     assert(PROJ, fact(" %20 ", "r", "v", json!({})));
     for path in [
@@ -269,11 +193,7 @@ fn facts(steps: &mut Vec<Step>) {
         "/v1/projects/proj/facts?subject=none&predicate=p",
     ] {
         steps.push(("DELETE", path, String::new()));
-        steps.push((
-            "GET",
-            "/v1/projects/proj/facts?include_ended=true",
-            String::new(),
-        ));
+        steps.push(("GET", "/v1/projects/proj/facts?include_ended=true", String::new()));
     }
 }
 
@@ -308,73 +228,25 @@ fn reviews(steps: &mut Vec<Step>) {
     }
     for id in ["a", "b", "c", "d", "e", "f"] {
         let waiting = json!({ "status": "awaiting_review", "review_type": "human" });
-        steps.push((
-            "POST",
-            "/v1/projects/rev2/packages",
-            with(minimal("rev2", id), &waiting).to_string(),
-        ));
+        steps.push(("POST", "/v1/projects/rev2/packages", with(minimal("rev2", id), &waiting).to_string()));
     }
     for (method, path, body) in [
-        (
-            "POST",
-            "/v1/packages/r1/flag",
-            "{\"review_type\":\"agent\",\"note\":\"n\"}",
-        ),
+        ("POST", "/v1/packages/r1/flag", "{\"review_type\":\"agent\",\"note\":\"n\"}"),
         ("GET", "/v1/packages/r1", ""),
         ("POST", "/v1/packages/r2/flag", "{\"review_type\":\"none\"}"),
-        (
-            "PATCH",
-            "/v1/packages/r2/status",
-            "{\"status\":\"revision_requested\"}",
-        ),
+        ("PATCH", "/v1/packages/r2/status", "{\"status\":\"revision_requested\"}"),
         ("PATCH", "/v1/packages/r1/status", "{\"status\":\"draft\"}"),
-        (
-            "PATCH",
-            "/v1/packages/r4/status",
-            "{\"status\":\"approved\"}",
-        ),
-        (
-            "PATCH",
-            "/v1/packages/r1/status",
-            "{\"status\":\"revision_requested\"}",
-        ),
-        (
-            "GET",
-            "/v1/projects/rev/packages?status=awaiting_review",
-            "",
-        ),
+        ("PATCH", "/v1/packages/r4/status", "{\"status\":\"approved\"}"),
+        ("PATCH", "/v1/packages/r1/status", "{\"status\":\"revision_requested\"}"),
+        ("GET", "/v1/projects/rev/packages?status=awaiting_review", ""),
         ("GET", "/v1/projects/rev2/review-queue", ""),
-        (
-            "POST",
-            "/v1/packages/r1/flag",
-            "{\"review_type\":\"human\"}",
-        ),
-        (
-            "PATCH",
-            "/v1/packages/r1/status",
-            "{\"status\":\"complete\"}",
-        ),
-        (
-            "POST",
-            "/v1/packages/r1/flag",
-            "{\"review_type\":\"human\"}",
-        ),
+        ("POST", "/v1/packages/r1/flag", "{\"review_type\":\"human\"}"),
+        ("PATCH", "/v1/packages/r1/status", "{\"status\":\"complete\"}"),
+        ("POST", "/v1/packages/r1/flag", "{\"review_type\":\"human\"}"),
         ("GET", "/v1/packages/r1", ""),
-        (
-            "POST",
-            "/v1/packages/pkg_full/flag",
-            "{\"review_type\":\"human\"}",
-        ),
-        (
-            "PATCH",
-            "/v1/packages/pkg_full/status",
-            "{\"status\":\"draft\"}",
-        ),
-        (
-            "POST",
-            "/v1/packages/none/flag",
-            "{\"review_type\":\"human\"}",
-        ),
+        ("POST", "/v1/packages/pkg_full/flag", "{\"review_type\":\"human\"}"),
+        ("PATCH", "/v1/packages/pkg_full/status", "{\"status\":\"draft\"}"),
+        ("POST", "/v1/packages/none/flag", "{\"review_type\":\"human\"}"),
         ("GET", "/v1/packages/pkg_full", ""),
     ] {
         steps.push((method, path, body.to_owned()));
@@ -388,11 +260,7 @@ fn transfers(steps: &mut Vec<Step>) {
     steps.push(("POST", "/v1/import", lines));
     steps.push(("GET", "/v1/projects/imp/export", String::new()));
     steps.push(("POST", "/v1/projects/imp/archive", String::new()));
-    steps.push((
-        "POST",
-        "/v1/projects/imp/packages",
-        minimal("imp", "late").to_string(),
-    ));
+    steps.push(("POST", "/v1/projects/imp/packages", minimal("imp", "late").to_string()));
     steps.push(("POST", "/v1/projects/imp/restore", String::new()));
     steps.push(("GET", "/v1/projects/imp/packages?limit=50", String::new()));
 }
@@ -403,52 +271,26 @@ async fn as_library(config: Config) -> Vec<String> {
     tokio::spawn(reference_impl::serve_adapter(config, reader, writer));
     let (reader, mut writer) = tokio::io::split(ours);
     let mut lines = BufReader::new(reader).lines();
-    let hex = |text: &str| {
-        text.bytes()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
     let odd = r#"{"b":{"z":1,"a":[1.0,1e-7,1e20,-0.0,""]},"B":"<é\/\u000a>","9":{"n":null},"10":["b","a"],"\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
     let bare = minimal("proj", "p").to_string();
-    let with_defaults = with(
-        minimal("proj", "p"),
-        &json!({ "tags": [], "significance": 5 }),
-    )
-    .to_string();
+    let with_defaults = with(minimal("proj", "p"), &json!({ "tags": [], "significance": 5 })).to_string();
     let project = json!({ "store": "store-1", "project_id": "proj" });
     let calls = [
         ("agentic/canonicalize", json!({ "json_hex": hex(odd) })),
         ("agentic/content_hash", json!({ "json_hex": hex(&bare) })),
-        (
-            "agentic/content_hash",
-            json!({ "json_hex": hex(&with_defaults) }),
-        ),
-        (
-            "agentic/verify",
-            json!({ "json_hex": hex(&bare), "hash": "0".repeat(64) }),
-        ),
+        ("agentic/content_hash", json!({ "json_hex": hex(&with_defaults) })),
+        ("agentic/verify", json!({ "json_hex": hex(&bare), "hash": "0".repeat(64) })),
         ("agentic/open", json!({})),
         ("agentic/create_project", project.clone()),
-        (
-            "agentic/set_now",
-            json!({ "store": "store-1", "now": "2026-02-01T00:00:00Z" }),
-        ),
+        ("agentic/set_now", json!({ "store": "store-1", "now": "2026-02-01T00:00:00Z" })),
         ("agentic/orient", project),
     ];
     let mut said = Vec::new();
     for (method, params) in calls {
         let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        writer
-            .write_all(format!("{request}\n").as_bytes())
-            .await
-            .expect("written");
-        said.push(
-            lines
-                .next_line()
-                .await
-                .expect("readable")
-                .unwrap_or_default(),
-        );
+        writer.write_all(format!("{request}\n").as_bytes()).await.expect("written");
+        said.push(lines.next_line().await.expect("readable").unwrap_or_default());
     }
     said
 }

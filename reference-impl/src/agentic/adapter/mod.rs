@@ -77,18 +77,11 @@ impl Library for Adapter {
 
 impl Adapter {
     pub(crate) fn new(rules: Rules, clock: Clock) -> Self {
-        Self {
-            rules,
-            clock,
-            stores: HashMap::new(),
-            opened: 0,
-        }
+        Self { rules, clock, stores: HashMap::new(), opened: 0 }
     }
 
     fn methods(&self) -> Value {
-        let there = METHODS
-            .iter()
-            .filter(|(_, level)| *level <= self.rules.level);
+        let there = METHODS.iter().filter(|(_, level)| *level <= self.rules.level);
         Value::List(there.map(|(name, _)| (*name).into()).collect())
     }
 
@@ -117,8 +110,7 @@ impl Adapter {
             Some(_) => Clock::Fixed(instant(params, "now")?),
         };
         let service = Service::open(None, self.rules, clock, &[]);
-        let service = service
-            .map_err(|error| RpcError::from(Refusal::new(Code::Internal, error.to_string())))?;
+        let service = service.map_err(|error| RpcError::from(Refusal::new(Code::Internal, error.to_string())))?;
         self.opened += 1;
         let handle = format!("store-{}", self.opened);
         self.stores.insert(handle.clone(), service);
@@ -126,10 +118,7 @@ impl Adapter {
     }
 
     async fn close(&mut self, params: &Object) -> Result<Object, RpcError> {
-        let service = self
-            .stores
-            .remove(text(params, "store")?)
-            .ok_or_else(|| RpcError::params("no such store"))?;
+        let service = self.stores.remove(text(params, "store")?).ok_or_else(|| RpcError::params("no such store"))?;
         service.close().await;
         Ok(Object::new())
     }
@@ -145,22 +134,15 @@ impl Adapter {
             }
             "agentic/content_hash" => {
                 let (source, value) = canonicalizable(params)?;
-                Object::from([(
-                    "hash",
-                    hash::content_hash(&object(value)?, &source, fault).into(),
-                )])
+                Object::from([("hash", hash::content_hash(&object(value)?, &source, fault).into())])
             }
             "agentic/verify" => {
                 let (source, value) = canonicalizable(params)?;
                 let matches = hash::verify(&object(value)?, &source, text(params, "hash")?, fault);
                 Object::from([("match", matches.into())])
             }
-            "agentic/validate_package" => {
-                validity(params, |package| package::validate(&package, fault))?
-            }
-            "agentic/validate_fact" => {
-                validity(params, |object| fact::validate(&object, self.rules))?
-            }
+            "agentic/validate_package" => validity(params, |package| package::validate(&package, fault))?,
+            "agentic/validate_fact" => validity(params, |object| fact::validate(&object, self.rules))?,
             "agentic/roundtrip_package" => {
                 let (source, package) = canonicalizable(params)?;
                 let package = object(package)?;
@@ -175,8 +157,7 @@ impl Adapter {
                 Object::from([("json_hex", hash::hex(fact.object.write().as_bytes()).into())])
             }
             "agentic/transition_allowed" => {
-                let allowed =
-                    review::is_allowed(text(params, "from")?, text(params, "to")?, self.rules);
+                let allowed = review::is_allowed(text(params, "from")?, text(params, "to")?, self.rules);
                 Object::from([("allowed", allowed.into())])
             }
             _ => return Ok(None), // a method on a store, or none at all
@@ -185,44 +166,26 @@ impl Adapter {
     }
 }
 
-fn validity(
-    params: &Object,
-    problems: impl Fn(Object) -> Vec<Problem>,
-) -> Result<Object, RpcError> {
+fn validity(params: &Object, problems: impl Fn(Object) -> Vec<Problem>) -> Result<Object, RpcError> {
     let found = match json::read(&params::bytes(params, "json_hex")?) {
         Ok(Value::Object(object)) => problems(object),
         Ok(_) => vec![Problem::new("", "must be a JSON object")],
         Err(error) => vec![Problem::new("", error.to_string())],
     };
     let errors = found.iter().map(|problem| {
-        Object::from([
-            ("pointer", problem.pointer.as_str().into()),
-            ("reason", problem.reason.as_str().into()),
-        ])
-        .into()
+        Object::from([("pointer", problem.pointer.as_str().into()), ("reason", problem.reason.as_str().into())]).into()
     });
-    Ok(Object::from([
-        ("valid", found.is_empty().into()),
-        ("errors", Value::List(errors.collect())),
-    ]))
+    Ok(Object::from([("valid", found.is_empty().into()), ("errors", Value::List(errors.collect()))]))
 }
 
 fn refuse(problems: Vec<Problem>) -> Result<(), Refusal> {
-    if problems.is_empty() {
-        Ok(())
-    } else {
-        Err(problems.into())
-    }
+    if problems.is_empty() { Ok(()) } else { Err(problems.into()) }
 }
 
 impl From<Refusal> for RpcError {
     fn from(refusal: Refusal) -> Self {
         let mut data = refusal.object();
         data.remove("message");
-        Self {
-            code: refusal.code.rpc(),
-            message: refusal.message,
-            data: Some(data),
-        }
+        Self { code: refusal.code.rpc(), message: refusal.message, data: Some(data) }
     }
 }

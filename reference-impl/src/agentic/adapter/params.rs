@@ -11,41 +11,23 @@ use crate::json::{self, Object, Value};
 use crate::server::adapter::RpcError;
 
 pub(super) fn text<'a>(params: &'a Object, name: &str) -> Result<&'a str, RpcError> {
-    params
-        .text(name)
-        .ok_or_else(|| RpcError::params(format!("{name} must be a string")))
+    params.text(name).ok_or_else(|| RpcError::params(format!("{name} must be a string")))
 }
 
 pub(super) fn optional_text(params: &Object, name: &str) -> Result<Option<String>, RpcError> {
-    params
-        .present(name)
-        .map(|_| text(params, name).map(str::to_owned))
-        .transpose()
+    params.present(name).map(|_| text(params, name).map(str::to_owned)).transpose()
 }
 
-pub(super) fn integer<T>(
-    params: &Object,
-    name: &str,
-    range: RangeInclusive<T>,
-) -> Result<Option<T>, RpcError>
+pub(super) fn integer<T>(params: &Object, name: &str, range: RangeInclusive<T>) -> Result<Option<T>, RpcError>
 where
     T: TryFrom<i64> + PartialOrd + Display,
 {
     let Some(value) = params.present(name) else {
         return Ok(None);
     };
-    let integer = value
-        .as_number()
-        .and_then(json::Number::as_integer)
-        .and_then(|integer| T::try_from(integer).ok());
+    let integer = value.as_number().and_then(json::Number::as_integer).and_then(|integer| T::try_from(integer).ok());
     let inside = integer.filter(|integer| range.contains(integer));
-    let reason = || {
-        format!(
-            "{name} must be an integer from {} to {}",
-            range.start(),
-            range.end()
-        )
-    };
+    let reason = || format!("{name} must be an integer from {} to {}", range.start(), range.end());
     inside.map(Some).ok_or_else(|| RpcError::params(reason()))
 }
 
@@ -58,10 +40,7 @@ pub(super) fn bytes(params: &Object, name: &str) -> Result<Vec<u8>, RpcError> {
     let text = text(params, name)?;
     let bad = || RpcError::params(format!("{name} must be hexadecimal digits in pairs"));
     let pairs = text.as_bytes().chunks(2).map(|pair| match pair {
-        [high, low] => Some(
-            u8::try_from(char::from(*high).to_digit(16)? * 16 + char::from(*low).to_digit(16)?)
-                .ok()?,
-        ),
+        [high, low] => Some(u8::try_from(char::from(*high).to_digit(16)? * 16 + char::from(*low).to_digit(16)?).ok()?),
         _ => None, // an odd digit at the end
     });
     pairs.collect::<Option<Vec<u8>>>().ok_or_else(bad)
@@ -69,8 +48,8 @@ pub(super) fn bytes(params: &Object, name: &str) -> Result<Vec<u8>, RpcError> {
 
 pub(super) fn fact_query(params: &Object) -> Result<FactQuery, RpcError> {
     let as_of = optional_text(params, "as_of")?.map(|text| {
-        let instant = Instant::parse_or_date(&text)
-            .ok_or_else(|| RpcError::params("as_of is not an RFC 3339 time in UTC"));
+        let instant =
+            Instant::parse_or_date(&text).ok_or_else(|| RpcError::params("as_of is not an RFC 3339 time in UTC"));
         instant.map(|instant| (instant, text))
     });
     Ok(FactQuery {
@@ -85,8 +64,7 @@ pub(super) fn fact_query(params: &Object) -> Result<FactQuery, RpcError> {
 /// The text behind `json_hex` and its value; -32009 if it is not JSON that has a canonical form.
 pub(super) fn canonicalizable(params: &Object) -> Result<(Vec<u8>, Value), RpcError> {
     let source = bytes(params, "json_hex")?;
-    let value = json::read(&source)
-        .map_err(|error| Refusal::new(Code::NotCanonicalizable, error.to_string()))?;
+    let value = json::read(&source).map_err(|error| Refusal::new(Code::NotCanonicalizable, error.to_string()))?;
     Ok((source, value))
 }
 

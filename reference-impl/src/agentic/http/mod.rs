@@ -18,11 +18,7 @@ const IMPORT_LIMIT: usize = 64 * 1024 * 1024;
 
 impl Handler for Service {
     fn body_limit(&self, path: &str) -> usize {
-        if path == "/v1/import" {
-            IMPORT_LIMIT
-        } else {
-            BODY_LIMIT
-        }
+        if path == "/v1/import" { IMPORT_LIMIT } else { BODY_LIMIT }
     }
 
     async fn answer(&self, request: Request) -> Reply {
@@ -47,24 +43,14 @@ impl Service {
     fn refused(&self, refusal: &Refusal) -> Reply {
         let reply = Reply::json(refusal.code.status(), refusal.body().write());
         // 10.2: a 501 says which capability is missing.
-        if self.rules.fault.is("search-missing-empty-body")
-            && refusal.code == Code::SearchNotSupported
-        {
-            return Reply {
-                body: String::new(),
-                ..reply
-            };
+        if self.rules.fault.is("search-missing-empty-body") && refusal.code == Code::SearchNotSupported {
+            return Reply { body: String::new(), ..reply };
         }
         reply
     }
 
     async fn route(&self, request: &Request) -> Result<Reply, Refusal> {
-        let path: Vec<String> = request
-            .path
-            .split('/')
-            .skip(1)
-            .map(decoded)
-            .collect::<Result<_, _>>()?;
+        let path: Vec<String> = request.path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         // 11.5: whoever wants to know what a server can do needs no key.
         if let ["v1", "conformance"] = path[..] {
@@ -87,28 +73,13 @@ impl Service {
         if self.keys.is_empty() {
             return Ok(None);
         }
-        let key = request
-            .authorization
-            .as_deref()
-            .and_then(|header| header.split_once(' '));
-        let key = key
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, key)| key.trim());
-        let owner = self
-            .keys
-            .iter()
-            .find(|(known, _)| Some(known.as_str()) == key);
-        owner
-            .map(|(_, actor)| Some(actor.as_str()))
-            .ok_or_else(|| Refusal::new(Code::Unauthorized, "no known key"))
+        let key = request.authorization.as_deref().and_then(|header| header.split_once(' '));
+        let key = key.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, key)| key.trim());
+        let owner = self.keys.iter().find(|(known, _)| Some(known.as_str()) == key);
+        owner.map(|(_, actor)| Some(actor.as_str())).ok_or_else(|| Refusal::new(Code::Unauthorized, "no known key"))
     }
 
-    async fn dispatch(
-        &self,
-        request: &Request,
-        path: &[&str],
-        actor: Option<&str>,
-    ) -> Result<Reply, Refusal> {
+    async fn dispatch(&self, request: &Request, path: &[&str], actor: Option<&str>) -> Result<Reply, Refusal> {
         let method = request.method.as_str();
         match (method, path) {
             ("GET", ["v1", "projects"]) => self.list_projects().await,
@@ -116,55 +87,35 @@ impl Service {
             ("GET", ["v1", "projects", project]) => self.get_project(project).await,
             ("POST", ["v1", "projects", project, "archive"]) => self.archive(project, true).await,
             ("POST", ["v1", "projects", project, "restore"]) => self.archive(project, false).await,
-            ("POST", ["v1", "projects", project, "packages"]) => {
-                self.post_package(project, &request.body, actor).await
-            }
+            ("POST", ["v1", "projects", project, "packages"]) => self.post_package(project, &request.body, actor).await,
             ("GET", ["v1", "projects", project, "packages"]) => {
-                self.list_packages(project, &Query::read(self.rules, &request.query)?)
-                    .await
+                self.list_packages(project, &Query::read(self.rules, &request.query)?).await
             }
             ("GET", ["v1", "projects", project, "review-queue"]) => {
-                self.list_awaiting(project, &Query::read(self.rules, &request.query)?)
-                    .await
+                self.list_awaiting(project, &Query::read(self.rules, &request.query)?).await
             }
             ("GET", ["v1", "projects", project, "orient"]) => {
-                self.get_orient(project, &Query::read(self.rules, &request.query)?)
-                    .await
+                self.get_orient(project, &Query::read(self.rules, &request.query)?).await
             }
             ("GET", ["v1", "projects", project, "sessions"]) => self.list_sessions(project).await,
             ("GET", ["v1", "projects", project, "export"]) => self.get_export(project).await,
-            ("POST", ["v1", "projects", project, "facts"]) => {
-                self.post_fact(project, &request.body, actor).await
-            }
+            ("POST", ["v1", "projects", project, "facts"]) => self.post_fact(project, &request.body, actor).await,
             ("GET", ["v1", "projects", project, "facts"]) => {
-                self.list_facts(project, &Query::read(self.rules, &request.query)?)
-                    .await
+                self.list_facts(project, &Query::read(self.rules, &request.query)?).await
             }
             ("DELETE", ["v1", "projects", project, "facts"]) => {
-                self.delete_facts(project, &Query::read(self.rules, &request.query)?)
-                    .await
+                self.delete_facts(project, &Query::read(self.rules, &request.query)?).await
             }
             ("POST", ["v1", "import"]) => self.post_import(&request.body).await,
-            ("GET", ["v1", "orchestrate"]) => {
-                self.get_orchestrate(&Query::read(self.rules, &request.query)?)
-                    .await
-            }
+            ("GET", ["v1", "orchestrate"]) => self.get_orchestrate(&Query::read(self.rules, &request.query)?).await,
             ("GET", ["v1", "packages", package]) => self.get_package(package).await,
             // 6.6: a package has no route that edits it.
-            ("PATCH", ["v1", "packages", package])
-                if self.rules.fault.is("patch-edits-package") =>
-            {
+            ("PATCH", ["v1", "packages", package]) if self.rules.fault.is("patch-edits-package") => {
                 self.edit_package(package, &request.body).await
             }
-            ("POST", ["v1", "packages", package, "flag"]) => {
-                self.post_flag(package, &request.body).await
-            }
-            ("PATCH", ["v1", "packages", package, "status"]) => {
-                self.patch_status(package, &request.body).await
-            }
-            _ => Err(demand_method(request, methods(path))
-                .err()
-                .unwrap_or_else(|| no_route(request))),
+            ("POST", ["v1", "packages", package, "flag"]) => self.post_flag(package, &request.body).await,
+            ("PATCH", ["v1", "packages", package, "status"]) => self.patch_status(package, &request.body).await,
+            _ => Err(demand_method(request, methods(path)).err().unwrap_or_else(|| no_route(request))),
         }
     }
 }
@@ -175,17 +126,10 @@ fn methods(path: &[&str]) -> &'static [&'static str] {
         ["v1", "projects"] => &["GET", "POST"],
         ["v1", "projects", _, "packages"] => &["GET", "POST"],
         ["v1", "projects", _, "facts"] => &["DELETE", "GET", "POST"],
-        ["v1", "projects", _, "archive" | "restore"]
-        | ["v1", "import"]
-        | ["v1", "packages", _, "flag"] => &["POST"],
+        ["v1", "projects", _, "archive" | "restore"] | ["v1", "import"] | ["v1", "packages", _, "flag"] => &["POST"],
         ["v1", "packages", _, "status"] => &["PATCH"],
         ["v1", "projects", _]
-        | [
-            "v1",
-            "projects",
-            _,
-            "review-queue" | "orient" | "sessions" | "export",
-        ]
+        | ["v1", "projects", _, "review-queue" | "orient" | "sessions" | "export"]
         | ["v1", "orchestrate" | "conformance"]
         | ["v1", "packages", _] => &["GET"],
         _ => &[], // no such path
@@ -199,26 +143,14 @@ fn demand_method(request: &Request, allowed: &[&str]) -> Result<(), Refusal> {
     if allowed.contains(&request.method.as_str()) {
         return Ok(());
     }
-    let message = format!(
-        "{} is not possible here, only {}",
-        request.method,
-        allowed.join(", ")
-    );
+    let message = format!("{} is not possible here, only {}", request.method, allowed.join(", "));
     Err(Refusal::new(Code::MethodNotAllowed, message))
 }
 
 fn no_route(request: &Request) -> Refusal {
-    Refusal::new(
-        Code::RouteNotFound,
-        format!("no route {} {}", request.method, request.path),
-    )
+    Refusal::new(Code::RouteNotFound, format!("no route {} {}", request.method, request.path))
 }
 
 fn decoded(text: &str) -> Result<String, Refusal> {
-    percent_decode(text).ok_or_else(|| {
-        Refusal::new(
-            Code::InvalidParameter,
-            "the path is not percent-encoded UTF-8",
-        )
-    })
+    percent_decode(text).ok_or_else(|| Refusal::new(Code::InvalidParameter, "the path is not percent-encoded UTF-8"))
 }

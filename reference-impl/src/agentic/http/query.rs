@@ -29,23 +29,14 @@ impl Query {
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     pub(super) fn demand(&self, name: &str) -> Result<String, Refusal> {
-        self.get(name)
-            .map(str::to_owned)
-            .ok_or_else(|| bad_parameter(name, "is required"))
+        self.get(name).map(str::to_owned).ok_or_else(|| bad_parameter(name, "is required"))
     }
 
-    pub(super) fn integer<T>(
-        &self,
-        name: &str,
-        range: std::ops::RangeInclusive<T>,
-    ) -> Result<Option<T>, Refusal>
+    pub(super) fn integer<T>(&self, name: &str, range: std::ops::RangeInclusive<T>) -> Result<Option<T>, Refusal>
     where
         T: std::str::FromStr + PartialOrd + std::fmt::Display,
     {
@@ -53,16 +44,8 @@ impl Query {
             return Ok(None);
         };
         let number = text.parse().ok().filter(|number| range.contains(number));
-        let reason = || {
-            format!(
-                "must be an integer from {} to {}",
-                range.start(),
-                range.end()
-            )
-        };
-        number
-            .map(Some)
-            .ok_or_else(|| bad_parameter(name, &reason()))
+        let reason = || format!("must be an integer from {} to {}", range.start(), range.end());
+        number.map(Some).ok_or_else(|| bad_parameter(name, &reason()))
     }
 }
 
@@ -90,12 +73,8 @@ pub(super) fn fact_query(query: &Query) -> Result<FactQuery, Refusal> {
 
 fn decoded_query(text: &str) -> Result<String, Refusal> {
     let spaced = text.replace('+', " ");
-    percent_decode(&spaced).ok_or_else(|| {
-        Refusal::new(
-            Code::InvalidParameter,
-            "the query is not percent-encoded UTF-8",
-        )
-    })
+    percent_decode(&spaced)
+        .ok_or_else(|| Refusal::new(Code::InvalidParameter, "the query is not percent-encoded UTF-8"))
 }
 
 pub(super) fn bad_parameter(name: &str, reason: &str) -> Refusal {

@@ -32,15 +32,9 @@ pub(crate) fn insert(db: &Connection, serial: i64, package: &Object) -> Result<(
         text("content_md"),
         list("tags"),
     ))?;
-<<<<<<< HEAD
     let mut titles = db.prepare_cached("INSERT INTO package_titles (rowid, title, tags) VALUES (?, ?, ?)")?;
-    titles.execute((serial, text("title"), list("tags")))?;
-=======
-    let mut titles =
-        db.prepare_cached("INSERT INTO package_titles (rowid, title, tags) VALUES (?, ?, ?)")?;
     let tags: String = list("tags").chars().take(TRIGRAM_LIMIT).collect();
     titles.execute((serial, text("title"), tags))?;
->>>>>>> wt-ref
     Ok(())
 }
 
