@@ -1,4 +1,38 @@
 //! proofmark: the conformance test harness and fuzzer for agent protocols.
+//!
+//! A run goes from data to a verdict in one direction: files become cases, cases become a plan for one target, the plan is
+//! put to the target, the exchanges are judged, and reports are drawn from the record. Start with [`suite`] for what an
+//! author writes, [`plan`] for what is put, [`judge`] for what is made of the answers.
+//!
+//! # The map
+//!
+//! Each module imports only what the last column names; "above" means every row further up. `tests/layers.rs` reads this
+//! table and holds the source files against it.
+//!
+//! | modules | what lives there | may import |
+//! |---|---|---|
+//! | [`value`] | one value for JSON and CBOR, paths into it, the first difference of two | nothing |
+//! | [`suggest`] | the nearest of several names | nothing |
+//! | [`wire`] | bytes to values and back: JSON with its oddities, canonical form | value |
+//! | [`source`] | places in data files, and everything that can be wrong at one | above |
+//! | [`bundle`] | the data files of a run: embedded, or from a folder | source |
+//! | [`requirement`] | the catalogue of a specification, and its errata | value, source |
+//! | [`template`] | `${…}` in values: bindings, captures, seeded ids and times | above but bundle, requirement |
+//! | [`exchange`] | what was sent and what came back, as bytes | value |
+//! | [`verdict`] | the words for what came of a question | nothing |
+//! | [`edit`] | one way to be wrong on purpose | value, wire, source, template |
+//! | [`target`] | the implementation under test: how to reach it, claims, limits, waivers | value, source |
+//! | [`suite`] | cases, steps and expectations as written, and the manifest of a protocol | above but bundle |
+//! | [`matcher`] | what an expectation may say about one value | value, suggest, wire |
+//! | [`record`] | everything that a report may know about a run | exchange, verdict |
+//! | [`protocol`] | operations, and how answers are read; pure | value, wire, exchange, target, template, matcher |
+//! | [`vector`] | examples with a declared result, as cases | above but record |
+//! | [`plan`] | everything looked up, checked and made ready for one target | above but record |
+//! | [`judge`] | from exchanges to verdicts; pure | above but bundle |
+//! | [`transport`] | the only module that opens sockets and starts processes | value, wire, exchange, target |
+//! | [`run`] | sends what the plan asks for, side by side and within limits | above but bundle |
+//! | [`report`] | every format, drawn from the record and from nothing else | value, wire, exchange, verdict, record, requirement |
+//! | [`cli`] | the command line, and the only place that names the reference implementation | above |
 
 pub mod bundle;
 pub mod cli;

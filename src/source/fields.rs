@@ -147,7 +147,7 @@ impl<'n> Fields<'n> {
 }
 
 /// The diagnostic for a key that `what` does not have.
-pub fn unknown_key(what: &str, key: &super::Key, known: &[&str]) -> Diagnostic {
+pub(super) fn unknown_key(what: &str, key: &super::Key, known: &[&str]) -> Diagnostic {
     let diagnostic = Diagnostic::new(&key.span, format!("{what} has no key `{}`", key.name));
     match nearest(&key.name, known.iter().copied()) {
         Some(name) => diagnostic.did_you_mean(Some(name)),
