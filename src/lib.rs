@@ -32,6 +32,7 @@
 //! | [`transport`] | the only module that opens sockets and starts processes | value, wire, exchange, target |
 //! | [`run`] | sends what the plan asks for, side by side and within limits | above but bundle |
 //! | [`report`] | every format, drawn from the record and from nothing else | value, wire, exchange, verdict, record, requirement |
+//! | [`schema`] | JSON Schemas of the data files, for editors | above |
 //! | [`cli`] | the command line, and the only place that names the reference implementation | above |
 
 pub mod bundle;
@@ -46,6 +47,7 @@ pub mod record;
 pub mod report;
 pub mod requirement;
 pub mod run;
+pub mod schema;
 pub mod source;
 pub mod suggest;
 pub mod suite;

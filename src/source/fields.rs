@@ -54,6 +54,8 @@ impl<'n> Fields<'n> {
     /// The member `name`, if it is there.
     pub fn take(&mut self, name: &'static str) -> Option<&'n Node> {
         self.asked.push(name);
+        #[cfg(test)]
+        asked::note(self.what, name, false);
         let at = self.members.iter().position(|(key, _)| key.name == name)?;
         Some(self.members.remove(at).1)
     }
@@ -61,6 +63,8 @@ impl<'n> Fields<'n> {
     /// The member `name`; a problem if it is not there.
     pub fn require(&mut self, name: &'static str, problems: &mut Problems) -> Option<&'n Node> {
         let found = self.take(name);
+        #[cfg(test)]
+        asked::note(self.what, name, true);
         if found.is_none() {
             let message = format!("{} needs a `{name}`", self.what);
             problems.note(Diagnostic::new(&self.span, message));
@@ -166,5 +170,30 @@ fn text_of(node: &Node, name: &str, problems: &mut Problems) -> Option<Located<S
             problems.note(diagnostic);
             None
         }
+    }
+}
+
+/// Which keys readers ask for: what the schemas for editors are held against.
+#[cfg(test)]
+pub(crate) mod asked {
+    use std::cell::RefCell;
+    use std::collections::BTreeMap;
+
+    /// The keys of each kind of map ("a case"), and whether each is demanded.
+    pub(crate) type Keys = BTreeMap<&'static str, BTreeMap<&'static str, bool>>;
+
+    thread_local! {
+        static KEYS: RefCell<Keys> = const { RefCell::new(Keys::new()) };
+    }
+
+    pub(super) fn note(what: &'static str, key: &'static str, demanded: bool) {
+        KEYS.with_borrow_mut(|keys| *keys.entry(what).or_default().entry(key).or_default() |= demanded);
+    }
+
+    /// Everything that readers on this thread ask for while `work` goes on.
+    pub(crate) fn during(work: impl FnOnce()) -> Keys {
+        KEYS.take();
+        work();
+        KEYS.take()
     }
 }

@@ -10,6 +10,8 @@ mod yaml;
 
 use std::sync::Arc;
 
+#[cfg(test)]
+pub(crate) use fields::asked;
 pub use fields::{Fields, Problems};
 pub use json::parse_json;
 pub use yaml::{Key, Node, Yaml, parse};

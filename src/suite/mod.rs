@@ -16,7 +16,7 @@ use crate::value::Path;
 use crate::wire::json::Layout;
 
 pub use manifest::{Absent, Claims, Feature, LevelClaim, Manifest, Setup, read_manifest};
-pub use read::{SCHEMA_KEYS, read_suite};
+pub use read::read_suite;
 
 /// One file of cases about one area of one protocol.
 #[derive(Clone, Debug)]

@@ -11,37 +11,6 @@ use crate::template::{Expr, read_path};
 use crate::value::Path;
 use crate::wire::json::Layout;
 
-/// The keys of each kind of map in a suite file, by the name of its schema definition. The generated JSON Schema is
-/// tested against this, and the reader is the other half of that test.
-pub const SCHEMA_KEYS: &[(&str, &[&str])] = &[
-    ("Suite", &["suite", "about", "cases"]),
-    ("Case", &["case", "about", "covers", "needs", "reach", "strict-only", "for_each", "let", "steps"]),
-    (
-        "Step",
-        &[
-            "as",
-            "send",
-            "request",
-            "parallel",
-            "pause",
-            "with",
-            "headers",
-            "edit",
-            "layout",
-            "for",
-            "repeat",
-            "at-once",
-            "until",
-            "quiet",
-            "assume",
-            "expect",
-            "expect-all",
-            "capture",
-            "optional",
-        ],
-    ),
-];
-
 /// Reads a file of cases.
 ///
 /// # Errors

@@ -8,22 +8,6 @@ use url::Url;
 use super::{Credential, RouteOverride, Target, Waiver, WaiverSubject, parse_duration};
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse};
 
-/// The keys of a target file. The generated JSON Schema is tested against this.
-pub const KEYS: &[&str] = &[
-    "protocol",
-    "name",
-    "url",
-    "adapter",
-    "level",
-    "options",
-    "credentials",
-    "routes",
-    "places",
-    "statuses",
-    "limits",
-    "waivers",
-];
-
 /// Reads a target file. Credentials are fetched from the environment and from files at once.
 ///
 /// # Errors

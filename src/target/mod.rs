@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::source::Span;
 
-pub use load::{KEYS, load, parse_url};
+pub use load::{load, parse_url};
 
 /// What is tested, and how it is reached.
 #[derive(Clone, Debug)]
