@@ -69,19 +69,19 @@ pub(crate) fn large_record() -> RunRecord {
     let case = &mut record.protocols[0].cases[1];
     case.exchanges[0].received.body = Body(large.into_bytes());
     case.findings[0].path = "/body/last".to_owned();
-    case.findings[0].observed = HOSTILE.repeat(2000);
+    case.findings[0].observed = HOSTILE.repeat(1000);
     case.exchanges[0].received.headers = vec![("x-many".to_owned(), "y".repeat(9000)); 5000];
     let mut exchange = case.exchanges[0].clone();
     exchange.received.body.0.truncate(50_000);
     exchange.received.headers.truncate(50);
-    let copies = (0..200).map(|n| CaseRecord {
+    let copies = (0..80).map(|n| CaseRecord {
         id: format!("{}[{n}]", case.id),
         exchanges: vec![exchange.clone(), exchange.clone()],
         twin: Vec::new(),
         ..case.clone()
     });
     let copies: Vec<_> = copies.collect();
-    case.exchanges.extend(vec![exchange; 200]);
+    case.exchanges.extend(vec![exchange; 70]);
     record.protocols[0].cases.extend(copies);
     record
 }
