@@ -10,7 +10,7 @@
     var texts = new Map();
     function text(item) {
       if (!texts.has(item)) {
-        var from = item.tagName === "DETAILS" ? [item.querySelector("summary"), item.querySelector(".about"), item.querySelector(".because"), item.querySelector(".covers")] : [item];
+        var from = item.tagName === "DETAILS" ? [item.querySelector("summary"), item.querySelector(".about"), item.querySelector(".because")].concat(Array.from(item.querySelectorAll("a.id, blockquote"))) : [item];
         texts.set(item, from.map(function (part) { return part ? part.textContent : ""; }).join(" ").toLowerCase());
       }
       return texts.get(item);
@@ -64,7 +64,7 @@
   // Paper has no triangles to click.
   var opened = [];
   window.addEventListener("beforeprint", function () {
-    document.querySelectorAll(".findings details:not([open])").forEach(function (item) {
+    document.querySelectorAll(".findings details:not([open]):not(.raw)").forEach(function (item) {
       item.open = true;
       opened.push(item);
     });

@@ -85,6 +85,22 @@ fn no_markup_of_a_target_survives() {
 }
 
 #[test]
+fn only_the_script_and_style_of_the_page_itself_may_act() {
+    use sha2::Digest as _;
+    let html = written("html", &record::record());
+    for tag in ["script", "style"] {
+        let (_, rest) = html.split_once(&format!("<{tag}>")).expect("one of them");
+        let (text, _) = rest.split_once(&format!("</{tag}>")).expect("its end");
+        let hash = data_encoding::BASE64.encode(&sha2::Sha256::digest(text));
+        assert!(
+            html.contains(&format!("{tag}-src 'sha256-{hash}';")),
+            "{tag}"
+        );
+    }
+    assert!(html.contains("content=\"default-src 'none'; ") && !html.contains("unsafe-inline"));
+}
+
+#[test]
 fn markdown_shows_a_target_only_as_code() {
     let text = written("markdown", &record::record());
     let mut fence: Option<&str> = None;

@@ -410,7 +410,7 @@ fn references(text: &str) -> String {
                 .peek()
                 .is_some_and(|next| *next == ' ' || next.is_ascii_digit()) =>
             {
-                escaped.push(':')
+                escaped.push(':');
             }
             c if is_markup(c) => {
                 let _ = write!(escaped, "&#{};", c as u32);

@@ -169,7 +169,7 @@ pub fn size(bytes: usize) -> String {
     match bytes {
         0..=1023 => count(bytes, "byte", "bytes"),
         1024..=1_048_575 => format!("{}.{} KiB", bytes / 1024, bytes % 1024 * 10 / 1024),
-        _ => format!("{}.{} MiB", bytes >> 20, (bytes & 0xf_ffff) * 10 >> 20),
+        _ => format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20),
     }
 }
 

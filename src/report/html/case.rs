@@ -87,7 +87,11 @@ impl Drawer<'_> {
                 )
             })
             .collect();
-        let exchanges = exchanges(case, &edits, budget);
+        let mut exchanges = exchanges(case, &edits, budget);
+        if case.verdict == Verdict::Pass {
+            // Thousands of cases pass; what is left out of them takes one line, not one for each exchange.
+            exchanges.retain(|exchange| exchange.sides.is_some());
+        }
         let paired = |twin: &&crate::exchange::Exchange| {
             let same = |e: &crate::exchange::Exchange| e.step == twin.step && e.round == twin.round;
             !case.exchanges.iter().any(same)
@@ -130,9 +134,9 @@ impl Drawer<'_> {
                     at: printable::short(&reading.at, 300),
                 })
                 .collect(),
+            exchanges_left_out: case.exchanges.len() - exchanges.len(),
             exchanges,
             twin_only,
-            exchanges_left_out: case.exchanges.len().saturating_sub(EXCHANGES_SHOWN),
         }
     }
 

@@ -185,7 +185,8 @@ fn without_word(conclusion: &str, word: &str) -> String {
 /// Nothing may be loaded, and of all scripts and styles only the page's own, known by their hashes, may act: markup
 /// that slipped through the escaping would still be inert.
 fn policy() -> String {
-    let hash = |text: &str| data_encoding::BASE64.encode(&Sha256::digest(text));
+    // Of the text as it is in the page, which may differ in line ends from the file that it comes from.
+    let hash = |text: &str| data_encoding::BASE64.encode(&Sha256::digest(&*printable::block(text)));
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
         hash(STYLE),

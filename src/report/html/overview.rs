@@ -249,7 +249,7 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
         let link = anchors.requirement(protocol, &because.requirement, None);
         match groups.last_mut() {
             Some((known, why, links)) if known.word == badge.word && *why == reason => {
-                links.push(link)
+                links.push(link);
             }
             _ => groups.push((badge, reason, vec![link])),
         }
