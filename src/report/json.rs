@@ -38,7 +38,7 @@ pub enum ReadError {
     },
 }
 
-/// Reads a record that [`write`] wrote.
+/// Reads a record that [`write()`] wrote.
 ///
 /// # Errors
 ///

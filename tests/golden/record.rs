@@ -169,7 +169,7 @@ fn features() -> Vec<FeatureRecord> {
 }
 
 fn requirements(cases: &[CaseRecord]) -> Vec<RequirementRecord> {
-    let rows: [(&str, &str, &str, &str, &str, Option<&str>); 9] = [
+    let rows = [
         (
             "AGENTIC-5-03",
             "5",
