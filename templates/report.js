@@ -28,6 +28,9 @@
         item.hidden = !fits;
         if (fits) shown += 1;
       });
+      list.querySelectorAll(".group").forEach(function (group) {
+        group.hidden = !group.querySelector("[data-item]:not([hidden])");
+      });
       output.textContent = shown === items.length ? items.length + " shown" : shown + " of " + items.length + " shown";
     }
     form.addEventListener("input", apply);
@@ -52,7 +55,11 @@
     var target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
     var item = target.closest("[data-item][hidden]");
-    if (item) item.hidden = false;
+    if (item) {
+      item.hidden = false;
+      var group = item.closest(".group");
+      if (group) group.hidden = false;
+    }
     for (var part = target; part; part = part.parentElement) {
       if (part.tagName === "DETAILS") part.open = true;
     }

@@ -9,9 +9,9 @@ use tempfile::NamedTempFile;
 use super::Format;
 use crate::record::RunRecord;
 
-/// A report that could not be written or removed.
+/// A report that could not be written or removed; print it with its source.
 #[derive(Debug, thiserror::Error)]
-#[error("{action} {}: {source}", path.display())]
+#[error("{action} {}", path.display())]
 pub struct WriteError {
     /// What was tried, as `write` or `remove`.
     pub action: &'static str,

@@ -4,7 +4,7 @@
 //! template escapes every value for HTML, and the finished page passes through [`printable`] once more, so that no
 //! hidden character reaches the reader, whichever way it came. No data is written into the script.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use askama::Template;
@@ -14,7 +14,7 @@ use self::case::Drawer;
 use self::message::Budget;
 use self::overview::{Anchors, ProtocolView};
 use super::{printable, view};
-use crate::record::{RequirementRecord, RunRecord};
+use crate::record::{ProtocolRecord, RequirementRecord, RunRecord};
 use crate::verdict::{Grant, Verdict};
 
 mod case;
@@ -112,8 +112,7 @@ struct Total {
 
 /// One group of toggles over the requirements.
 struct Filter {
-    key: &'static str,
-    title: &'static str,
+    name: &'static str,
     values: Vec<(String, usize)>,
 }
 
@@ -245,51 +244,52 @@ fn totals(record: &RunRecord) -> Vec<Total> {
 }
 
 fn filters(record: &RunRecord) -> Vec<Filter> {
-    let all = || {
-        record
-            .protocols
-            .iter()
-            .flat_map(|protocol| &protocol.requirements)
-    };
-    let values = |of: &dyn Fn(&RequirementRecord) -> String| {
-        let mut values: Vec<(String, usize)> = Vec::new();
-        for requirement in all() {
-            let value = of(requirement);
-            match values.iter_mut().find(|(known, _)| *known == value) {
-                Some((_, count)) => *count += 1,
-                None => values.push((value, 1)),
-            }
+    let verdicts = Verdict::ALL.map(Verdict::word);
+    let keywords = ["MUST", "MUST NOT", "SHAPE", "SHOULD", "SHOULD NOT", "MAY"];
+    let mut filters = vec![
+        filter(record, "verdict", &verdicts, |_, r| {
+            r.verdict.word().to_owned()
+        }),
+        filter(record, "keyword", &keywords, |_, r| {
+            printable::short(&r.keyword, 20)
+        }),
+        filter(record, "level", &[], |_, r| printable::short(&r.level, 30)),
+        filter(record, "coverage", &["covered", "gap"], |_, r| {
+            view::coverage(r).word().to_owned()
+        }),
+    ];
+    if record.protocols.len() > 1 {
+        let protocols = filter(record, "protocol", &[], |p, _| {
+            printable::short(&p.protocol, 60)
+        });
+        filters.insert(0, protocols);
+    }
+    filters
+}
+
+/// The values that `of` takes, with how many requirements have each: first those in `order`, then the others by name.
+fn filter(
+    record: &RunRecord,
+    name: &'static str,
+    order: &[&str],
+    of: fn(&ProtocolRecord, &RequirementRecord) -> String,
+) -> Filter {
+    let mut numbers: BTreeMap<(usize, String), usize> = BTreeMap::new();
+    for protocol in &record.protocols {
+        for requirement in &protocol.requirements {
+            let value = of(protocol, requirement);
+            let rank = order
+                .iter()
+                .position(|known| *known == value)
+                .unwrap_or(order.len());
+            *numbers.entry((rank, value)).or_default() += 1;
         }
-        values
-    };
-    let mut verdicts = values(&|r| r.verdict.word().to_owned());
-    verdicts.sort_by_key(|(word, _)| {
-        Verdict::ALL
-            .iter()
-            .position(|verdict| verdict.word() == word)
-    });
-    let mut levels = values(&|r| printable::short(&r.level, 30));
-    levels.sort();
-    vec![
-        Filter {
-            key: "verdict",
-            title: "Verdict",
-            values: verdicts,
-        },
-        Filter {
-            key: "keyword",
-            title: "Keyword",
-            values: values(&|r| printable::short(&r.keyword, 20)),
-        },
-        Filter {
-            key: "level",
-            title: "Level",
-            values: levels,
-        },
-        Filter {
-            key: "coverage",
-            title: "Coverage",
-            values: values(&|r| view::coverage(r).word().to_owned()),
-        },
-    ]
+    }
+    Filter {
+        name,
+        values: numbers
+            .into_iter()
+            .map(|((_, value), number)| (value, number))
+            .collect(),
+    }
 }
