@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn what_fits_no_reading_departs_with_all_of_them() {
         let readings = "length 2 (a text of two letters); or a code and nothing else; or a bare text";
-        assert_eq!(departure(WRITTEN, r#"{"e":[5]}"#), ["/e", readings, "1 element: [5]"]);
+        assert_eq!(departure(WRITTEN, r#"{"e":[5]}"#), ["/e", readings, "length 1: [5]"]);
         assert!(matches!(look_at_nothing(WRITTEN), Outcome::Departs(_)));
     }
 
