@@ -20,7 +20,12 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
   proofmark check http://127.0.0.1:8787 --protocol agentic
   proofmark explain AGENTIC-6.6-02
 
-Exit codes: 0 conformant, 1 violation or stale waiver, 2 wrong usage or data file, 3 undecided, 70 proofmark failed.")]
+Exit codes:
+  0  conformant
+  1  at least one violation, or a waiver that is no longer needed
+  2  wrong usage, or a mistake in a data file
+  3  undecided: no answer that decides, or nothing was judged
+  70 proofmark itself failed")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -37,6 +42,9 @@ pub enum Command {
     /// Be the reference implementation as a library behind the adapter protocol, on stdin and stdout
     Adapter(AdapterOptions),
     /// Read all suites and vectors and report every mistake
+    #[command(after_help = "Examples:
+  proofmark lint
+  proofmark lint --suites suites --protocol agentic")]
     Lint(DataOptions),
     /// List cases
     List(ListOptions),
@@ -80,7 +88,8 @@ pub struct DataOptions {
   proofmark check --reference --protocol agentic --level L1
   proofmark check http://127.0.0.1:8787 --protocol agentic
   proofmark check --adapter 'python3 my_adapter.py' --protocol agentic
-  proofmark check --target target.yaml --only 'agentic/deposit#*' --report junit=out/junit.xml")]
+  proofmark check --target target.yaml --only 'agentic/deposit#*'
+  proofmark check --target target.yaml --report junit=out/junit.xml")]
 pub struct CheckOptions {
     /// URL of an endpoint
     #[arg(value_name = "URL", conflicts_with_all = ["target", "adapter", "reference"])]
@@ -202,8 +211,9 @@ pub enum Switch {
 
 /// Arguments of `adapter`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  proofmark check --adapter 'proofmark adapter --protocol agentic' --protocol agentic")]
+#[command(after_help = "Examples:
+  proofmark adapter --protocol agentic --fault canonical-utf16-sort
+  proofmark check --adapter 'proofmark adapter' --protocol agentic")]
 pub struct AdapterOptions {
     /// Protocol, by slug
     #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
@@ -285,7 +295,7 @@ pub struct VectorsOptions {
 /// Arguments of `rejudge`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  proofmark rejudge reports/local/report.json --profile strict --out reports/strict")]
+  proofmark rejudge reports/local/report.json --profile strict")]
 pub struct RejudgeOptions {
     /// The record
     #[arg(value_name = "REPORT.JSON")]
@@ -349,7 +359,7 @@ pub enum SchemaKind {
 /// Arguments of `init`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  proofmark init --protocol agentic --url http://127.0.0.1:8787 > target.yaml")]
+  proofmark init --url http://127.0.0.1:8787 > target.yaml")]
 pub struct InitOptions {
     /// Protocol, by slug
     #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
@@ -366,7 +376,7 @@ pub struct InitOptions {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   proofmark new case --requirement AGENTIC-6.1-22
-  proofmark new fixture --protocol agentic --at 2026-01-02T03:04:05Z > fixture.ndjson")]
+  proofmark new fixture --at 2026-01-02T03:04:05Z > fixture.ndjson")]
 pub struct NewOptions {
     /// What to write
     #[arg(value_enum)]
@@ -380,6 +390,9 @@ pub struct NewOptions {
     /// Instant from which the times of the fixture count; now if not said
     #[arg(long, value_name = "INSTANT")]
     pub at: Option<String>,
+    /// Suites to use instead of the embedded ones: a folder laid out as suites/ is
+    #[arg(long, value_name = "DIR")]
+    pub suites: Option<PathBuf>,
 }
 
 /// What `new` writes.
@@ -395,7 +408,7 @@ pub enum NewWhat {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   proofmark explain AGENTIC-6.1-22
-  proofmark explain agentic/deposit#returns-the-stored-package-with-its-hash")]
+  proofmark explain 'agentic/deposit#*'")]
 pub struct ExplainOptions {
     /// Id of a requirement or of a case
     #[arg(value_name = "ID")]

@@ -51,7 +51,7 @@ pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
         return list(&known, &target, &selection);
     }
     let runtime = runtime()?;
-    let record = runtime.block_on(check(options, &known, target, &selection, &reports))?;
+    let record = runtime.block_on(check(options, &known, target, &selection))?;
     let written = report::files::write_all(&record, &reports)?;
     if !options.quiet {
         match print(&record, options.verbose, &written) {
@@ -63,7 +63,8 @@ pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
     Ok(record.summary.exit_code)
 }
 
-/// The files to write: the standard ones in the folder, and those asked for by name.
+/// The files to write: the standard ones in the folder, and those asked for by name. Old ones are gone afterwards, so that
+/// a run that ends early, for whatever reason, leaves nothing that looks like its result.
 fn reports(options: &CheckOptions) -> Result<Vec<(Format, PathBuf)>, Failure> {
     let standard = ["json", "html", "junit", "markdown"];
     let mut reports: Vec<(Format, PathBuf)> = report::FORMATS
@@ -71,8 +72,14 @@ fn reports(options: &CheckOptions) -> Result<Vec<(Format, PathBuf)>, Failure> {
         .filter(|format| standard.contains(&format.name))
         .map(|format| (*format, options.out.join(format.file_name)))
         .collect();
-    for word in &options.report {
-        reports.push(report_file(word)?);
+    let asked: Vec<_> = options.report.iter().map(|word| report_file(word)).collect();
+    if !options.list {
+        for (_, path) in reports.iter().chain(asked.iter().flatten()) {
+            report::files::remove(path)?;
+        }
+    }
+    for file in asked {
+        reports.push(file?);
     }
     Ok(reports)
 }
@@ -209,7 +216,6 @@ async fn check(
     known: &[Knowledge],
     target: Target,
     selection: &Selection,
-    reports: &[(Format, PathBuf)],
 ) -> Result<RunRecord, Failure> {
     let seed = options.seed.unwrap_or_else(random);
     let identity_seed = if options.new_ids { random() } else { seed };
@@ -253,9 +259,6 @@ async fn check(
         protocols: Vec::new(),
         summary: Summary::default(),
     };
-    for (_, path) in reports {
-        report::files::remove(path)?;
-    }
     for knowledge in known {
         let mut target = target.clone();
         let slug = knowledge.protocol.slug();

@@ -1,14 +1,437 @@
 //! `init` and `new`: files to start from.
 
-use super::args::{InitOptions, NewOptions};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use super::args::{DataOptions, InitOptions, NewOptions, NewWhat};
+use super::data;
 use super::exit::Failure;
+use crate::plan::Knowledge;
+use crate::protocol::{Input, Operation};
+use crate::requirement::{Requirement, Testable};
+use crate::suggest::nearest;
+use crate::target;
+use crate::template::{Clock, Scope, Seed, format_time, parse_time};
+use crate::value::Value;
+use crate::wire::json;
+
+/// Width of a line of comment.
+const WIDTH: usize = 78;
 
 /// Writes a target file.
-pub(super) fn run(_: &InitOptions) -> Result<u8, Failure> {
-    Err(Failure::usage("in the making"))
+pub(super) fn run(options: &InitOptions) -> Result<u8, Failure> {
+    let url = target::parse_url(&options.url)
+        .map_err(|message| Failure::Usage(message, Some("such as http://127.0.0.1:8787".into())))?;
+    let knowledge = one(&options.protocol, None)?;
+    let text = target_file(&knowledge, url.as_str().trim_end_matches('/'));
+    match &options.out {
+        None => write!(anstream::stdout(), "{text}")?,
+        Some(path) => write_new(path, &text)?,
+    }
+    Ok(0)
+}
+
+fn one(slug: &str, suites: Option<&Path>) -> Result<Knowledge, Failure> {
+    let options =
+        DataOptions { suites: suites.map(Path::to_owned), protocol: vec![slug.to_owned()], ..DataOptions::default() };
+    let found = data::knowledge(&options)?.pop();
+    found.ok_or_else(|| Failure::Internal(format!("nothing was read of `{slug}`")))
+}
+
+/// Writes a file that must not be there yet.
+fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| {
+        let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
+        let hint = exists.then(|| "it is left as it is: remove it first, or name another file".to_owned());
+        Failure::Usage(format!("cannot write {}: {error}", path.display()), hint)
+    })?;
+    writeln!(anstream::stdout(), "wrote {}", path.display())?;
+    Ok(())
+}
+
+/// A target file with every key explained. Prose has a space behind its `#`; what can be switched on has none.
+fn target_file(knowledge: &Knowledge, url: &str) -> String {
+    let slug = knowledge.protocol.slug();
+    let levels: Vec<_> = knowledge.manifest.levels.iter().map(|level| level.value.as_str()).collect();
+    let mut options = String::new();
+    for feature in &knowledge.manifest.features {
+        comment(&mut options, "    # ", &feature.about);
+        let _ = writeln!(options, "#  {}: true", feature.name.value);
+    }
+    let routed =
+        knowledge.protocol.operations().iter().find_map(|operation| Some((operation, operation.route.as_ref()?)));
+    let route = routed.map_or(String::new(), |(operation, route)| {
+        format!("#  {}: {{ method: {}, path: \"{}\" }}\n", operation.name, route.method, route.path)
+    });
+    let top = levels.last().copied().unwrap_or_default();
+    let levels = levels.join(", ");
+    format!(
+        "# How proofmark reaches one implementation, and what its owner says of it.
+# Use it with: proofmark check --target FILE
+# Every key but `protocol` and one of `url` and `adapter` may be left out.
+# Remove the # in front of a key to use it.
+
+# The protocol that it speaks.
+protocol: {slug}
+
+# Where its HTTP endpoint is; the paths of operations are put behind it.
+url: {url}
+
+# A library instead of, or beside, an endpoint: the program that wraps it. It
+# answers JSON-RPC 2.0 on stdin and stdout, one object a line.
+#adapter: [python3, my_adapter.py]
+
+# How it is called in reports.
+#name: my implementation
+
+# The level that you claim; what it says itself if left out.
+# One of {levels}.
+#level: {top}
+
+# Options that it has or lacks, whatever proofmark finds out by itself. An
+# option that can only be configured is missing until it is true here.
+#options:
+{options}
+# What each party sends as credentials: proofmark plays the parties a and b.
+# Secrets come from the environment (`env`) or from a file (`file`), and are
+# never printed or stored. `prefix` stands before the secret.
+#credentials:
+#  a: {{ header: Authorization, env: TOKEN_A, prefix: \"Bearer \" }}
+#  b: {{ header: X-Api-Key, file: token-b.txt }}
+
+# Routes of your own, where they differ from those of the specification, by
+# operation. What is left out (method, path, query) stays as it is. Inputs
+# stand in braces: `proofmark list --what operations` prints them.
+#routes:
+{route}
+# Places in answers that are tried before the usual ones: JSON Pointers into
+# the body, or `header:NAME`.
+#places:
+#  content_hash: [/meta/hash, \"header:x-content-hash\"]
+
+# Status codes that mean what the specification says with another one.
+#statuses:
+#  400: [422]
+
+# Bounds on time (ms, s, m), size and number; these are the defaults.
+#limits:
+    # One answer, from the first byte sent to the last byte read.
+#  request: 10s
+    # One case, from its first step to its last.
+#  case: 2m
+    # The whole run.
+#  run: 15m
+    # Added to both ends of every span of time that an answer is held against.
+#  clock-skew: 5s
+    # Bytes of one body that are read.
+#  body: 8388608
+    # Cases side by side.
+#  jobs: 16
+
+# What you set aside, and why. A waiver that is no longer needed makes the run
+# fail, so that none outlives its reason.
+#waivers:
+#  - case: \"{slug}/some-suite#some-case*\"
+#    reason: issue 12
+#  - requirement: {requirement}
+#    reason: issue 13
+",
+        requirement =
+            knowledge.catalogue.requirements.first().map_or("SOME-ID", |requirement| requirement.id.value.as_str()),
+    )
+}
+
+/// Adds `text` as comment, broken into lines.
+fn comment(out: &mut String, prefix: &str, text: &str) {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && prefix.len() + line.chars().count() + 1 + word.chars().count() > WIDTH {
+            let _ = writeln!(out, "{prefix}{line}");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    if !line.is_empty() {
+        let _ = writeln!(out, "{prefix}{line}");
+    }
 }
 
 /// Writes a case or the fixture.
-pub(super) fn new(_: &NewOptions) -> Result<u8, Failure> {
-    Err(Failure::usage("in the making"))
+pub(super) fn new(options: &NewOptions) -> Result<u8, Failure> {
+    let misplaced = match options.what {
+        NewWhat::Case if options.at.is_some() => Some("--at belongs to `proofmark new fixture`"),
+        NewWhat::Fixture if options.requirement.is_some() => Some("--requirement belongs to `proofmark new case`"),
+        NewWhat::Case | NewWhat::Fixture => None,
+    };
+    if let Some(what) = misplaced {
+        return Err(Failure::usage(what));
+    }
+    let knowledge = one(&options.protocol, options.suites.as_deref())?;
+    let text = match options.what {
+        NewWhat::Case => {
+            let id = options.requirement.as_deref().ok_or_else(|| {
+                let hint =
+                    format!("--requirement ID; `proofmark coverage --protocol {}` prints gaps", options.protocol);
+                Failure::Usage("which requirement does the case cover?".into(), Some(hint))
+            })?;
+            new_case(&knowledge, id)?
+        }
+        NewWhat::Fixture => {
+            let at = match &options.at {
+                None => i128::from(chrono::Utc::now().timestamp()) * 1_000_000_000,
+                Some(text) => parse_time(text).ok_or_else(|| {
+                    Failure::Usage(format!("`{text}` is no instant"), Some("such as 2026-01-02T03:04:05Z".into()))
+                })?,
+            };
+            fixture(&knowledge, at)?
+        }
+    };
+    write!(anstream::stdout(), "{text}")?;
+    Ok(0)
+}
+
+fn new_case(knowledge: &Knowledge, id: &str) -> Result<String, Failure> {
+    let requirement = knowledge.catalogue.find(id).ok_or_else(|| {
+        let ids = knowledge.catalogue.requirements.iter().map(|requirement| requirement.id.value.as_str());
+        let hint = nearest(id, ids).map(|id| format!("did you mean `{id}`?"));
+        Failure::Usage(format!("no requirement has the id `{id}`"), hint)
+    })?;
+    if requirement.testable == Testable::No {
+        let why = requirement.why_not.clone().unwrap_or_default();
+        return Err(Failure::Usage(format!("{id} cannot be tested"), Some(format!("the catalogue says: {why}"))));
+    }
+    Ok(case_file(knowledge, requirement))
+}
+
+/// A suite of one case. It has no mistakes as it stands; what is to be filled in says so.
+fn case_file(knowledge: &Knowledge, requirement: &Requirement) -> String {
+    let slug = knowledge.protocol.slug();
+    let id = &requirement.id.value;
+    let mut text = format!(
+        "# {id} ({}, level {}, binds the {}; section {})\n",
+        requirement.keyword.word(),
+        requirement.level.value,
+        requirement.role,
+        requirement.section
+    );
+    comment(&mut text, "#   ", &requirement.summary);
+    if !requirement.check.is_empty() {
+        text.push_str("# How it is checked:\n");
+        comment(&mut text, "#   ", &requirement.check);
+    }
+    if !requirement.errata.is_empty() {
+        text.push_str("# Rulings that bear on it:\n");
+        comment(&mut text, "#   ", &requirement.errata.join(", "));
+    }
+    let _ = writeln!(text, "# More: proofmark explain {id}");
+    text.push_str("# Fill in what says fill-in, put the case into a suite, and run `proofmark lint`.\n");
+    let _ = writeln!(text, "suite: {slug}/fill-in\nabout: fill-in what the cases of this file are about.");
+    let _ = writeln!(text, "cases:\n  - case: fill-in-a-sentence-about-the-target");
+    let _ = writeln!(text, "    covers: [{id}]");
+    let Some(operation) = operation(knowledge, requirement) else { return text };
+    let named = knowledge.manifest.bindings.contains_key("p");
+    let needed: Vec<&Input> =
+        operation.inputs.iter().filter(|input| input.required && input.default.is_none()).collect();
+    let object = knowledge.manifest.objects.contains_key("min");
+    let package = object && !named && needed.iter().any(|input| input.name == "package");
+    if package {
+        text.push_str("    let:\n      # A well-formed message: `proofmark lint` knows its other names.\n");
+        text.push_str("      p: { base: min }\n");
+    }
+    let _ = writeln!(text, "    steps:\n      # {}\n      - send: {}", operation.summary, operation.name);
+    if !needed.is_empty() {
+        let inputs = needed.iter().map(|input| match input.name {
+            "package" if package => "package: \"${p}\"".to_owned(),
+            name => format!("{name}: fill-in"),
+        });
+        let _ = writeln!(text, "        with: {{ {} }}", inputs.collect::<Vec<_>>().join(", "));
+    }
+    text.push_str("        # For a defect on purpose: the same message without it must be accepted.\n");
+    text.push_str("        #edit: [{ remove: /fill-in }]\n");
+    let (first, last) = operation.accepted.first().copied().unwrap_or((200, 299));
+    let status =
+        if first == last { format!("equals: {first}") } else { format!("within: {{ min: {first}, max: {last} }}") };
+    let _ = writeln!(text, "        expect:\n          # fill-in what must be seen: proofmark list --what matchers");
+    let _ = writeln!(text, "          - {{ at: /status, {status} }}");
+    text
+}
+
+/// The operation that a requirement is most probably about, of those that a kind of target that can show it has: one of
+/// its level that its check mentions, else any that is mentioned, else one of its level.
+fn operation<'k>(knowledge: &'k Knowledge, requirement: &Requirement) -> Option<&'k Operation> {
+    let possible = |operation: &&Operation| {
+        (requirement.testable.at_endpoint() && operation.route.is_some())
+            || (requirement.testable.at_adapter() && operation.method.is_some())
+    };
+    let operations = || knowledge.protocol.operations().iter().filter(possible);
+    let words = format!("{} {}", requirement.summary, requirement.check).to_lowercase();
+    let mentioned = |operation: &Operation| {
+        let stem = operation.name.split('-').next().unwrap_or(operation.name);
+        words.find(&operation.name.replace('-', " ")).or_else(|| words.find(stem))
+    };
+    operations()
+        .filter_map(|operation| Some((mentioned(operation)?, operation)))
+        .min_by_key(|(at, operation)| (operation.level != requirement.level.value, *at))
+        .map(|(_, operation)| operation)
+        .or_else(|| operations().find(|operation| operation.level == requirement.level.value))
+        .or_else(|| operations().next())
+}
+
+/// Every object of the manifest whose name starts so is part of the fixture for targets that take no writes.
+const FIXTURE: &str = "fixture_";
+
+/// The fixture as NDJSON, one object a line, for a target that is checked soon after the instant `at`.
+fn fixture(knowledge: &Knowledge, at: i128) -> Result<String, Failure> {
+    let manifest = &knowledge.manifest;
+    // Nothing of the fixture may depend on the run that it is made for.
+    let mut scope = Scope::new(&manifest.objects, &manifest.bindings, Seed::new(0), Clock(at));
+    scope.bind("newest", Value::Text(format!("{}Z", format_time(at - 3_600_000_000_000))));
+    let mut lines = String::new();
+    for (name, expr) in manifest.objects.iter().filter(|(name, _)| name.starts_with(FIXTURE)) {
+        let value = scope.render(expr, name).map_err(|error| {
+            let place = error.span.as_ref().map(|span| format!(" at {}", span.place())).unwrap_or_default();
+            Failure::Usage(format!("`{name}` cannot be written: {}{place}", error.message), None)
+        })?;
+        lines.push_str(&json::compact(&value));
+        lines.push('\n');
+    }
+    if lines.is_empty() {
+        let slug = knowledge.protocol.slug();
+        return Err(Failure::Usage(
+            format!("there is no fixture for `{slug}`"),
+            Some(format!("its objects would be named `{FIXTURE}…` in suites/{slug}/protocol.yaml")),
+        ));
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::bundle::Bundle;
+    use crate::plan;
+    use crate::protocol;
+    use crate::source::{Source, parse};
+
+    fn agentic() -> Knowledge {
+        one("agentic", None).unwrap()
+    }
+
+    fn source(text: &str) -> Arc<Source> {
+        Arc::new(Source { name: "target.yaml".into(), text: text.into() })
+    }
+
+    #[test]
+    fn the_target_file_loads_as_it_is_printed() {
+        let text = target_file(&agentic(), "http://127.0.0.1:8787");
+        let target = target::load(&source(&text)).unwrap();
+        assert_eq!(target.protocol.as_deref(), Some("agentic"));
+        assert_eq!(target.name, "http://127.0.0.1:8787");
+        assert_eq!(target.limits, target::Limits::default());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    #[test]
+    fn the_target_file_explains_every_key_and_each_can_be_switched_on() {
+        let text = target_file(&agentic(), "http://127.0.0.1:8787");
+        let switched: Vec<&str> = text
+            .lines()
+            .map(|line| {
+                line.strip_prefix('#').filter(|rest| !rest.starts_with(' ') || rest.starts_with("  ")).unwrap_or(line)
+            })
+            .collect();
+        let switched = switched.join("\n");
+        // Only the secrets are not there.
+        let problems = target::load(&source(&switched)).unwrap_err();
+        let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(shown.len(), 2, "{shown:#?}");
+        assert!(shown.iter().all(|line| line.contains("TOKEN_A") || line.contains("token-b.txt")), "{shown:#?}");
+        let schema = crate::schema::target();
+        let document = parse(&source(&switched)).unwrap().to_value();
+        let keys = |value: &Value| -> BTreeSet<String> {
+            let members = value.as_map().unwrap_or_default();
+            members.iter().filter_map(|(key, _)| key.as_text().map(str::to_owned)).collect()
+        };
+        let properties = |at: &str| -> BTreeSet<String> {
+            let found = schema.pointer(at).and_then(serde_json::Value::as_object);
+            found.into_iter().flat_map(|map| map.keys().cloned()).collect()
+        };
+        assert_eq!(keys(&document), properties("/properties"));
+        assert_eq!(keys(document.member("limits").unwrap()), properties("/$defs/Limits/properties"));
+        let features: BTreeSet<_> =
+            agentic().manifest.features.iter().map(|feature| feature.name.value.clone()).collect();
+        assert_eq!(keys(document.member("options").unwrap()), features);
+        // The limits that are printed are the real ones.
+        let limits = switched.replace("env: TOKEN_A", "env: PATH").replace("file: token-b.txt", "env: PATH");
+        assert_eq!(target::load(&source(&limits)).unwrap().limits, target::Limits::default());
+    }
+
+    #[test]
+    fn the_example_target_file_is_what_init_prints() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/targets/agentic.yaml");
+        let text = target_file(&agentic(), "http://127.0.0.1:8787");
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::write(&path, &text).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), text, "BLESS=1 writes it anew");
+    }
+
+    #[test]
+    fn a_new_case_has_no_mistakes_whatever_it_covers() {
+        let knowledge = agentic();
+        let mut suites = String::new();
+        for (number, requirement) in knowledge.catalogue.requirements.iter().enumerate() {
+            if requirement.testable == Testable::No {
+                assert!(new_case(&knowledge, &requirement.id.value).is_err());
+                continue;
+            }
+            let text = case_file(&knowledge, requirement);
+            assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+            // One file for all of them is read much faster.
+            let case = text.split_once("cases:\n").unwrap().1;
+            suites.push_str(&case.replace("fill-in-a-sentence", &format!("fill-in-{number}-a-sentence")));
+        }
+        let text = format!("suite: agentic/fill-in\ncases:\n{suites}");
+        let bundle = Bundle::embedded().with_file("suites/agentic/fill-in.yaml", &text);
+        let protocol = protocol::find("agentic").unwrap();
+        if let Err(error) = plan::load(protocol, &bundle) {
+            panic!("{error:#?}");
+        }
+    }
+
+    #[test]
+    fn the_operation_of_a_new_case_is_the_one_that_its_check_mentions() {
+        let knowledge = agentic();
+        let chosen = |id: &str| operation(&knowledge, knowledge.catalogue.find(id).unwrap()).unwrap().name;
+        assert_eq!(chosen("AGENTIC-8.1-03"), "deposit");
+    }
+
+    #[test]
+    fn a_fixture_is_its_objects_in_the_order_of_their_names_an_hour_back() {
+        let manifest = Bundle::embedded().file("agentic", "protocol.yaml").unwrap().text.clone();
+        let own: Vec<&str> = manifest.lines().filter(|line| !line.starts_with("  fixture_")).collect();
+        let text = own.join("\n").replace(
+            "\nobjects:\n",
+            "\nobjects:\n  fixture_b: { at: '${shift $newest -1h}' }\n  fixture_a: { at: '${newest}', json: [1.0, \"é\"] }\n",
+        );
+        let text = if text.contains("\n  newest:") {
+            text
+        } else {
+            text.replace("\nlet:\n", "\nlet:\n  newest: '${time -1h}'\n")
+        };
+        let bundle = Bundle::embedded().with_file("suites/agentic/protocol.yaml", &text);
+        let Ok(knowledge) = plan::load(protocol::find("agentic").unwrap(), &bundle) else { panic!("{text}") };
+        let lines = fixture(&knowledge, parse_time("2026-01-02T03:04:05Z").unwrap()).unwrap();
+        let expected = "{\"at\":\"2026-01-02T02:04:05Z\",\"json\":[1.0,\"é\"]}\n{\"at\":\"2026-01-02T01:04:05Z\"}\n";
+        assert_eq!(lines, expected);
+    }
 }
