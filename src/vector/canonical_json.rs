@@ -27,7 +27,12 @@ impl Kind for CanonicalJson {
         if vector.tolerated.is_empty() {
             expect.insert(0, ("/body/canonical", "equals", Value::text(vector.text("canonical")?), false));
         }
-        Ok(Question { operation: "canonicalize", with: vec![("json", Value::text(vector.text("input")?))], expect })
+        Ok(Question {
+            operation: "canonicalize",
+            with: vec![("json", Value::text(vector.text("input")?))],
+            expect,
+            twin: None,
+        })
     }
 
     fn confirm(&self, vector: &Vector, protocol: &dyn Protocol) -> Result<(), String> {

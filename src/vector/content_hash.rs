@@ -28,6 +28,7 @@ impl Kind for ContentHash {
             operation: "content-hash",
             with: vec![("json", Value::text(vector.text("input")?))],
             expect: vec![("/result/hash", "any-of", digests, false)],
+            twin: None,
         })
     }
 

@@ -101,6 +101,17 @@ pub struct Question {
     pub with: Vec<(&'static str, Value)>,
     /// Place, matcher and argument, and whether only the strict profile counts it.
     pub expect: Vec<(&'static str, &'static str, Value, bool)>,
+    /// Where a refusal is expected: what the same operation must do first, for a library that refuses or swallows
+    /// everything shows nothing.
+    pub twin: Option<Twin>,
+}
+
+/// A question that a library must answer for its other answers to count.
+pub struct Twin {
+    /// Inputs of the operation.
+    pub with: Vec<(&'static str, Value)>,
+    /// Place, matcher and argument.
+    pub assume: Vec<(&'static str, &'static str, Value)>,
 }
 
 impl Vector {
@@ -264,26 +275,21 @@ pub fn suite(file: &VectorFile) -> Result<Suite, Vec<Diagnostic>> {
 fn case(vector: &Vector, question: Question) -> Case {
     let span = vector.node.span.clone();
     let located = |text: &str| Located { value: text.to_owned(), span: vector.id.span.clone() };
-    let expect = question
-        .expect
-        .into_iter()
-        .map(|(at, matcher, argument, strict_only)| Expectation {
-            at: Located { value: Path::parse(at).unwrap_or_default(), span: vector.id.span.clone() },
-            matcher: located(matcher),
-            argument: Expr::Constant(argument),
-            node: Node { value: Yaml::Null, span: vector.id.span.clone() },
-            requirements: Vec::new(),
-            strict_only,
-            note: String::new(),
-            span: vector.id.span.clone(),
-        })
-        .collect();
-    let with = question.with.into_iter().map(|(name, value)| (located(name), Expr::Constant(value))).collect();
-    let step = Step {
+    let expectation = |at: &str, matcher: &str, argument: Value, strict_only: bool| Expectation {
+        at: Located { value: Path::parse(at).unwrap_or_default(), span: vector.id.span.clone() },
+        matcher: located(matcher),
+        argument: Expr::Constant(argument),
+        node: Node { value: Yaml::Null, span: vector.id.span.clone() },
+        requirements: Vec::new(),
+        strict_only,
+        note: String::new(),
+        span: vector.id.span.clone(),
+    };
+    let step = |number: usize, with: Vec<(&'static str, Value)>| Step {
         actor: located("a"),
         action: Action::Send {
             operation: located(question.operation),
-            with,
+            with: with.into_iter().map(|(name, value)| (located(name), Expr::Constant(value))).collect(),
             headers: Vec::new(),
             edits: Vec::new(),
             layout: Layout::Compact,
@@ -293,13 +299,25 @@ fn case(vector: &Vector, question: Question) -> Case {
         until: None,
         quiet: None,
         assume: Vec::new(),
-        expect,
+        expect: Vec::new(),
         expect_all: Vec::new(),
         capture: Vec::new(),
         optional: false,
-        number: 0,
+        number,
         span: span.clone(),
     };
+    let mut steps = Vec::new();
+    if let Some(twin) = question.twin {
+        // A step without expectations has to be accepted for the case to go on.
+        let assume = twin.assume.into_iter().map(|(at, matcher, argument)| expectation(at, matcher, argument, false));
+        steps.push(Step { assume: assume.collect(), ..step(0, twin.with) });
+    }
+    let expect = question
+        .expect
+        .into_iter()
+        .map(|(at, matcher, argument, strict_only)| expectation(at, matcher, argument, strict_only))
+        .collect();
+    steps.push(Step { expect, ..step(steps.len(), question.with) });
     Case {
         name: vector.id.clone(),
         about: vector.about.clone(),
@@ -308,8 +326,8 @@ fn case(vector: &Vector, question: Question) -> Case {
         reach: vec![located("adapter")],
         strict_only: false,
         bindings: Vec::new(),
-        steps: vec![step],
-        span,
+        steps,
+        span: span.clone(),
     }
 }
 

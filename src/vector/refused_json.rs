@@ -1,6 +1,6 @@
 //! `refused-json`: bytes that a reader of JSON must refuse.
 
-use super::{Kind, Question, Vector, VectorResult};
+use super::{Kind, Question, Twin, Vector, VectorResult};
 use crate::protocol::Protocol;
 use crate::value::Value;
 use crate::wire::json;
@@ -27,6 +27,10 @@ impl Kind for RefusedJson {
             operation: "canonicalize",
             with: vec![("json", Value::Bytes(bytes))],
             expect: vec![("/status", "equals", Value::Integer(400), strict_only)],
+            twin: Some(Twin {
+                with: vec![("json", Value::text(r#"{"b":[1,2],"a":"x"}"#))],
+                assume: vec![("/body/canonical", "equals", Value::text(r#"{"a":"x","b":[1,2]}"#))],
+            }),
         })
     }
 
