@@ -1,0 +1,157 @@
+//! Servers that know no protocol. Nothing that they answer may count as conformance.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// What a server answers to whatever it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dumb {
+    /// Nothing; it keeps the connection open.
+    Silent,
+    /// Nothing; it closes the connection.
+    Closing,
+    /// This status and this JSON text.
+    Always(u16, &'static str),
+    /// The request itself, headers and body.
+    Echo,
+    /// Bytes that are no HTTP.
+    Garbage,
+    /// A body that never ends.
+    Endless,
+    /// A redirect to itself.
+    RedirectToSelf,
+    /// A redirect to this address.
+    RedirectTo(SocketAddr),
+    /// The body that was posted last, whoever posted it.
+    LastBody,
+}
+
+/// A running server. It ends with the process.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    /// How many connections came in.
+    pub(crate) connections: Arc<AtomicUsize>,
+}
+
+impl Server {
+    pub(crate) fn start(dumb: Dumb) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let connections = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&connections);
+        let last = Arc::new(std::sync::Mutex::new(Vec::new()));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                count.fetch_add(1, Ordering::Relaxed);
+                let last = Arc::clone(&last);
+                std::thread::spawn(move || talk(stream, dumb, &last));
+            }
+        });
+        Self { address, connections }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+/// A port of this machine where nobody listens.
+pub(crate) fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address")
+}
+
+fn talk(mut stream: TcpStream, dumb: Dumb, last: &std::sync::Mutex<Vec<u8>>) {
+    stream.set_read_timeout(Some(Duration::from_secs(60))).ok();
+    while let Some((head, body)) = request(&mut stream) {
+        let answer = match dumb {
+            Dumb::Silent => {
+                std::thread::sleep(Duration::from_secs(600));
+                return;
+            }
+            Dumb::Closing => return,
+            Dumb::Always(status, text) => response(status, "content-type: application/json\r\n", text.as_bytes()),
+            Dumb::Echo => {
+                let headers: String =
+                    head.lines().skip(1).filter(|line| repeatable(line)).map(|line| format!("{line}\r\n")).collect();
+                let mut whole = head.clone().into_bytes();
+                whole.extend_from_slice(&body);
+                let is_json = body.first() == Some(&b'{');
+                response(200, &headers, if is_json { &body } else { &whole })
+            }
+            Dumb::Garbage => vec![0x16, 0x03, 0x01, 0xff, 0x00, 0x7b, 0x7d, 0x0d, 0x0a],
+            Dumb::Endless => return endless(&mut stream),
+            Dumb::RedirectToSelf => {
+                let path = head.split_whitespace().nth(1).unwrap_or("/").to_owned();
+                response(302, &format!("location: {path}\r\n"), b"{}")
+            }
+            Dumb::RedirectTo(address) => response(307, &format!("location: http://{address}/x\r\n"), b"{}"),
+            Dumb::LastBody => {
+                let mut last = last.lock().expect("nobody panics here");
+                if !body.is_empty() {
+                    last.clone_from(&body);
+                }
+                response(if body.is_empty() { 200 } else { 201 }, "content-type: application/json\r\n", &last)
+            }
+        };
+        if stream.write_all(&answer).is_err() || matches!(dumb, Dumb::Garbage) {
+            return;
+        }
+    }
+}
+
+/// Whether a header of a request can stand in a response as it is.
+fn repeatable(line: &str) -> bool {
+    let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    !name.is_empty() && !["content-length", "transfer-encoding", "connection", "host"].contains(&name.as_str())
+}
+
+fn response(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes =
+        format!("HTTP/1.1 {status} Whatever\r\n{headers}content-length: {}\r\n\r\n", body.len()).into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+fn endless(stream: &mut TcpStream) {
+    let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunk = format!("4000\r\n{}\r\n", "[".repeat(0x4000));
+    let mut going = stream.write_all(head).is_ok();
+    while going {
+        going = stream.write_all(chunk.as_bytes()).is_ok();
+    }
+}
+
+/// The head of the next request as text, and its body. `None` at the end of the connection.
+fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4096];
+    let end = loop {
+        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
+            break at + 4;
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+        }
+    };
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
+    let length = head
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .and_then(|(_, value)| value.trim().parse().ok())
+        .unwrap_or(0_usize);
+    let mut body = bytes.split_off(end);
+    while body.len() < length {
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => body.extend_from_slice(&buffer[..count]),
+        }
+    }
+    body.truncate(length);
+    Some((head, body))
+}

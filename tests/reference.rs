@@ -1,0 +1,138 @@
+//! Every case against the reference implementation, as an endpoint and as a library, lenient and strict: a test of its own.
+//!
+//! One server serves all tests of a process. Under `cargo test` all cases are put to it side by side, once; the tests only
+//! look their verdict up. Under `cargo nextest run`, which gives each test a process, only that test's case is put.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use proofmark::bundle::Bundle;
+use proofmark::judge::{self, Context, Facts, Features};
+use proofmark::plan::{self, Knowledge, LoadError, Selection};
+use proofmark::protocol;
+use proofmark::record::CaseRecord;
+use proofmark::run::{self, Silent};
+use proofmark::source::Diagnostic;
+use proofmark::target::Target;
+use proofmark::template::Clock;
+use proofmark::transport::adapter::{Adapter, Pipes};
+use proofmark::transport::{Connections, http::Http};
+use proofmark::verdict::{NotRun, Profile, Verdict};
+use reference_impl::{Config, Protocol};
+
+/// Decides every generated value, so that a failure repeats.
+const SEED: u64 = 1;
+
+const PROFILES: [(&str, Profile); 2] = [("lenient", Profile::Lenient), ("strict", Profile::Strict)];
+
+/// What came of each case, by profile and id.
+type Judged = BTreeMap<(&'static str, String), CaseRecord>;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = Vec::new();
+    for protocol in reference_impl::protocols() {
+        let knowledge = Arc::new(load(protocol.slug()));
+        let mut target = Target::endpoint("http://127.0.0.1:1".parse().expect("a URL"));
+        target.adapter = Some(vec!["the reference".to_owned()]);
+        let plan = plan::build(&knowledge, &target, &Selection::default());
+        let ids: Vec<String> = plan.cases.iter().map(|ready| ready.id.clone()).collect();
+        let name = |profile: &str, id: &str| format!("{profile} {id}");
+        // With a filter for whole names, only those cases are put.
+        let only = if arguments.exact && !arguments.filter.iter().all(String::is_empty) {
+            let asked = |id: &&String| {
+                PROFILES.iter().any(|(profile, _)| arguments.filter.iter().any(|filter| *filter == name(profile, id)))
+            };
+            ids.iter().filter(asked).cloned().collect()
+        } else {
+            Vec::new()
+        };
+        let judged: Arc<OnceLock<Judged>> = Arc::default();
+        for (profile, _) in PROFILES {
+            for id in &ids {
+                let (judged, knowledge, only, id) =
+                    (Arc::clone(&judged), Arc::clone(&knowledge), only.clone(), id.clone());
+                trials.push(Trial::test(name(profile, &id), move || {
+                    let all = judged.get_or_init(|| put(*protocol, &knowledge, only));
+                    conforms(all.get(&(profile, id)).ok_or("the run did not judge the case")?)
+                }));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn load(slug: &str) -> Knowledge {
+    let protocol = protocol::find(slug).expect("a protocol of the reference is one of proofmark's");
+    match plan::load(protocol, &Bundle::embedded()) {
+        Ok(knowledge) => knowledge,
+        Err(LoadError::Missing(what)) => panic!("{what}"),
+        Err(LoadError::Mistakes(found)) => panic!("{:#?}", found.iter().map(Diagnostic::to_string).collect::<Vec<_>>()),
+    }
+}
+
+/// Puts the cases to a new reference implementation and judges the answers once for each profile.
+fn put(protocol: Protocol, knowledge: &Knowledge, only: Vec<String>) -> Judged {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let handle = reference_impl::serve(Config::new(protocol)).await.expect("the reference starts");
+        let url: url::Url = handle.url().parse().expect("a URL");
+        let mut target = Target::endpoint(url.clone());
+        target.adapter = Some(vec!["the reference".to_owned()]);
+        let connections = Connections {
+            http: Some(Http::new(&url, &target).expect("an HTTP client")),
+            adapter: Some(Adapter::in_process(move || pipes(protocol))),
+        };
+        let plan = plan::build(knowledge, &target, &Selection { only, ..Selection::default() });
+        let clock = Clock(i128::from(chrono::Utc::now().timestamp_millis()) * 1_000_000);
+        let facts = Facts { seed: SEED, identity_seed: SEED, clock, profile: Profile::Lenient };
+        let (_cancel, cancelled) = tokio::sync::watch::channel(false);
+        let (transcript, _) = run::run(&plan, facts, &connections, Instant::now(), cancelled, &Silent).await;
+        connections.close().await;
+        handle.stop().await;
+        assert_eq!(transcript.cut_short, None, "the run was cut short");
+        let mut judged = Judged::new();
+        for (name, profile) in PROFILES {
+            let facts = Facts { profile, ..facts };
+            let features = Features::read(&plan, facts, &transcript);
+            let record = judge::protocol(&Context { plan: &plan, facts, features }, &transcript);
+            judged.extend(record.cases.into_iter().map(|case| ((name, case.id.clone()), case)));
+        }
+        judged
+    })
+}
+
+/// The reference as a library behind a pair of pipes.
+fn pipes(protocol: Protocol) -> Pipes {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    let (read, write) = tokio::io::split(theirs);
+    // It ends with our end of the pipe.
+    tokio::spawn(async move { reference_impl::serve_adapter(Config::new(protocol), read, write).await });
+    let (read, write) = tokio::io::split(ours);
+    (Box::new(write), Box::new(read))
+}
+
+/// The case passed, or could not be put for a reason that is no fault of a target.
+fn conforms(case: &CaseRecord) -> Result<(), Failed> {
+    let excused = matches!(case.reason, Some(NotRun::NotClaimed | NotRun::Unobservable));
+    match case.verdict {
+        Verdict::Pass => Ok(()),
+        Verdict::NotRun if excused => Ok(()),
+        verdict => {
+            let mut message = format!("{verdict} at {}", case.at);
+            if !case.because.is_empty() {
+                message.push_str(&format!("\n{}", case.because));
+            }
+            for finding in &case.findings {
+                message.push_str(&format!(
+                    "\n{} {}: expected {} at {:?}, observed {} ({})",
+                    finding.requirement, finding.verdict, finding.expected, finding.path, finding.observed, finding.at
+                ));
+            }
+            message.push_str(&format!("\nproofmark check --reference --only '{}' --seed {SEED}", case.id));
+            Err(message.into())
+        }
+    }
+}
