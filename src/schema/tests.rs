@@ -189,8 +189,10 @@ fn json_of(node: &Node) -> Value {
 fn every_shipped_file_is_as_its_schema_says() {
     let bundle = Bundle::embedded();
     let mut seen = BTreeMap::<&str, usize>::new();
-    for protocol in crate::protocol::ALL {
-        let slug = protocol.slug();
+    // Also protocols that have a catalogue and nothing else yet.
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
+    for entry in std::fs::read_dir(folder).expect("the suites").flatten() {
+        let slug = &*entry.file_name().to_string_lossy().into_owned();
         let yaml = bundle.files(slug, ".yaml").into_iter().map(|file| (file, parse(file)));
         let json = bundle.files(slug, ".json").into_iter().map(|file| (file, parse_json(file)));
         for (file, node) in yaml.chain(json) {
