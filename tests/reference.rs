@@ -35,26 +35,19 @@ fn main() {
     let mut trials = Vec::new();
     for protocol in reference_impl::protocols() {
         let knowledge = Arc::new(load(protocol.slug()));
-        let mut target = Target::endpoint("http://127.0.0.1:1".parse().expect("a URL"));
-        target.adapter = Some(vec!["the reference".to_owned()]);
-        let plan = plan::build(&knowledge, &target, &Selection::default());
-        let ids: Vec<String> = plan.cases.iter().map(|ready| ready.id.clone()).collect();
-        let name = |profile: &str, id: &str| format!("{profile} {id}");
-        // With a filter for whole names, only those cases are put.
-        let only = if arguments.exact && !arguments.filter.iter().all(String::is_empty) {
-            let asked = |id: &&String| {
-                PROFILES.iter().any(|(profile, _)| arguments.filter.iter().any(|filter| *filter == name(profile, id)))
-            };
-            ids.iter().filter(asked).cloned().collect()
-        } else {
-            Vec::new()
+        let filter = arguments.filter.iter().find(|_| arguments.exact);
+        let asked = filter.and_then(|name| name.split_once(' ')).filter(|(_, id)| id.starts_with(protocol.slug()));
+        let (ids, only) = match asked {
+            // A whole name: there is no need to look what else there is.
+            Some((_, id)) => (vec![id.to_owned()], vec![id.to_owned()]),
+            None => (ids(&knowledge), Vec::new()),
         };
         let judged: Arc<OnceLock<Judged>> = Arc::default();
         for (profile, _) in PROFILES {
             for id in &ids {
                 let (judged, knowledge, only, id) =
                     (Arc::clone(&judged), Arc::clone(&knowledge), only.clone(), id.clone());
-                trials.push(Trial::test(name(profile, &id), move || {
+                trials.push(Trial::test(format!("{profile} {id}"), move || {
                     let all = judged.get_or_init(|| put(*protocol, &knowledge, only));
                     conforms(all.get(&(profile, id)).ok_or("the run did not judge the case")?)
                 }));
@@ -62,6 +55,15 @@ fn main() {
         }
     }
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// The ids of all cases, by both paths to the reference.
+fn ids(knowledge: &Knowledge) -> Vec<String> {
+    let mut target = Target::endpoint("http://127.0.0.1:1".parse().expect("a URL"));
+    target.adapter = Some(vec!["the reference".to_owned()]);
+    // Nothing is selected, so nothing is made ready.
+    let nothing = Selection { only: vec![String::new()], ..Selection::default() };
+    plan::build(knowledge, &target, &nothing).cases.iter().map(|ready| ready.id.clone()).collect()
 }
 
 fn load(slug: &str) -> Knowledge {

@@ -53,6 +53,10 @@ fn every_catalogue_loads_also_of_protocols_without_cases() {
         let catalogue = requirement::load(file)
             .unwrap_or_else(|found| panic!("{:#?}", found.iter().map(Diagnostic::to_string).collect::<Vec<_>>()));
         assert_eq!(catalogue.protocol, slug);
+        // Registers are read by the tools once a protocol has cases.
+        if protocol::find(&slug).is_none() {
+            continue;
+        }
         let register = bundle.file(&slug, "errata.md").map(|file| requirement::errata(&file.text)).unwrap_or_default();
         let known: BTreeSet<&str> = register.iter().map(|entry| entry.id.as_str()).collect();
         for found in &catalogue.requirements {
