@@ -86,6 +86,12 @@ impl Bundle {
         self.files.iter().filter(wanted).collect()
     }
 
+    /// The slugs of all protocols that have a catalogue, in the order of their names.
+    pub fn slugs(&self) -> Vec<&str> {
+        let catalogues = self.files.iter().filter_map(|file| file.name.strip_suffix("/requirements.yaml"));
+        catalogues.filter_map(|folder| folder.rsplit('/').next()).collect()
+    }
+
     /// The file of a protocol with this very name.
     pub fn file(&self, slug: &str, name: &str) -> Option<&Arc<Source>> {
         self.files(slug, name).into_iter().find(|file| file.name.rsplit('/').next() == Some(name))

@@ -194,7 +194,7 @@ pub struct RequirementRecord {
     /// Why it was not run, if it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<NotRun>,
-    /// Whether no case covers it: untestable (with the catalogue's reason) or a gap.
+    /// Why no case covers it: `gap`, or `untestable: ` and the catalogue's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncovered: Option<String>,
     /// Entries of the errata register that bear on it.

@@ -10,7 +10,7 @@
     var texts = new Map();
     function text(item) {
       if (!texts.has(item)) {
-        var from = item.tagName === "DETAILS" ? [item.querySelector("summary"), item.querySelector(".about"), item.querySelector(".because"), item.querySelector(".covers")] : [item];
+        var from = item.tagName === "DETAILS" ? [item.querySelector("summary"), item.querySelector(".about"), item.querySelector(".because")].concat(Array.from(item.querySelectorAll("a.id, blockquote"))) : [item];
         texts.set(item, from.map(function (part) { return part ? part.textContent : ""; }).join(" ").toLowerCase());
       }
       return texts.get(item);
@@ -27,6 +27,9 @@
           && words.every(function (word) { return text(item).includes(word); });
         item.hidden = !fits;
         if (fits) shown += 1;
+      });
+      list.querySelectorAll(".group").forEach(function (group) {
+        group.hidden = !group.querySelector("[data-item]:not([hidden])");
       });
       output.textContent = shown === items.length ? items.length + " shown" : shown + " of " + items.length + " shown";
     }
@@ -52,7 +55,11 @@
     var target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
     var item = target.closest("[data-item][hidden]");
-    if (item) item.hidden = false;
+    if (item) {
+      item.hidden = false;
+      var group = item.closest(".group");
+      if (group) group.hidden = false;
+    }
     for (var part = target; part; part = part.parentElement) {
       if (part.tagName === "DETAILS") part.open = true;
     }
@@ -64,7 +71,7 @@
   // Paper has no triangles to click.
   var opened = [];
   window.addEventListener("beforeprint", function () {
-    document.querySelectorAll(".findings details:not([open])").forEach(function (item) {
+    document.querySelectorAll(".findings details:not([open]):not(.raw)").forEach(function (item) {
       item.open = true;
       opened.push(item);
     });

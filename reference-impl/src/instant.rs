@@ -76,7 +76,11 @@ impl Instant {
 impl fmt::Display for Instant {
     /// RFC 3339 in UTC, with a fraction only where there is one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let format = if self.0.nanosecond() == 0 { "%Y-%m-%dT%H:%M:%SZ" } else { "%Y-%m-%dT%H:%M:%S%.6fZ" };
+        let format = match self.0.nanosecond() {
+            0 => "%Y-%m-%dT%H:%M:%SZ",
+            nanos if nanos % 1000 == 0 => "%Y-%m-%dT%H:%M:%S%.6fZ",
+            _ => "%Y-%m-%dT%H:%M:%S%.9fZ",
+        };
         write!(f, "{}", self.0.format(format))
     }
 }
@@ -177,7 +181,10 @@ mod tests {
     #[test]
     fn printing_and_reading_agree() {
         let now = Instant::of_system();
-        assert_eq!(Instant::parse(&now.to_string()), Some(now));
+        let nanos = Instant::parse("2026-01-02T03:04:05.123456789Z").expect("the text is good");
+        for instant in [now, nanos] {
+            assert_eq!(Instant::parse(&instant.to_string()), Some(instant));
+        }
         assert_eq!(Instant::parse(&now.key()), Some(now));
         assert!(
             Instant::parse("0000-01-05T00:00:00Z").expect("the text is good").days_earlier(36_500).key() <= now.key()

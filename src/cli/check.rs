@@ -54,7 +54,11 @@ pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
     let record = runtime.block_on(check(options, &known, target, &selection, &reports))?;
     let written = report::files::write_all(&record, &reports)?;
     if !options.quiet {
-        print(&record, options.verbose, &written)?;
+        match print(&record, options.verbose, &written) {
+            // The verdict stands whether or not anybody reads the summary.
+            Ok(()) | Err(Failure::Unread) => {}
+            Err(failure) => return Err(failure),
+        }
     }
     Ok(record.summary.exit_code)
 }

@@ -7,6 +7,7 @@ use super::exit::Failure;
 use crate::bundle::Bundle;
 use crate::plan::{self, Knowledge, LoadError};
 use crate::protocol::{self, Protocol};
+use crate::requirement::{self, Catalogue, Erratum, errata};
 use crate::suggest::nearest;
 use crate::vector;
 
@@ -57,10 +58,50 @@ pub(super) fn knowledge(options: &DataOptions) -> Result<Vec<Knowledge>, Failure
     if mistakes.is_empty() { Ok(known) } else { Err(Failure::Mistakes(mistakes)) }
 }
 
+/// The catalogue of a protocol that no cases are written for yet.
+pub(super) struct BareCatalogue {
+    /// Its requirements.
+    pub(super) catalogue: Catalogue,
+    /// Rulings on its contradictions.
+    pub(super) errata: Vec<Erratum>,
+}
+
+/// The catalogues of the protocols that the options name and that proofmark does not speak yet.
+pub(super) fn bare_catalogues(options: &DataOptions) -> Result<Vec<BareCatalogue>, Failure> {
+    let bundle = bundle(options)?;
+    let mut found = Vec::new();
+    for slug in bundle.slugs() {
+        let asked = options.protocol.is_empty() || options.protocol.iter().any(|wanted| wanted == slug);
+        if !asked || protocol::find(slug).is_some() {
+            continue;
+        }
+        if let Some(file) = bundle.file(slug, "requirements.yaml") {
+            let catalogue = requirement::load(file).map_err(Failure::Mistakes)?;
+            let errata = bundle.file(slug, "errata.md").map(|file| errata(&file.text)).unwrap_or_default();
+            found.push(BareCatalogue { catalogue, errata });
+        }
+    }
+    Ok(found)
+}
+
+/// The options without the protocols that have no more than a catalogue; `None` if none is left.
+pub(super) fn spoken(options: &DataOptions) -> Result<Option<DataOptions>, Failure> {
+    let bundle = bundle(options)?;
+    let slugs = bundle.slugs();
+    let mut spoken = options.clone();
+    spoken.protocol.retain(|slug| protocol::find(slug).is_some() || !slugs.contains(&slug.as_str()));
+    Ok((options.protocol.is_empty() || !spoken.protocol.is_empty()).then_some(spoken))
+}
+
 /// Reads all data files and reports every mistake.
 pub(super) fn lint(options: &DataOptions) -> Result<u8, Failure> {
     let mut out = anstream::stdout();
-    for knowledge in knowledge(options)? {
+    for bare in bare_catalogues(options)? {
+        let count = bare.catalogue.requirements.len();
+        writeln!(out, "{}: {count} requirements, no cases yet, no mistakes", bare.catalogue.protocol)?;
+    }
+    let Some(options) = spoken(options)? else { return Ok(0) };
+    for knowledge in knowledge(&options)? {
         let cases = knowledge.cases().count();
         writeln!(
             out,

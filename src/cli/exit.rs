@@ -28,6 +28,8 @@ pub enum Failure {
     Undecided(String, Option<String>),
     /// proofmark or this machine failed.
     Internal(String),
+    /// Who read the output wants no more of it, as `head` does.
+    Unread,
 }
 
 impl Failure {
@@ -37,6 +39,7 @@ impl Failure {
             Self::Usage(..) | Self::Mistakes(_) => USAGE,
             Self::Undecided(..) => 3,
             Self::Internal(_) => 70,
+            Self::Unread => 0,
         }
     }
 
@@ -62,6 +65,7 @@ impl Failure {
                 let count = diagnostics.len();
                 say(&format!("error: {count} mistake{} in data files", if count == 1 { "" } else { "s" }));
             }
+            Self::Unread => {}
             Self::Internal(what) => say(&format!("proofmark failed: {what}")),
         }
     }
@@ -91,7 +95,10 @@ impl From<BundleError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
-        Self::Internal(error.to_string())
+        match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Self::Unread,
+            _ => Self::Internal(error.to_string()),
+        }
     }
 }
 

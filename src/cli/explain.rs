@@ -7,13 +7,21 @@ use super::data;
 use super::exit::Failure;
 use super::reference;
 use crate::plan::{Knowledge, glob};
-use crate::requirement::Requirement;
+use crate::requirement::{Catalogue, Erratum, Requirement};
 use crate::suggest::nearest;
 use crate::suite::Case;
 
 /// Explains a requirement or a case.
 pub(super) fn run(options: &ExplainOptions) -> Result<u8, Failure> {
-    let known = data::knowledge(&options.data)?;
+    let known = data::spoken(&options.data)?.map_or_else(|| Ok(Vec::new()), |options| data::knowledge(&options))?;
+    let bare = data::bare_catalogues(&options.data)?;
+    for bare in &bare {
+        if let Some(requirement) = bare.catalogue.find(&options.id) {
+            sentence(&bare.catalogue, &bare.errata, requirement)?;
+            writeln!(anstream::stdout(), "\nCases\n  none yet")?;
+            return Ok(0);
+        }
+    }
     for knowledge in &known {
         if let Some(requirement) = knowledge.catalogue.find(&options.id) {
             return requirement_page(knowledge, requirement);
@@ -30,7 +38,8 @@ pub(super) fn run(options: &ExplainOptions) -> Result<u8, Failure> {
             return Ok(0);
         }
     }
-    let ids = known.iter().flat_map(|knowledge| &knowledge.catalogue.requirements);
+    let catalogues = known.iter().map(|knowledge| &knowledge.catalogue).chain(bare.iter().map(|bare| &bare.catalogue));
+    let ids = catalogues.flat_map(|catalogue| &catalogue.requirements);
     let hint = nearest(&options.id, ids.map(|requirement| requirement.id.value.as_str()));
     Err(Failure::Usage(
         format!("nothing has the id `{}`", options.id),
@@ -41,7 +50,8 @@ pub(super) fn run(options: &ExplainOptions) -> Result<u8, Failure> {
     ))
 }
 
-fn requirement_page(knowledge: &Knowledge, requirement: &Requirement) -> Result<u8, Failure> {
+/// What the catalogue and the errata register say.
+fn sentence(catalogue: &Catalogue, errata: &[Erratum], requirement: &Requirement) -> Result<(), Failure> {
     let mut out = anstream::stdout();
     writeln!(
         out,
@@ -51,7 +61,7 @@ fn requirement_page(knowledge: &Knowledge, requirement: &Requirement) -> Result<
         *requirement.level,
         requirement.role
     )?;
-    writeln!(out, "{}, section {}", knowledge.catalogue.spec, requirement.section)?;
+    writeln!(out, "{}, section {}", catalogue.spec, requirement.section)?;
     writeln!(out, "\n  {}", requirement.summary)?;
     writeln!(out, "\nHow it is checked\n  {}", requirement.check)?;
     if let Some(why) = &requirement.why_not {
@@ -60,12 +70,18 @@ fn requirement_page(knowledge: &Knowledge, requirement: &Requirement) -> Result<
     if !requirement.errata.is_empty() {
         writeln!(out, "\nRulings")?;
         for id in &requirement.errata {
-            match knowledge.errata.iter().find(|entry| entry.id == *id) {
+            match errata.iter().find(|entry| entry.id == *id) {
                 Some(entry) => writeln!(out, "  {}: {}\n    {}", entry.id, entry.title, entry.ruling)?,
                 None => writeln!(out, "  {id}")?,
             }
         }
     }
+    Ok(())
+}
+
+fn requirement_page(knowledge: &Knowledge, requirement: &Requirement) -> Result<u8, Failure> {
+    sentence(&knowledge.catalogue, &knowledge.errata, requirement)?;
+    let mut out = anstream::stdout();
     writeln!(out, "\nCases")?;
     let mut any = false;
     for (suite, case) in knowledge.cases() {

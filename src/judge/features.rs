@@ -78,6 +78,10 @@ fn configured(plan: &Plan<'_>, feature: &Feature, transport: Transport) -> Optio
 }
 
 fn state_of(plan: &Plan<'_>, facts: Facts, feature: &Feature, last: Option<&Exchange>) -> FeatureState {
+    if feature.steps.is_empty() {
+        // There is nothing to ask: only its owner can say that the target has it.
+        return FeatureState::Absent;
+    }
     let Some(exchange) = last else { return FeatureState::Unknown };
     if !matches!(exchange.received.ended, Ended::Complete | Ended::TooLong) {
         return FeatureState::Unknown;

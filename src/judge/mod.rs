@@ -309,8 +309,8 @@ fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: usize) -> Vec<Re
                     .or_else(|| (knowledge.level(&requirement.level) > claimed).then_some(NotRun::NotClaimed))
             });
             let uncovered = covering.is_empty().then(|| match (&requirement.testable, &requirement.why_not) {
-                (Testable::No, Some(why)) => format!("cannot be tested: {why}"),
-                _ => "no case yet".to_owned(),
+                (Testable::No, Some(why)) => format!("untestable: {why}"),
+                _ => "gap".to_owned(),
             });
             RequirementRecord {
                 id: id.clone(),
@@ -364,7 +364,8 @@ pub fn conclude(record: &mut RunRecord) {
     } else if stale > 0 {
         (1, format!("{} no longer needed: remove it", plural(stale, "waiver is", "waivers are")))
     } else if totals.judged() == 0 {
-        (3, "undecided: nothing was judged".to_owned())
+        let why = record.summary.cut_short.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        (3, format!("undecided: nothing was judged{why}"))
     } else if let Some(why) = &record.summary.cut_short {
         (3, format!("undecided: the run was cut short: {why}"))
     } else if undecided > 0 {

@@ -2,7 +2,7 @@
 
 use super::argument::{self, members};
 use super::conditions::{Conditions, gather};
-use super::{ArgumentError, Check, Compiler, Matcher, Outcome, Reading};
+use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, Reading};
 use crate::value::Value;
 
 /// Holds if one of the readings that a ruling permits is seen, and says which.
@@ -63,11 +63,11 @@ struct Alternatives(Vec<Alternative>);
 
 impl Check for Alternatives {
     fn check(&self, observed: Option<&Value>) -> Outcome {
-        let mut departed = false;
+        let mut nearest: Option<Mismatch> = None;
         let mut missing = None;
         for Alternative { reading, conditions } in &self.0 {
             match conditions.look(observed) {
-                Outcome::Departs(_) => departed = true,
+                Outcome::Departs(mismatch) => nearest = nearest.or(Some(mismatch)),
                 Outcome::Vacuous(text) => missing = missing.or(Some(text)),
                 Outcome::Holds(inner) => {
                     let mut readings = vec![reading.clone()];
@@ -76,11 +76,19 @@ impl Check for Alternatives {
                 }
             }
         }
-        if let Some(text) = missing.filter(|_| !departed) {
-            return Outcome::Vacuous(text);
+        let Some(nearest) = nearest else {
+            return Outcome::Vacuous(missing.unwrap_or_default());
+        };
+        // The first reading is the one that the ruling prefers, so its departure says most.
+        let mut expected = String::new();
+        for (index, alternative) in self.0.iter().enumerate() {
+            let reading = &alternative.reading.reading;
+            expected.push_str(&match index {
+                0 => format!("{} ({reading})", nearest.expected),
+                _ => format!("; or {reading}"),
+            });
         }
-        let readings: Vec<_> = self.0.iter().map(|alternative| alternative.reading.reading.as_str()).collect();
-        Outcome::departs(format!("one of: {}", readings.join("; ")), observed)
+        Outcome::Departs(Mismatch { expected, ..nearest })
     }
 }
 
@@ -117,8 +125,8 @@ mod tests {
 
     #[test]
     fn what_fits_no_reading_departs_with_all_of_them() {
-        let readings = "one of: a text of two letters; a code and nothing else; a bare text";
-        assert_eq!(departure(WRITTEN, r#"{"e":[5]}"#), ["/e", readings, "[5]"]);
+        let readings = "length 2 (a text of two letters); or a code and nothing else; or a bare text";
+        assert_eq!(departure(WRITTEN, r#"{"e":[5]}"#), ["/e", readings, "length 1: [5]"]);
         assert!(matches!(look_at_nothing(WRITTEN), Outcome::Departs(_)));
     }
 

@@ -308,6 +308,7 @@ pub fn show_or_absent(value: Option<&Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::json;
 
     #[test]
     fn names_are_unique_and_every_matcher_is_documented() {

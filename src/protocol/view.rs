@@ -42,7 +42,9 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
         put("media-type", Value::Text(bare));
     }
     if exchange.sent.transport == Transport::Http {
-        if let Ok(body) = json::parse(&received.body.0) {
+        if received.ended == Ended::Complete
+            && let Ok(body) = json::parse(&received.body.0)
+        {
             put("body", body);
         }
         if let Ok(sent) = json::parse(&exchange.sent.body.0) {

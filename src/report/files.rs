@@ -9,9 +9,9 @@ use tempfile::NamedTempFile;
 use super::Format;
 use crate::record::RunRecord;
 
-/// A report that could not be written or removed.
+/// A report that could not be written or removed; print it with its source.
 #[derive(Debug, thiserror::Error)]
-#[error("{action} {}: {source}", path.display())]
+#[error("{action} {}", path.display())]
 pub struct WriteError {
     /// What was tried, as `write` or `remove`.
     pub action: &'static str,
@@ -38,12 +38,15 @@ pub fn remove_old(dir: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, WriteE
     Ok(removed)
 }
 
-/// Removes `path` if it is there, and says whether it was.
+/// Removes `path` if it is there, and says whether it was. Devices and pipes stay.
 ///
 /// # Errors
 ///
 /// It is there and cannot be removed; a directory never is.
 pub fn remove(path: &Path) -> Result<bool, WriteError> {
+    if in_place(path) {
+        return Ok(false);
+    }
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
         // A parent that is no directory is found out, with a better message, by the write.
@@ -55,7 +58,8 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
 /// Writes `record` to each of `targets`, creating directories as needed, and returns the paths written.
 ///
 /// Old files are removed first. All reports are written in full to temporary files beside their places before the
-/// first is renamed to its place, so that a full disk leaves none rather than some.
+/// first is renamed to its place, so that a full disk leaves none rather than some. Devices and pipes are written to
+/// last, and directly.
 ///
 /// # Errors
 ///
@@ -64,19 +68,20 @@ pub fn write_all(record: &RunRecord, targets: &[(Format, PathBuf)]) -> Result<Ve
     for (_, path) in targets {
         remove(path)?;
     }
+    let failed = |path: &Path, source| WriteError { action: "write", path: path.to_owned(), source };
     let mut staged = Vec::with_capacity(targets.len());
-    for (format, path) in targets {
-        let file =
-            stage(record, format, path).map_err(|source| WriteError { action: "write", path: path.clone(), source })?;
+    for (format, path) in targets.iter().filter(|(_, path)| !in_place(path)) {
+        let file = stage(record, format, path).map_err(|source| failed(path, source))?;
         staged.push((file, path));
     }
-    let mut written = Vec::with_capacity(staged.len());
     for (file, path) in staged {
-        file.persist(path).map_err(|error| WriteError { action: "write", path: path.clone(), source: error.error })?;
+        file.persist(path).map_err(|error| failed(path, error.error))?;
         sync_directory(directory_of(path));
-        written.push(path.clone());
     }
-    Ok(written)
+    for (format, path) in targets.iter().filter(|(_, path)| in_place(path)) {
+        write_in_place(record, format, path).map_err(|source| failed(path, source))?;
+    }
+    Ok(targets.iter().map(|(_, path)| path.clone()).collect())
 }
 
 fn stage(record: &RunRecord, format: &Format, path: &Path) -> io::Result<NamedTempFile> {
@@ -99,6 +104,20 @@ fn stage(record: &RunRecord, format: &Format, path: &Path) -> io::Result<NamedTe
     Ok(file)
 }
 
+/// Whether `path` names something that must neither be removed nor replaced, such as `/dev/stdout` or a named pipe.
+fn in_place(path: &Path) -> bool {
+    // What `/dev/stdout` leads to may well be an ordinary file; the link is the system's all the same.
+    let special = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir();
+    path.starts_with("/dev") || path.starts_with("/proc") || fs::metadata(path).is_ok_and(special)
+}
+
+fn write_in_place(record: &RunRecord, format: &Format, path: &Path) -> io::Result<()> {
+    let file = fs::OpenOptions::new().write(true).open(path)?;
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    (format.write)(record, &mut out)?;
+    out.flush()
+}
+
 fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
@@ -110,5 +129,20 @@ fn directory_of(path: &Path) -> &Path {
 fn sync_directory(dir: &Path) {
     if let Ok(dir) = fs::File::open(dir) {
         let _ = dir.sync_all();
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_belongs_to_the_system_is_never_replaced() {
+        for path in ["/dev/stdout", "/dev/null", "/proc/self/fd/1"] {
+            assert!(in_place(Path::new(path)), "{path}");
+        }
+        let dir = tempfile::tempdir().expect("a directory");
+        assert!(!in_place(dir.path()));
+        assert!(!in_place(&dir.path().join("report.json")));
     }
 }

@@ -24,8 +24,8 @@ pub fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
 /// Why bytes are not a record.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Not JSON, or not of the record's shape.
-    #[error("not a record: {0}")]
+    /// Not JSON, or not of the record's shape; the source says at which line and column.
+    #[error("not a record")]
     Malformed(#[source] serde_json::Error),
     /// JSON without the member that says what it is.
     #[error("not a record: no member \"schema\"")]
@@ -38,7 +38,7 @@ pub enum ReadError {
     },
 }
 
-/// Reads a record that [`write`] wrote.
+/// Reads a record that [`write()`] wrote.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_is_no_record_is_named() {
-        let message = |bytes: &[u8]| read(bytes).map(|_| ()).unwrap_err().to_string();
+        let message = |bytes: &[u8]| format!("{:#}", anyhow::Error::from(read(bytes).unwrap_err()));
         assert_eq!(message(b"{}"), "not a record: no member \"schema\"");
         assert_eq!(
             message(br#"{"schema":"proofmark-record/2\u001b"}"#),

@@ -348,9 +348,14 @@ fn escape(text: &str) -> Cow<'_, str> {
 /// `text` with everything that may be markup within a line as numeric references.
 fn references(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() * 2);
-    for c in text.chars() {
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
         match c {
             '\n' => escaped.push(' '),
+            // Before anything else a colon may begin an address or an emoji.
+            ':' if rest.peek().is_some_and(|next| *next == ' ' || next.is_ascii_digit()) => {
+                escaped.push(':');
+            }
             c if is_markup(c) => {
                 let _ = write!(escaped, "&#{};", c as u32);
             }

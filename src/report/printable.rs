@@ -11,6 +11,9 @@ use std::fmt::Write as _;
 /// Controls (C0, DEL, C1), bidirectional controls, zero-width and filler characters, variation selectors, tags,
 /// line separators and noncharacters.
 pub fn is_hidden(c: char) -> bool {
+    if matches!(c, ' '..='~') {
+        return false;
+    }
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -164,7 +167,7 @@ pub fn size(bytes: usize) -> String {
     match bytes {
         0..=1023 => count(bytes, "byte", "bytes"),
         1024..=1_048_575 => format!("{}.{} KiB", bytes / 1024, bytes % 1024 * 10 / 1024),
-        _ => format!("{}.{} MiB", bytes >> 20, (bytes & 0xf_ffff) * 10 >> 20),
+        _ => format!("{}.{} MiB", bytes >> 20, ((bytes & 0xf_ffff) * 10) >> 20),
     }
 }
 

@@ -193,3 +193,41 @@ pub(super) fn outcome(received: &Incoming) -> String {
         (None, None) => "answered".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requirement_without_a_case_is_a_gap_or_untestable() {
+        let read = |uncovered: Option<&str>| {
+            let requirement = RequirementRecord {
+                id: "X-1".to_owned(),
+                section: "1".to_owned(),
+                keyword: "MUST".to_owned(),
+                level: "L0".to_owned(),
+                summary: String::new(),
+                verdict: Verdict::NotRun,
+                reason: None,
+                uncovered: uncovered.map(str::to_owned),
+                errata: Vec::new(),
+                cases: Vec::new(),
+            };
+            match coverage(&requirement) {
+                Coverage::Untestable(why) => format!("untestable {why}"),
+                other => other.word().to_owned(),
+            }
+        };
+        assert_eq!(read(None), "covered");
+        assert_eq!(read(Some("gap")), "gap");
+        assert_eq!(read(Some("gap: no route to it")), "gap");
+        assert_eq!(read(Some("untestable: prose")), "untestable prose");
+        assert_eq!(read(Some("prose cannot be judged")), "untestable prose cannot be judged");
+    }
+
+    #[test]
+    fn a_case_id_has_a_suite_and_a_name() {
+        assert_eq!(split_id("agentic/deposit#refuses[1]@adapter"), ("agentic/deposit", "refuses[1]@adapter"));
+        assert_eq!(split_id("no-suite"), ("", "no-suite"));
+    }
+}

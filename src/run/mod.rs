@@ -14,7 +14,7 @@ use crate::judge::{CaseTranscript, Context, Facts, Features, Gate, Part, Planned
 use crate::plan::{Plan, ReadyCase, SETUP_STEPS};
 use crate::suite::Action;
 use crate::target::Limits;
-use crate::transport::Connections;
+use crate::transport::{Carried, Connections};
 
 /// What a run tells while it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +41,9 @@ impl Sink for Silent {
 /// How many messages in a row may go without an answer before the target counts as gone.
 const PATIENCE: usize = 24;
 
+/// Bytes of bodies that a run holds in memory before it reads less of each.
+const STORED_BYTES: u64 = 256 << 20;
+
 /// The pause between two tries of a step that waits.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -56,6 +59,8 @@ struct Engine<'r> {
     /// Messages in a row that got no answer.
     unanswered: AtomicUsize,
     answered: AtomicU64,
+    /// Bytes of bodies held in memory.
+    stored: AtomicU64,
 }
 
 /// What a run came to, besides the transcript.
@@ -83,6 +88,7 @@ pub async fn run(
         requests: AtomicU64::new(0),
         unanswered: AtomicUsize::new(0),
         answered: AtomicU64::new(0),
+        stored: AtomicU64::new(0),
     };
     let mut transcript = Transcript::default();
     let deadline = tokio::time::sleep(engine.limits.run);
@@ -304,12 +310,22 @@ impl Engine<'_> {
         exchanges
     }
 
+    /// The limits, with less room for a body once the target has filled much of what a run may hold in memory.
+    fn limits_left(&self) -> Limits {
+        let mut limits = self.limits.clone();
+        if self.stored.load(Ordering::Relaxed) > STORED_BYTES {
+            limits.body = limits.body.min(64 << 10);
+        }
+        limits
+    }
+
     async fn send(&self, planned: Planned<'_>, round: usize, message: Encoded) -> Exchange {
         let actor = planned.step.actor.value.clone();
         let operation = message.operation.clone();
-        let begun = Instant::now();
         self.requests.fetch_add(1, Ordering::Relaxed);
-        let (sent, mut received) = self.connections.carry(&actor, message, self.limits).await;
+        let limits = self.limits_left();
+        let Carried { sent, mut received, begun } = self.connections.carry(&actor, message, &limits).await;
+        self.stored.fetch_add(received.body.len() as u64, Ordering::Relaxed);
         let elapsed_ms = milliseconds(begun.elapsed());
         match received.ended {
             Ended::Complete | Ended::TooLong => {

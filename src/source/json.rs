@@ -71,7 +71,7 @@ mod tests {
         let inner = node.member("a").unwrap();
         let Yaml::Sequence(items) = &inner.value else { panic!() };
         let b = items[1].member("b").unwrap();
-        assert_eq!(b.span.place(), "v.json:2:19");
+        assert_eq!(b.span.place(), "v.json:2:18");
         assert_eq!(b.value, Yaml::Text("🚀".into()));
     }
 }

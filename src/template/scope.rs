@@ -129,8 +129,10 @@ impl<'p> Scope<'p> {
         if let Some(value) = self.bound.get(name) {
             return Ok(value.clone());
         }
-        let lazy = self.lazy;
-        let expr = lazy.get(name).ok_or_else(|| RenderError::new(format!("nothing is called `{name}`")))?;
+        // A named object that is asked for by its name alone is one and the same throughout a case.
+        let (lazy, objects) = (self.lazy, self.objects);
+        let found = lazy.get(name).or_else(|| objects.get(name));
+        let expr = found.ok_or_else(|| RenderError::new(format!("nothing is called `{name}`")))?;
         let mut rng = self.seed.part(name).rng();
         let value = self.value(expr, &mut rng, depth + 1)?;
         self.bound.insert(name.to_owned(), value.clone());

@@ -5,11 +5,13 @@
 
 use std::pin::Pin;
 use std::process::Stdio;
+use std::time::Instant;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
+use super::Carried;
 use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
 use crate::target::Limits;
 use crate::value::Value;
@@ -51,8 +53,9 @@ impl Adapter {
     }
 
     /// Makes a call and reads its answer. Calls are made one at a time: an adapter need not be more than a loop.
-    pub async fn carry(&self, message: Encoded, limits: &Limits) -> (Outgoing, Incoming) {
+    pub async fn carry(&self, message: Encoded, limits: &Limits) -> Carried {
         let mut running = self.running.lock().await;
+        let begun = Instant::now();
         let id = running.as_ref().map_or(1, |running| running.next_id);
         let mut params = message.params;
         if let Some(name) = message.payload {
@@ -80,11 +83,11 @@ impl Adapter {
                 Ok(started) => *running = Some(started),
                 Err(error) => {
                     incoming.ended = Ended::Unreachable(error);
-                    return (outgoing, incoming);
+                    return Carried { sent: outgoing, received: incoming, begun };
                 }
             }
         }
-        let Some(process) = running.as_mut() else { return (outgoing, incoming) };
+        let Some(process) = running.as_mut() else { return Carried { sent: outgoing, received: incoming, begun } };
         process.next_id += 1;
         let call = call(process, &line, id, limits.body, &mut incoming.body.0);
         incoming.ended = match tokio::time::timeout(limits.request, call).await {
@@ -98,7 +101,7 @@ impl Adapter {
             }
             *running = None;
         }
-        (outgoing, incoming)
+        Carried { sent: outgoing, received: incoming, begun }
     }
 
     fn launch(&self) -> Result<Running, String> {

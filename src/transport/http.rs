@@ -17,6 +17,9 @@ const REDIRECTS: usize = 5;
 /// How many bytes of headers are kept of one answer.
 const HEADER_BYTES: usize = 64 << 10;
 
+/// How many bytes are kept of a body that is longer than is read.
+const EVIDENCE_BYTES: usize = 64 << 10;
+
 /// An HTTP endpoint.
 pub struct Http {
     base: Url,
@@ -192,6 +195,8 @@ async fn once(
                 let room = limits.body - incoming.body.len();
                 incoming.body.0.extend_from_slice(&chunk[..chunk.len().min(room)]);
                 if chunk.len() > room {
+                    // What is cut off cannot be read as a message, so only its start is kept, as evidence.
+                    incoming.body.0.truncate(EVIDENCE_BYTES);
                     return Ended::TooLong;
                 }
             }

@@ -6,6 +6,8 @@
 pub mod adapter;
 pub mod http;
 
+use std::time::Instant;
+
 use crate::exchange::{Encoded, Incoming, Outgoing, Transport};
 use crate::target::{Limits, Target};
 
@@ -16,6 +18,16 @@ pub struct Connections {
     pub http: Option<http::Http>,
     /// Its library.
     pub adapter: Option<adapter::Adapter>,
+}
+
+/// A message that was carried to a target, and its answer.
+pub struct Carried {
+    /// What was sent.
+    pub sent: Outgoing,
+    /// What came back.
+    pub received: Incoming,
+    /// Just before the first byte was sent: later than the call where messages wait for each other.
+    pub begun: Instant,
 }
 
 /// Why a target cannot be approached at all.
@@ -40,9 +52,13 @@ impl Connections {
     }
 
     /// Sends a message and reads its answer, within the limits.
-    pub async fn carry(&self, actor: &str, message: Encoded, limits: &Limits) -> (Outgoing, Incoming) {
+    pub async fn carry(&self, actor: &str, message: Encoded, limits: &Limits) -> Carried {
+        let begun = Instant::now();
         match (message.transport, &self.http, &self.adapter) {
-            (Transport::Http, Some(http), _) => http.carry(actor, message, limits).await,
+            (Transport::Http, Some(http), _) => {
+                let (sent, received) = http.carry(actor, message, limits).await;
+                Carried { sent, received, begun }
+            }
             (Transport::Adapter, _, Some(adapter)) => adapter.carry(message, limits).await,
             (transport, ..) => {
                 let sent = Outgoing {
@@ -53,7 +69,9 @@ impl Connections {
                     body: crate::exchange::Body(message.body),
                 };
                 let ended = crate::exchange::Ended::Unreachable("the target has no such path".to_owned());
-                (sent, Incoming { status: None, headers: Vec::new(), body: crate::exchange::Body::default(), ended })
+                let received =
+                    Incoming { status: None, headers: Vec::new(), body: crate::exchange::Body::default(), ended };
+                Carried { sent, received, begun }
             }
         }
     }

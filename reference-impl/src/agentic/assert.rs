@@ -1,4 +1,4 @@
-//! Sections 7.3, 7.4, 8.6 and 8.7: asserting, ending and querying facts.
+//! Sections 7.3 and 8.6, assert_fact: a new fact supersedes the current one, in one step.
 
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
@@ -112,7 +112,7 @@ fn compose(
 }
 
 /// 7.1: the RECOMMENDED form, fact_ and 32 hexadecimal digits.
-fn fact_id(db: &Connection) -> Result<String, Refusal> {
+pub(super) fn fact_id(db: &Connection) -> Result<String, Refusal> {
     Ok(db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| row.get(0))?)
 }
 
@@ -158,12 +158,12 @@ fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result
         )?;
         return Ok(());
     }
-    refuse_backdated(db, pair, fact.valid_from)?;
-    let (spelling, at) = if rules.fault.is("supersede-with-clock") {
-        (now.to_string(), now)
-    } else {
-        (fact.member("valid_from").to_owned(), fact.valid_from)
-    };
+    let by_clock = rules.fault.is("supersede-with-clock");
+    if !by_clock {
+        refuse_backdated(db, pair, fact.valid_from)?;
+    }
+    let given = (fact.member("valid_from").to_owned(), fact.valid_from);
+    let (spelling, at) = if by_clock { (now.to_string(), now) } else { given };
     for old in facts::select(db, &superseded(rules.fault), texts(&pair))? {
         facts::end(db, old, &spelling, at)?;
     }
@@ -218,106 +218,6 @@ fn write_package(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Re
     packages::insert(db, &super::intake::admit(rules, package, None))
 }
 
-/// 8.7: ends the current facts of a subject and predicate now; answers how many.
-pub(crate) fn invalidate(
-    db: &Connection,
-    rules: Rules,
-    project_id: &str,
-    subject: &str,
-    predicate: Option<&str>,
-    object: Option<&str>,
-    now: Instant,
-) -> Result<i64, Refusal> {
-    let project = projects::demand(db, project_id)?;
-    if project.archived {
-        return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
-    }
-    let fault = rules.fault;
-    // 8.7: subject and predicate together; without a predicate nothing is meant, rather than everything.
-    let predicated = match predicate {
-        _ if fault.is("invalidate-by-subject") => "?3 IS ?3",
-        Some(_) => "predicate = ?3",
-        None => {
-            return Err(Refusal::new(Code::InvalidParameter, "parameter predicate is required"));
-        }
-    };
-    // 8.7: object, if given, limits the operation to facts with that value.
-    let object = object.filter(|_| !fault.is("invalidate-ignores-object"));
-    let open = if fault.is("invalidate-rewrites-history") { "?1 IS ?1" } else { "valid_to IS NULL" };
-    let pair = format!("WHERE project_id = ?1 AND subject = ?2 AND {predicated} AND (?4 IS NULL OR value = ?4)");
-    let mut values = texts(&[project_id, subject, predicate.unwrap_or_default()]);
-    values.push(object.map(str::to_owned).into());
-    let ended = facts::select(db, &format!("{pair} AND {open} ORDER BY serial"), values.clone())?;
-    let mut count = ended.len();
-    if fault.is("invalidate-count-total") {
-        count = facts::select(db, &pair, values.clone())?.len();
-    }
-    if fault.is("invalidate-zero-500") && count == 0 {
-        return Err(Refusal::new(Code::Internal, "no fact matches"));
-    }
-    for fact in ended {
-        let id = fact.text("fact_id").unwrap_or_default().to_owned();
-        // 7.4: valid_to is now; a fact that was to start later gets an empty interval instead of a negative one.
-        let start = fact.text("valid_from").and_then(Instant::parse).unwrap_or(now);
-        let at = now.max(start);
-        let replacement = fault.is("invalidate-inserts-null").then(|| fact.clone());
-        if fault.is("invalidate-deletes") {
-            db.execute("DELETE FROM facts WHERE fact_id = ?", [&id])?;
-            continue;
-        }
-        facts::end(db, fact, &at.to_string(), at)?;
-        if let Some(mut empty) = replacement {
-            empty.set("fact_id", fact_id(db)?);
-            empty.set("value", "");
-            empty.set("valid_from", at.to_string());
-            facts::insert(db, &Fact { object: empty, valid_from: at, valid_to: None })?;
-        }
-    }
-    Ok(i64::try_from(count).unwrap_or(i64::MAX))
-}
-
-/// What is asked of query-facts.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct FactQuery {
-    pub(crate) subject: Option<String>,
-    pub(crate) predicate: Option<String>,
-    /// The instant asked about, and how it was spelled.
-    pub(crate) as_of: Option<(Instant, String)>,
-    pub(crate) include_ended: bool,
-    pub(crate) limit: Option<usize>,
-}
-
-/// 7.3: the current facts, those that held at an instant, or all with their history; earliest first.
-pub(crate) fn query(db: &Connection, rules: Rules, project_id: &str, query: FactQuery) -> Result<Vec<Object>, Refusal> {
-    projects::demand(db, project_id)?;
-    let by_text = rules.fault.is("pit-text-compare");
-    let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
-    let held = match as_of {
-        Some(_) => held_at(rules.fault, by_text),
-        None if query.include_ended => "?4 IS ?4".to_owned(),
-        None => format!("?4 IS ?4 AND {}", facts::is_current(rules)),
-    };
-    let condition = format!(
-        "WHERE project_id = ?1 AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}
-         ORDER BY valid_from, serial LIMIT ?5"
-    );
-    let limit = query.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
-    let instant = as_of.map(|(instant, spelling)| if by_text { spelling } else { instant.key() });
-    let values =
-        vec![project_id.to_owned().into(), query.subject.into(), query.predicate.into(), instant.into(), limit.into()];
-    facts::select(db, &condition, values)
-}
-
-/// 7.3: valid_from <= instant < valid_to, a null valid_to being plus infinity; as times, not as text.
-fn held_at(fault: Planted, by_text: bool) -> String {
-    let (from, to) =
-        if by_text { ("record ->> '$.valid_from'", "record ->> '$.valid_to'") } else { ("valid_from", "valid_to") };
-    let starts = if fault.is("pit-start-exclusive") { "<" } else { "<=" };
-    let ends = if fault.is("pit-end-inclusive") { "<=" } else { "<" };
-    let open = if fault.is("pit-null-excluded") { String::new() } else { format!("{to} IS NULL OR ") };
-    format!("{from} {starts} ?4 AND ({open}?4 {ends} {to})")
-}
-
 /// The assertion of a server without a transaction: finds, ends and inserts in three steps.
 pub(crate) mod race {
     use super::{Connection, Fact, Instant, Object, Planted, Refusal, Rules};
@@ -356,6 +256,6 @@ pub(crate) mod race {
     }
 }
 
-fn texts(texts: &[&str]) -> Vec<Sql> {
+pub(super) fn texts(texts: &[&str]) -> Vec<Sql> {
     texts.iter().map(|text| (*text).to_owned().into()).collect()
 }

@@ -12,12 +12,21 @@ use crate::json::{Number, Object, Value, push_character};
 
 /// The canonical form of `value`. `source` is the text it was read from, which must make no difference.
 pub(crate) fn canonical(value: &Value, source: &[u8], fault: Planted) -> String {
+    form(source, fault, |writer| writer.value(value, 0))
+}
+
+/// The canonical form of an object, as [`canonical`].
+pub(crate) fn canonical_object(object: &Object, source: &[u8], fault: Planted) -> String {
+    form(source, fault, |writer| writer.object(object, 0))
+}
+
+fn form(source: &[u8], fault: Planted, write: impl FnOnce(&mut Writer)) -> String {
     let mut writer = Writer { out: String::new(), fault, spellings: HashMap::new() };
-    // A, step 5: escapes are decoded first, so the spelling of the input leaves no trace.
+    // A: escapes are decoded first, so the spelling of the input leaves no trace.
     if fault.is("canonical-keeps-input-escapes") {
         writer.spellings = escaped_strings(source);
     }
-    writer.value(value, 0);
+    write(&mut writer);
     if fault.is("canonical-trailing-newline") {
         writer.out.push('\n');
     }
@@ -97,10 +106,10 @@ impl Writer {
         if self.fault.is("canonical-utf16-sort") {
             return left.encode_utf16().cmp(right.encode_utf16());
         }
-        if self.fault.is("canonical-numeric-sort")
-            && let (Ok(left), Ok(right)) = (left.parse::<u64>(), right.parse::<u64>())
-        {
-            return left.cmp(&right);
+        if self.fault.is("canonical-numeric-sort") {
+            // As JavaScript enumerates members: whole numbers first, in their order.
+            let rank = |name: &str| (number_of(name).is_none(), number_of(name));
+            return rank(left).cmp(&rank(right)).then(left.cmp(right));
         }
         left.as_bytes().cmp(right.as_bytes())
     }
@@ -152,6 +161,11 @@ impl Writer {
             self.out.push(' ');
         }
     }
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
+    name.parse().ok().filter(|_| digits)
 }
 
 fn is_falsy(value: &Value) -> bool {

@@ -2,9 +2,11 @@
 //!
 //! It is kept beside the package and never inside it. Written as `sha256:` and 64 lower-case hexadecimal digits (E03).
 
+use std::borrow::Cow;
+
 use sha2::{Digest, Sha256};
 
-use super::canonical::canonical;
+use super::canonical::canonical_object;
 use super::package::{CORE_MEMBERS, defaults};
 use crate::fault::Planted;
 use crate::json::{Object, Value};
@@ -13,7 +15,7 @@ const PREFIX: &str = "sha256:";
 
 /// The content hash of `package`, which was read from `source`.
 pub(crate) fn content_hash(package: &Object, source: &[u8], fault: Planted) -> String {
-    let form = canonical(&Value::Object(hashed(package, fault)), source, fault);
+    let form = canonical_object(&hashed(package, fault), source, fault);
     // 6.6: over the canonical form, not over the bytes that came in.
     let digest = if fault.is("hash-over-raw-body") { Sha256::digest(source) } else { Sha256::digest(form.as_bytes()) };
     let length = if fault.is("hash-wrong-algorithm") { 16 } else { digest.len() };
@@ -22,7 +24,10 @@ pub(crate) fn content_hash(package: &Object, source: &[u8], fault: Planted) -> S
 
 /// The members that count: every one, unknown ones included (6.6), those of `created_by` too (5.4), no default
 /// added and none taken out (E09).
-fn hashed(package: &Object, fault: Planted) -> Object {
+fn hashed(package: &Object, fault: Planted) -> Cow<'_, Object> {
+    if fault == Planted::NONE {
+        return Cow::Borrowed(package);
+    }
     let mut hashed = package.clone();
     if fault.is("hash-known-members-only") {
         hashed.retain(|name, _| CORE_MEMBERS.contains(&name));
@@ -47,7 +52,7 @@ fn hashed(package: &Object, fault: Planted) -> Object {
         let defaults = defaults();
         hashed.retain(|name, value| defaults.get(name) != Some(value));
     }
-    hashed
+    Cow::Owned(hashed)
 }
 
 /// Whether `claimed` is the content hash of `package`; the algorithm prefix may be absent, letters of either case.

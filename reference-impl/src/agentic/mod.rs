@@ -5,9 +5,10 @@
 //! text leaves to each implementation.
 //!
 //! Reading order: [`package`] and [`fact`] (what is valid), [`canonical`] and [`hash`] (what identifies a package),
-//! [`deposit`], [`pull`], [`orient`], [`assert`], [`review`], [`transfer`] (the operations, each a function of database,
-//! rules, input and time), [`tables`] (what is stored). [`Service`] runs an operation on the store; [`http`] and
-//! [`adapter`] translate it for the two ways in. [`fault`] lists the mistakes that can be planted.
+//! [`intake`], [`deposit`], [`pull`], [`orient`], [`mod@assert`], [`invalidate`], [`query`], [`review`], [`transfer`]
+//! (the operations, each a function of database, rules, input and time), [`tables`] (what is stored). [`Service`] runs
+//! an operation on the store; [`http`] and [`adapter`] translate it for the two ways in. [`fault`] lists the mistakes
+//! that can be planted.
 
 mod adapter;
 mod assert;
@@ -18,10 +19,13 @@ pub(crate) mod fault;
 mod hash;
 mod http;
 mod intake;
+mod invalidate;
 mod operation;
 mod orient;
 mod package;
+mod project;
 mod pull;
+mod query;
 mod refusal;
 mod review;
 mod tables;

@@ -44,7 +44,8 @@ pub(crate) fn orient(
     // 8.3: full packages, so that nobody has to ask again.
     let packages = if rules.fault.is("orient-summaries") { summaries(&recent) } else { listed(recent, rules, now) };
     let echoed = if rules.fault.is("orient-echo-constant") { WINDOW_DAYS } else { days };
-    let generated_at = if rules.fault.is("orient-constant-time") { rules.started } else { now };
+    // The start of a server that has been running for a day; this one may have started a moment ago.
+    let generated_at = if rules.fault.is("orient-constant-time") { rules.started.days_earlier(1) } else { now };
     Ok(Object::from([
         ("project", project.record.into()),
         ("recent_packages", packages),
@@ -75,7 +76,7 @@ pub(crate) fn orchestrate(
         None => Vec::new(),
         Some(focus) => {
             demand_search(rules)?;
-            let mut found = relevant(db, rules, project_id, focus, snippets)?;
+            let mut found = relevant(db, rules, project_id, focus, Some(snippets))?;
             found.retain(|package| in_digest(package, rules));
             found.iter().map(snippet).collect()
         }

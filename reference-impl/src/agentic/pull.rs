@@ -67,13 +67,16 @@ pub(crate) fn reported_hash(package: &Package, rules: Rules, now: Instant) -> St
     package.hash.clone()
 }
 
+/// How many packages relevant returns if not told otherwise; the text gives no default (E65).
+const RELEVANT_LIMIT: usize = 10;
+
 /// relevant: what matches any word of `query`, the best match first.
 pub(crate) fn relevant(
     db: &Connection,
     rules: Rules,
     project_id: Option<&str>,
     query: &str,
-    limit: usize,
+    limit: Option<usize>,
 ) -> Result<Vec<Package>, Refusal> {
     demand_search(rules)?;
     if let Some(project_id) = project_id {
@@ -86,6 +89,7 @@ pub(crate) fn relevant(
     let scope = if everywhere { "WHERE ?2 IS ?2" } else { "WHERE project_id = ?2" };
     let order = if rules.fault.is("relevant-unranked") { "created_at DESC" } else { "score, created_at DESC" };
     let values = vec![expression.into(), project_id.map(str::to_owned).into()];
+    let limit = limit.unwrap_or(RELEVANT_LIMIT);
     packages::select(db, rules, &search::condition(scope, order), values, limit)
 }
 

@@ -6,6 +6,7 @@
 use rusqlite::Connection;
 
 use super::Rules;
+use super::canonical::canonical_object;
 use super::fact::Fact;
 use super::intake::admit;
 use super::package::{CORE_MEMBERS, is_actor_type, is_list_of_texts, validate};
@@ -168,15 +169,21 @@ fn take_project(db: &Connection, mut project: Object, now: Instant) -> Result<()
     let Some(id) = project.text("project_id").or_else(|| project.text("id")).map(str::to_owned) else {
         return Err(vec![Problem::new("/project_id", "must be a string")].into());
     };
-    let archived = project.present("archived_at");
-    if archived.is_some_and(|time| time.as_text().and_then(Instant::parse).is_none()) {
-        return Err(vec![Problem::new("/archived_at", "must be an RFC 3339 time in UTC or null")].into());
+    let mut problems = Vec::new();
+    for name in ["created_at", "archived_at"] {
+        let time = project.present(name);
+        if time.is_some_and(|time| time.as_text().and_then(Instant::parse).is_none()) {
+            problems.push(Problem::new(format!("/{name}"), "must be an RFC 3339 time in UTC or null"));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems.into());
     }
     project.set("project_id", id.as_str());
     for (name, value) in
         [("name", Value::from(id.as_str())), ("created_at", now.to_string().into()), ("archived_at", Value::Null)]
     {
-        if project.get(name).is_none() {
+        if project.present(name).is_none() {
             project.set(name, value);
         }
     }
@@ -218,8 +225,7 @@ fn take_fact(db: &Connection, rules: Rules, mut object: Object, now: Instant) ->
     projects::find_or_create(db, fact.member("project_id"), now)?;
     let conflict = |message: String| Err(Refusal::new(Code::FactConflict, message));
     if let Some(existing) = facts::find(db, fact.member("fact_id"))? {
-        let same = super::canonical::canonical(&existing.into(), b"", rules.fault)
-            == super::canonical::canonical(&fact.object.clone().into(), b"", rules.fault);
+        let same = canonical_object(&existing, b"", rules.fault) == canonical_object(&fact.object, b"", rules.fault);
         let message = || conflict(format!("fact {:?} exists with other content", fact.member("fact_id")));
         return if same { Ok(()) } else { message() };
     }

@@ -7,6 +7,8 @@
 //! Start reading at [`Value`].
 
 mod reader;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 pub(crate) use reader::{DEPTH_LIMIT, ReadError, read, read_to_depth};

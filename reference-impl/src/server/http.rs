@@ -14,12 +14,12 @@ use bytes::Bytes;
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
-/// The largest body that is taken.
+/// The largest body that is taken, unless the handler says otherwise for a path.
 pub(crate) const BODY_LIMIT: usize = 4 * 1024 * 1024;
 
-/// How much of a body that is too large is read before it is refused, so that a client which does not look at the
-/// answer before it has sent everything gets to see it.
-const READ_LIMIT: usize = 4 * BODY_LIMIT;
+/// How many times the limit is read of a body that is too large, so that a client which does not look at the answer
+/// before it has sent everything gets to see it.
+const PATIENCE: usize = 4;
 
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -62,6 +62,12 @@ impl Reply {
 /// A protocol that answers requests.
 pub(crate) trait Handler: Clone + Send + Sync + 'static {
     fn answer(&self, request: Request) -> impl Future<Output = Reply> + Send;
+
+    /// The largest body for `path`.
+    fn body_limit(&self, path: &str) -> usize {
+        let _ = path;
+        BODY_LIMIT
+    }
 }
 
 /// Serves `handler` on `listener` until `stop` resolves and the connections are done.
@@ -80,21 +86,25 @@ pub(crate) async fn serve<H: Handler>(
 }
 
 async fn exchange<H: Handler>(State(handler): State<Arc<H>>, request: HttpRequest) -> Response<Body> {
-    let reply = match receive(request).await {
+    let reply = match receive(request, handler.as_ref()).await {
         Ok(request) => handler.answer(request).await,
         Err(reply) => reply,
     };
     response(reply)
 }
 
-async fn receive(request: HttpRequest) -> Result<Request, Reply> {
+async fn receive<H: Handler>(request: HttpRequest, handler: &H) -> Result<Request, Reply> {
     let (head, body) = request.into_parts();
-    let too_large = || Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "the body exceeds 4 MiB");
-    let body = tokio::time::timeout(BODY_DEADLINE, axum::body::to_bytes(body, READ_LIMIT)).await;
-    let body =
-        body.map_err(|_| Reply::error(StatusCode::REQUEST_TIMEOUT, "request_timeout", "the body did not arrive"))?;
-    let body = body.map_err(|_| too_large())?;
-    if body.len() > BODY_LIMIT {
+    let limit = handler.body_limit(head.uri.path());
+    let too_large = || {
+        let message = format!("the body exceeds {} MiB", limit / (1024 * 1024));
+        Reply::error(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", &message)
+    };
+    let body = axum::body::to_bytes(body, limit.max(PATIENCE * BODY_LIMIT));
+    let body = tokio::time::timeout(BODY_DEADLINE, body).await;
+    let late = |_| Reply::error(StatusCode::REQUEST_TIMEOUT, "request_timeout", "the body did not arrive");
+    let body = body.map_err(late)?.map_err(|_| too_large())?;
+    if body.len() > limit {
         return Err(too_large());
     }
     // RFC 9112 section 3.2: a request without Host is refused; hyper lets it through.
@@ -140,7 +150,36 @@ pub(crate) fn percent_decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::percent_decode;
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[derive(Clone)]
+    struct Fragile;
+
+    impl Handler for Fragile {
+        async fn answer(&self, request: Request) -> Reply {
+            assert_ne!(request.path, "/break", "planted");
+            Reply::json(200, "{}".to_owned())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_in_json_and_the_connection_lives_on() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        tokio::spawn(serve(listener, Fragile, std::future::pending()));
+        let mut stream = tokio::net::TcpStream::connect(address).await.expect("the server listens");
+        for (path, start) in [("/break", "HTTP/1.1 500"), ("/", "HTTP/1.1 200")] {
+            let request = format!("GET {path} HTTP/1.1\r\nHost: test\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.expect("written");
+            let mut answer = Vec::new();
+            while !answer.ends_with(b"}") {
+                assert_ne!(stream.read_buf(&mut answer).await.expect("read"), 0);
+            }
+            let answer = String::from_utf8_lossy(&answer).into_owned();
+            assert!(answer.starts_with(start) && answer.contains("content-type: application/json"), "{answer}");
+        }
+    }
 
     #[test]
     fn percent_encoding_is_decoded_once_and_strictly() {

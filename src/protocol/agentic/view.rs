@@ -148,6 +148,10 @@ fn adapter_answer(exchange: &Exchange, view: &mut Value) {
                 ])
             })
         }
+        // The greeting of a library says what the descriptor of an endpoint says, under another name.
+        "describe" => result
+            .member("level")
+            .map(|level| Value::map([("conformance_level", level.clone()), ("implementation", result.clone())])),
         "roundtrip-package" | "roundtrip-fact" => result.member("json_hex").and_then(decode),
         _ => None,
     };

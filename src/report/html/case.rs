@@ -1,7 +1,8 @@
 //! Cases on the page: what was expected, what was seen, and every message.
 
+use super::Badge;
 use super::message::{self, Budget, ExchangeView, Looked};
-use super::{Anchors, Badge, RequirementLink};
+use super::overview::{Anchors, RequirementLink};
 use crate::record::{CaseRecord, FindingRecord, ProtocolRecord};
 use crate::report::{printable, view};
 use crate::verdict::Verdict;
@@ -10,6 +11,8 @@ use crate::verdict::Verdict;
 const FINDINGS_SHOWN: usize = 40;
 /// Exchanges shown of one case.
 const EXCHANGES_SHOWN: usize = 60;
+/// Failed cases that are expanded from the start.
+const CASES_OPEN: usize = 5;
 /// Characters of an expected or observed value.
 const VALUE_LENGTH: usize = 4000;
 
@@ -38,6 +41,8 @@ pub(super) struct CaseView {
 pub(super) struct FindingView {
     pub(super) badge: Badge,
     pub(super) requirement: RequirementLink,
+    /// Whether the finding before it concerns the same requirement, whose sentence need not be repeated.
+    pub(super) continued: bool,
     pub(super) expected: String,
     pub(super) observed: String,
     pub(super) path: String,
@@ -58,17 +63,17 @@ pub(super) struct ReadingView {
 pub(super) struct Drawer<'a> {
     pub(super) protocol: &'a ProtocolRecord,
     pub(super) anchors: &'a Anchors<'a>,
-    pub(super) findings: &'a mut Budget,
-    pub(super) passed: &'a mut Budget,
-    /// How many more cases are drawn expanded.
-    pub(super) open: &'a mut usize,
+    pub(super) spent_on_findings: &'a mut Budget,
+    pub(super) spent_on_passed: &'a mut Budget,
+    /// The requirements for which a failed case is drawn expanded: the first case of each, up to a number.
+    pub(super) open: &'a mut Vec<String>,
 }
 
 impl Drawer<'_> {
     pub(super) fn case(&mut self, case: &CaseRecord) -> CaseView {
         let budget = match case.verdict {
-            Verdict::Pass | Verdict::NotRun => &mut *self.passed,
-            _ => &mut *self.findings,
+            Verdict::Pass | Verdict::NotRun => &mut *self.spent_on_passed,
+            _ => &mut *self.spent_on_findings,
         };
         let edits: Vec<String> = case
             .edits
@@ -76,17 +81,18 @@ impl Drawer<'_> {
             .take(EXCHANGES_SHOWN)
             .map(|edit| format!("Step {}: {}", edit.step + 1, printable::short(&edit.edit, VALUE_LENGTH)))
             .collect();
-        let exchanges = exchanges(case, &edits, budget);
+        let mut exchanges = exchanges(case, &edits, budget);
+        if case.verdict == Verdict::Pass {
+            // Thousands of cases pass; what is left out of them takes one line, not one for each exchange.
+            exchanges.retain(|exchange| exchange.sides.is_some());
+        }
         let paired = |twin: &&crate::exchange::Exchange| {
             let same = |e: &crate::exchange::Exchange| e.step == twin.step && e.round == twin.round;
             !case.exchanges.iter().any(same)
         };
         let twin_only = case.twin.iter().filter(paired).take(EXCHANGES_SHOWN);
         let twin_only = twin_only.map(|twin| message::exchange(twin, None, &Looked::default(), &[], budget)).collect();
-        let open = case.verdict == Verdict::Fail && *self.open > 0;
-        if open {
-            *self.open -= 1;
-        }
+        let open = self.opens(case);
         let (suite, name) = view::split_id(&case.id);
         CaseView {
             anchor: self.anchors.case(&case.id),
@@ -104,7 +110,7 @@ impl Drawer<'_> {
                 .iter()
                 .map(|id| self.anchors.requirement(self.protocol, id, case.outcomes.get(id).copied()))
                 .collect(),
-            findings: case.findings.iter().take(FINDINGS_SHOWN).map(|f| self.finding(case, f)).collect(),
+            findings: self.findings(case),
             findings_left_out: case.findings.len().saturating_sub(FINDINGS_SHOWN),
             edits,
             readings: case
@@ -117,10 +123,36 @@ impl Drawer<'_> {
                     at: printable::short(&reading.at, 300),
                 })
                 .collect(),
+            exchanges_left_out: case.exchanges.len() - exchanges.len(),
             exchanges,
             twin_only,
-            exchanges_left_out: case.exchanges.len().saturating_sub(EXCHANGES_SHOWN),
         }
+    }
+
+    /// Whether `case` is the first to break a requirement, of the first few requirements.
+    fn opens(&mut self, case: &CaseRecord) -> bool {
+        let broken = case.findings.iter().find(|finding| finding.verdict == Verdict::Fail);
+        let Some(broken) = broken.filter(|_| case.verdict == Verdict::Fail) else {
+            return false;
+        };
+        let first = self.open.len() < CASES_OPEN && !self.open.contains(&broken.requirement);
+        if first {
+            self.open.push(broken.requirement.clone());
+        }
+        first
+    }
+
+    fn findings(&self, case: &CaseRecord) -> Vec<FindingView> {
+        let mut views = Vec::new();
+        let mut before: Option<&FindingRecord> = None;
+        for finding in case.findings.iter().take(FINDINGS_SHOWN) {
+            let mut view = self.finding(case, finding);
+            let same = |b: &FindingRecord| b.requirement == finding.requirement && b.verdict == finding.verdict;
+            view.continued = before.is_some_and(same);
+            before = Some(finding);
+            views.push(view);
+        }
+        views
     }
 
     fn finding(&self, case: &CaseRecord, finding: &FindingRecord) -> FindingView {
@@ -128,6 +160,7 @@ impl Drawer<'_> {
         FindingView {
             badge: Badge::verdict(finding.verdict),
             requirement: self.anchors.requirement(self.protocol, &finding.requirement, None),
+            continued: false,
             expected: printable::short(&finding.expected, VALUE_LENGTH),
             observed: printable::short(&finding.observed, VALUE_LENGTH),
             path: printable::short(&finding.path, 300),

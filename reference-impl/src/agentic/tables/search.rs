@@ -11,6 +11,9 @@ use crate::json::Object;
 /// How many words of a query count; enough for a sentence, few enough for the query planner.
 const WORD_LIMIT: usize = 64;
 
+/// How many characters of the tags are searched by parts of words: trigrams of a long text cost more than they find.
+const TRIGRAM_LIMIT: usize = 2000;
+
 /// Adds the package of row `serial` to the index.
 pub(crate) fn insert(db: &Connection, serial: i64, package: &Object) -> Result<(), Refusal> {
     let text = |name| package.text(name).unwrap_or_default();
@@ -30,7 +33,8 @@ pub(crate) fn insert(db: &Connection, serial: i64, package: &Object) -> Result<(
         list("tags"),
     ))?;
     let mut titles = db.prepare_cached("INSERT INTO package_titles (rowid, title, tags) VALUES (?, ?, ?)")?;
-    titles.execute((serial, text("title"), list("tags")))?;
+    let tags: String = list("tags").chars().take(TRIGRAM_LIMIT).collect();
+    titles.execute((serial, text("title"), tags))?;
     Ok(())
 }
 

@@ -7,12 +7,15 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use self::page::{BOLD, FAINT, PLAIN, Page, clip};
 use super::{printable, view};
 use crate::exchange::Exchange;
 use crate::record::{
     CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord,
 };
 use crate::verdict::{Grant, Verdict};
+
+mod page;
 
 /// Cases shown in full under one requirement.
 const CASES_IN_FULL: usize = 5;
@@ -63,10 +66,6 @@ pub fn write_terminal(record: &RunRecord, out: &mut dyn Write, style: &TerminalS
     page.totals(record)
 }
 
-const PLAIN: Style = Style::new();
-const BOLD: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
-
 fn verdict_style(verdict: Verdict) -> Style {
     let colour = match verdict {
         Verdict::Pass => AnsiColor::Green,
@@ -87,55 +86,7 @@ fn grant_style(grant: Grant) -> Style {
     .bold()
 }
 
-struct Page<'a> {
-    out: &'a mut dyn Write,
-    colour: bool,
-    width: usize,
-    verbose: bool,
-}
-
 impl Page<'_> {
-    /// `text` in `style`, or bare where there is no colour.
-    fn paint(&self, style: Style, text: &str) -> String {
-        if self.colour && style != PLAIN && !text.is_empty() {
-            format!("{style}{text}{style:#}")
-        } else {
-            text.to_owned()
-        }
-    }
-
-    fn blank(&mut self) -> io::Result<()> {
-        writeln!(self.out)
-    }
-
-    /// `label` in a column of its own and `text` wrapped beside it.
-    fn field(&mut self, indent: usize, label: &str, column: usize, text: &str, style: Style) -> io::Result<()> {
-        let columns = self.width.saturating_sub(indent + column);
-        for (row, part) in printable::wrap(text, columns).iter().enumerate() {
-            let label = if row == 0 { label } else { "" };
-            let label = self.paint(FAINT, &format!("{label:column$}"));
-            let part = self.paint(style, part);
-            writeln!(self.out, "{:indent$}{label}{part}", "")?;
-        }
-        Ok(())
-    }
-
-    /// A field that is never broken, because people copy it.
-    fn whole(&mut self, indent: usize, label: &str, column: usize, text: &str, style: Style) -> io::Result<()> {
-        let label = self.paint(FAINT, &format!("{label:column$}"));
-        let text = self.paint(style, text);
-        writeln!(self.out, "{:indent$}{label}{text}", "")
-    }
-
-    fn paragraph(&mut self, indent: usize, text: &str, style: Style) -> io::Result<()> {
-        self.field(indent, "", 0, text, style)
-    }
-
-    fn heading(&mut self, text: &str) -> io::Result<()> {
-        self.blank()?;
-        self.paragraph(0, text, BOLD)
-    }
-
     fn head(&mut self, record: &RunRecord) -> io::Result<()> {
         let target = format!("{} ({})", printable::short(&record.target.name, 300), record.target.kind);
         self.whole(0, "target", 10, &target, BOLD)?;
@@ -289,10 +240,11 @@ impl Page<'_> {
         }
         let number = printable::count(groups.len(), "requirement", "requirements");
         self.heading(&format!("WARNINGS: {number}"))?;
+        let ids = groups.iter().map(|group| printable::width(&printable::short(group.id, 40))).max().unwrap_or(0);
         for group in groups {
             let keyword = group.requirement.map_or("", |r| r.keyword.as_str());
             let cases = printable::count(group.cases.len(), "case", "cases");
-            let lead = format!("{}  {keyword:10} {cases:9}", printable::short(group.id, 40));
+            let lead = format!("{:ids$}  {keyword:10} {cases:9}", printable::short(group.id, 40));
             let summary = group.requirement.map_or("", |r| r.summary.as_str());
             let room = self.width.saturating_sub(printable::width(&lead) + 4);
             let summary = clip(&printable::short(summary, 200), room);
@@ -359,19 +311,4 @@ impl Page<'_> {
         let verdict = if summary.exit_code == 0 { Verdict::Pass } else { Verdict::Fail };
         self.field(0, "result", 10, &conclusion, verdict_style(verdict).bold())
     }
-}
-
-/// The front of `text` that fits into `columns`, with dots where something is missing.
-fn clip(text: &str, columns: usize) -> String {
-    if printable::width(text) <= columns {
-        return text.to_owned();
-    }
-    let mut clipped = String::new();
-    for c in text.chars() {
-        if printable::width(&clipped) + 5 > columns {
-            break;
-        }
-        clipped.push(c);
-    }
-    if clipped.is_empty() { clipped } else { clipped + "..." }
 }

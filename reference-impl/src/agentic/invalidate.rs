@@ -1,0 +1,68 @@
+//! Sections 7.4 and 8.7, invalidate_fact: a fact ends and nothing takes its place.
+
+use rusqlite::Connection;
+
+use super::Rules;
+use super::assert::{fact_id, texts};
+use super::fact::Fact;
+use super::refusal::{Code, Refusal};
+use super::tables::{facts, projects};
+use crate::instant::Instant;
+
+/// 8.7: ends the current facts of a subject and predicate now; answers how many.
+pub(crate) fn invalidate(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    subject: &str,
+    predicate: Option<&str>,
+    object: Option<&str>,
+    now: Instant,
+) -> Result<i64, Refusal> {
+    let project = projects::demand(db, project_id)?;
+    if project.archived {
+        return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
+    }
+    let fault = rules.fault;
+    // 8.7: subject and predicate together; without a predicate nothing is meant, rather than everything.
+    let predicated = match predicate {
+        _ if fault.is("invalidate-by-subject") => "?3 IS ?3",
+        Some(_) => "predicate = ?3",
+        None => {
+            return Err(Refusal::new(Code::InvalidParameter, "parameter predicate is required"));
+        }
+    };
+    // 8.7: object, if given, limits the operation to facts with that value.
+    let object = object.filter(|_| !fault.is("invalidate-ignores-object"));
+    let open = if fault.is("invalidate-rewrites-history") { "?1 IS ?1" } else { "valid_to IS NULL" };
+    let pair = format!("WHERE project_id = ?1 AND subject = ?2 AND {predicated} AND (?4 IS NULL OR value = ?4)");
+    let mut values = texts(&[project_id, subject, predicate.unwrap_or_default()]);
+    values.push(object.map(str::to_owned).into());
+    let ended = facts::select(db, &format!("{pair} AND {open} ORDER BY serial"), values.clone())?;
+    let mut count = ended.len();
+    if fault.is("invalidate-count-total") {
+        count = facts::select(db, &pair, values.clone())?.len();
+    }
+    if fault.is("invalidate-zero-500") && count == 0 {
+        return Err(Refusal::new(Code::Internal, "no fact matches"));
+    }
+    for fact in ended {
+        let id = fact.text("fact_id").unwrap_or_default().to_owned();
+        // 7.4: valid_to is now; a fact that was to start later gets an empty interval instead of a negative one.
+        let start = fact.text("valid_from").and_then(Instant::parse).unwrap_or(now);
+        let at = now.max(start);
+        let replacement = fault.is("invalidate-inserts-null").then(|| fact.clone());
+        if fault.is("invalidate-deletes") {
+            db.execute("DELETE FROM facts WHERE fact_id = ?", [&id])?;
+            continue;
+        }
+        facts::end(db, fact, &at.to_string(), at)?;
+        if let Some(mut empty) = replacement {
+            empty.set("fact_id", fact_id(db)?);
+            empty.set("value", "");
+            empty.set("valid_from", at.to_string());
+            facts::insert(db, &Fact { object: empty, valid_from: at, valid_to: None })?;
+        }
+    }
+    Ok(i64::try_from(count).unwrap_or(i64::MAX))
+}

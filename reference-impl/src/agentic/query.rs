@@ -1,0 +1,52 @@
+//! Section 7.3, the questions: what holds now, what held at an instant, and what ever held.
+
+use rusqlite::Connection;
+
+use super::Rules;
+use super::refusal::Refusal;
+use super::tables::{facts, projects};
+use crate::fault::Planted;
+use crate::instant::Instant;
+use crate::json::Object;
+
+/// What is asked of query-facts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FactQuery {
+    pub(crate) subject: Option<String>,
+    pub(crate) predicate: Option<String>,
+    /// The instant asked about, and how it was spelled.
+    pub(crate) as_of: Option<(Instant, String)>,
+    pub(crate) include_ended: bool,
+    pub(crate) limit: Option<usize>,
+}
+
+/// 7.3: the current facts, those that held at an instant, or all with their history; earliest first.
+pub(crate) fn query(db: &Connection, rules: Rules, project_id: &str, query: FactQuery) -> Result<Vec<Object>, Refusal> {
+    projects::demand(db, project_id)?;
+    let by_text = rules.fault.is("pit-text-compare");
+    let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
+    let held = match as_of {
+        Some(_) => held_at(rules.fault, by_text),
+        None if query.include_ended => "?4 IS ?4".to_owned(),
+        None => format!("?4 IS ?4 AND {}", facts::is_current(rules)),
+    };
+    let condition = format!(
+        "WHERE project_id = ?1 AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}
+         ORDER BY valid_from, serial LIMIT ?5"
+    );
+    let limit = query.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
+    let instant = as_of.map(|(instant, spelling)| if by_text { spelling } else { instant.key() });
+    let values =
+        vec![project_id.to_owned().into(), query.subject.into(), query.predicate.into(), instant.into(), limit.into()];
+    facts::select(db, &condition, values)
+}
+
+/// 7.3: valid_from <= instant < valid_to, a null valid_to being plus infinity; as times, not as text.
+fn held_at(fault: Planted, by_text: bool) -> String {
+    let (from, to) =
+        if by_text { ("record ->> '$.valid_from'", "record ->> '$.valid_to'") } else { ("valid_from", "valid_to") };
+    let starts = if fault.is("pit-start-exclusive") { "<" } else { "<=" };
+    let ends = if fault.is("pit-end-inclusive") { "<=" } else { "<" };
+    let open = if fault.is("pit-null-excluded") { String::new() } else { format!("{to} IS NULL OR ") };
+    format!("{from} {starts} ?4 AND ({open}?4 {ends} {to})")
+}

@@ -1,0 +1,296 @@
+//! One long conversation with a server and a library, in which every planted fault has something to spoil.
+
+use std::time::Duration;
+
+use reference_impl::Config;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+use crate::support::{Client, full, minimal, start, with};
+
+/// Everything that is said in one conversation over both ways in, fact ids numbered in the order of their appearance.
+pub(crate) async fn conversation(config: Config) -> Vec<String> {
+    let mut said = over_http(config.clone()).await;
+    said.extend(as_library(config).await);
+    let mut known: Vec<String> = Vec::new();
+    for text in &mut said {
+        let mut from = 0;
+        while let Some(at) = text[from..].find("fact_").map(|at| from + at) {
+            let id = text.get(at..at + 37).unwrap_or_default().to_owned();
+            from = at + 5;
+            if !id.is_empty() && id.bytes().skip(5).all(|byte| byte.is_ascii_hexdigit()) {
+                let number = known.iter().position(|other| *other == id).unwrap_or(known.len());
+                if number == known.len() {
+                    known.push(id);
+                }
+                text.replace_range(at..at + 37, &format!("fact_#{number}"));
+            }
+        }
+    }
+    said
+}
+
+async fn over_http(config: Config) -> Vec<String> {
+    let (server, mut client) = start(config).await;
+    "Authorization: Bearer key\r\n".clone_into(&mut client.headers);
+    let mut said = Vec::new();
+    for (method, path, body) in steps() {
+        let answer = client.send(method, path, body.as_bytes()).await.expect("an answer");
+        let media_type = answer.head.lines().find(|line| line.starts_with("content-type"));
+        said.push(format!("{method} {path} -> {} {} {}", answer.status, media_type.unwrap_or_default(), answer.body));
+    }
+    // Whether keys are checked before or after.
+    client.headers.clear();
+    said.push(client.deposit(&minimal("proj", "unauthorized")).await.body);
+    "Authorization: Bearer key\r\n".clone_into(&mut client.headers);
+    said.push(client.get("/v1/packages/unauthorized").await.body);
+    said.extend(races(server.address(), &mut client).await);
+    said
+}
+
+/// What parallel requests leave behind, without saying which of them won.
+async fn races(address: std::net::SocketAddr, client: &mut Client) -> Vec<String> {
+    let racers: Vec<_> = (0..6)
+        .map(|number| {
+            tokio::spawn(async move {
+                let mut client = Client::connect(address).await.expect("the server listens");
+                "Authorization: Bearer key\r\n".clone_into(&mut client.headers);
+                let package = with(minimal("race", "one"), &json!({ "title": format!("title {number}") }));
+                let deposited = client.deposit(&package).await.status;
+                let fact = json!({ "subject": "s", "predicate": "p", "value": number.to_string() });
+                tokio::time::sleep(Duration::from_millis(2)).await;
+                (deposited, client.post("/v1/projects/race/facts", &fact).await.status)
+            })
+        })
+        .collect();
+    let mut statuses = Vec::new();
+    for racer in racers {
+        statuses.push(racer.await.expect("an answer"));
+    }
+    statuses.sort_unstable();
+    let current = client.get("/v1/projects/race/facts").await.json()["facts"].as_array().map(Vec::len);
+    vec![format!("{statuses:?}"), format!("{current:?}")]
+}
+
+/// A request: method, path, body.
+type Step = (&'static str, &'static str, String);
+
+fn steps() -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    packages(&mut steps);
+    facts(&mut steps);
+    reading(&mut steps);
+    reviews(&mut steps);
+    transfers(&mut steps);
+    steps
+}
+
+fn packages(steps: &mut Vec<Step>) {
+    let mut deposit = |package: Value| steps.push(("POST", "/v1/projects/proj/packages", package.to_string()));
+    let number = |members: Value| with(minimal("proj", "edge"), &members);
+    deposit(full("proj", "pkg_full"));
+    deposit(full("proj", "pkg_full"));
+    deposit(with(full("proj", "pkg_full"), &json!({ "description": "other" })));
+    deposit(with(
+        full("proj", "plain"),
+        &json!({ "created_at": "2026-01-19T03:04:05.250Z", "topic": null, "title": " Zebra padded " }),
+    ));
+    deposit(with(
+        minimal("proj", "later"),
+        &json!({ "created_at": "2026-01-19T03:04:05.900Z", "package_type": "x-model-eval",
+        "x-title": "not the title", "handoff_note": "n", "decisions_made": ["a", "b"], "title": "Zebra zebra" }),
+    ));
+    deposit(with(
+        minimal("proj", "sooner"),
+        &json!({ "created_at": "2026-01-19T03:04:05Z", "title": "Zebra once",
+        "description": "see also other things", "created_by": { "id": "s", "type": "agent", "session_id": null } }),
+    ));
+    deposit(with(minimal("proj", "Case"), &json!({ "tags": [], "description": "" })));
+    deposit(with(
+        minimal("proj", "case"),
+        &json!({ "status": "draft", "title": "Drafted zebra", "open_questions": ["draft?"], "created_at": "2026-01-19T00:00:00Z" }),
+    ));
+    for members in [
+        json!({ "title": "é".repeat(150) }),
+        json!({ "title": "x".repeat(201) }),
+        json!({ "title": "" }),
+        json!({ "relay_version": "9.9" }),
+        json!({ "created_at": null }),
+        json!({ "created_at": "2026-01-02" }),
+        json!({ "significance": 11 }),
+        json!({ "status": "approved" }),
+        json!({ "package_type": "memo" }),
+        json!({ "package_type": "xreport" }),
+        json!({ "created_by": { "id": "a", "type": "bot" } }),
+        json!({ "review_type": "script" }),
+        json!({ "deliverables": [{ "type": "md" }] }),
+        json!({ "project_id": "elsewhere" }),
+    ] {
+        deposit(number(members));
+        deposit(minimal("proj", "edge"));
+    }
+    let reordered = full("proj", "pkg_full").to_string().replace(",\"", " ,\n\"");
+    steps.push(("POST", "/v1/projects/proj/packages", reordered));
+    steps.push(("POST", "/v1/projects/proj/packages", "{".to_owned()));
+    let refused = with(minimal("proj", "refused"), &json!({ "title": 1 }));
+    steps.push(("POST", "/v1/projects/proj/packages", refused.to_string()));
+    steps.push(("GET", "/v1/packages/refused", String::new()));
+    steps.push(("PATCH", "/v1/packages/pkg_full", "{\"title\":\"edited\"}".to_owned()));
+    for path in [
+        "/v1/packages/pkg_full",
+        "/v1/packages/case",
+        "/v1/packages/edge",
+        "/v1/packages/pkg_f%25",
+        "/v1/packages/none",
+    ] {
+        steps.push(("GET", path, String::new()));
+    }
+    steps.push((
+        "POST",
+        "/v1/projects/other/packages",
+        with(minimal("other", "o"), &json!({ "title": "Zebra zebra zebra", "created_at": "2026-01-19T03:04:05Z" }))
+            .to_string(),
+    ));
+}
+
+fn facts(steps: &mut Vec<Step>) {
+    let mut assert = |project: &'static str, fact: Value| steps.push(("POST", project, fact.to_string()));
+    const PROJ: &str = "/v1/projects/proj/facts";
+    let fact = |subject: &str, predicate: &str, value: &str, members: Value| {
+        with(json!({ "subject": subject, "predicate": predicate, "value": value }), &members)
+    };
+    assert("/v1/projects/other/facts", fact("s", "p", "elsewhere", json!({ "valid_from": "2026-01-01T00:00:00Z" })));
+    assert(PROJ, fact("S", "p", "upper", json!({ "valid_from": "2026-01-01T00:00:00Z" })));
+    assert(
+        PROJ,
+        fact("s", "q", "97.0", json!({ "valid_from": "2026-01-01T00:00:00Z", "confidence": 0, "tags": ["b", "a"] })),
+    );
+    assert(
+        PROJ,
+        fact("s", "p", "v1", json!({ "valid_from": "2026-01-01T00:00:00Z", "source_package_id": "pkg_full" })),
+    );
+    assert(PROJ, fact("s", "p", "v2", json!({ "valid_from": "2026-01-02T00:00:00Z" })));
+    assert(PROJ, fact("s", "p", "v3", json!({ "confidence": 2 })));
+    assert(PROJ, fact(" %20 ", "r", "v", json!({})));
+    for path in [
+        "/v1/projects/proj/facts",
+        "/v1/projects/proj/facts?include_ended=true",
+        "/v1/projects/other/facts",
+        "/v1/projects/proj/facts?subject=s&predicate=p&as_of=2026-01-02T00:00:00.000Z",
+        "/v1/projects/proj/facts?subject=s&predicate=p&as_of=2026-01-01T00:00:00Z",
+        "/v1/projects/proj/facts?subject=s&predicate=p&as_of=2026-01-05T00:00:00Z",
+        "/v1/projects/proj/facts?subject=%20%2520%20",
+        "/v1/projects/proj/packages?limit=50",
+        "/v1/projects/proj/orient",
+    ] {
+        steps.push(("GET", path, String::new()));
+    }
+    for path in [
+        "/v1/projects/proj/facts?subject=s&predicate=p&object=v9",
+        "/v1/projects/proj/facts?subject=s",
+        "/v1/projects/proj/facts?subject=s&predicate=p",
+        "/v1/projects/proj/facts?subject=s&predicate=p",
+        "/v1/projects/proj/facts?subject=none&predicate=p",
+    ] {
+        steps.push(("DELETE", path, String::new()));
+        steps.push(("GET", "/v1/projects/proj/facts?include_ended=true", String::new()));
+    }
+}
+
+fn reading(steps: &mut Vec<Step>) {
+    for path in [
+        "/v1/conformance",
+        "/v1/projects/proj/packages?mode=latest",
+        "/v1/projects/proj/packages?mode=latest&limit=2",
+        "/v1/projects/proj/packages?mode=latest&limit=100",
+        "/v1/projects/proj/packages?mode=relevant&query=zebra",
+        "/v1/projects/proj/packages?mode=relevant&query=once",
+        "/v1/projects/proj/orient",
+        "/v1/projects/proj/orient?window_days=30",
+        "/v1/orchestrate?project=proj&focus=zebra",
+        "/v1/orchestrate",
+        "/nowhere",
+        "/v1/projects/proj/export",
+    ] {
+        steps.push(("GET", path, String::new()));
+    }
+}
+
+fn reviews(steps: &mut Vec<Step>) {
+    let unknown = json!({ "status": "draft", "x-a": 1 });
+    for (path, id) in [
+        ("/v1/projects/rev/packages", "r1"),
+        ("/v1/projects/rev/packages", "r2"),
+        ("/v1/projects/rev/packages", "r3"),
+        ("/v1/projects/rev/packages", "r4"),
+    ] {
+        steps.push(("POST", path, with(minimal("rev", id), &unknown).to_string()));
+    }
+    for id in ["a", "b", "c", "d", "e", "f"] {
+        let waiting = json!({ "status": "awaiting_review", "review_type": "human" });
+        steps.push(("POST", "/v1/projects/rev2/packages", with(minimal("rev2", id), &waiting).to_string()));
+    }
+    for (method, path, body) in [
+        ("POST", "/v1/packages/r1/flag", "{\"review_type\":\"agent\",\"note\":\"n\"}"),
+        ("GET", "/v1/packages/r1", ""),
+        ("POST", "/v1/packages/r2/flag", "{\"review_type\":\"none\"}"),
+        ("PATCH", "/v1/packages/r2/status", "{\"status\":\"revision_requested\"}"),
+        ("PATCH", "/v1/packages/r1/status", "{\"status\":\"draft\"}"),
+        ("PATCH", "/v1/packages/r4/status", "{\"status\":\"approved\"}"),
+        ("PATCH", "/v1/packages/r1/status", "{\"status\":\"revision_requested\"}"),
+        ("GET", "/v1/projects/rev/packages?status=awaiting_review", ""),
+        ("GET", "/v1/projects/rev2/review-queue", ""),
+        ("POST", "/v1/packages/r1/flag", "{\"review_type\":\"human\"}"),
+        ("PATCH", "/v1/packages/r1/status", "{\"status\":\"complete\"}"),
+        ("POST", "/v1/packages/r1/flag", "{\"review_type\":\"human\"}"),
+        ("GET", "/v1/packages/r1", ""),
+        ("POST", "/v1/packages/pkg_full/flag", "{\"review_type\":\"human\"}"),
+        ("PATCH", "/v1/packages/pkg_full/status", "{\"status\":\"draft\"}"),
+        ("POST", "/v1/packages/none/flag", "{\"review_type\":\"human\"}"),
+        ("GET", "/v1/packages/pkg_full", ""),
+    ] {
+        steps.push((method, path, body.to_owned()));
+    }
+}
+
+fn transfers(steps: &mut Vec<Step>) {
+    let fact = json!({ "fact_id": "f1", "project_id": "imp", "subject": "s", "predicate": "p", "value": "v",
+        "valid_from": "2026-01-01T00:00:00Z", "valid_to": "2026-01-02T00:00:00Z", "created_at": "2026-01-01T00:00:00Z" });
+    let lines = format!("{}\n{}\n", full("imp", "imported"), fact);
+    steps.push(("POST", "/v1/import", lines));
+    steps.push(("GET", "/v1/projects/imp/export", String::new()));
+    steps.push(("POST", "/v1/projects/imp/archive", String::new()));
+    steps.push(("POST", "/v1/projects/imp/packages", minimal("imp", "late").to_string()));
+    steps.push(("POST", "/v1/projects/imp/restore", String::new()));
+    steps.push(("GET", "/v1/projects/imp/packages?limit=50", String::new()));
+}
+
+async fn as_library(config: Config) -> Vec<String> {
+    let (ours, theirs) = tokio::io::duplex(1 << 20);
+    let (reader, writer) = tokio::io::split(theirs);
+    tokio::spawn(reference_impl::serve_adapter(config, reader, writer));
+    let (reader, mut writer) = tokio::io::split(ours);
+    let mut lines = BufReader::new(reader).lines();
+    let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let odd = r#"{"b":{"z":1,"a":[1.0,1e-7,1e20,-0.0,""]},"B":"<é\/\u000a>","9":{"n":null},"10":["b","a"],"\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
+    let bare = minimal("proj", "p").to_string();
+    let with_defaults = with(minimal("proj", "p"), &json!({ "tags": [], "significance": 5 })).to_string();
+    let project = json!({ "store": "store-1", "project_id": "proj" });
+    let calls = [
+        ("agentic/canonicalize", json!({ "json_hex": hex(odd) })),
+        ("agentic/content_hash", json!({ "json_hex": hex(&bare) })),
+        ("agentic/content_hash", json!({ "json_hex": hex(&with_defaults) })),
+        ("agentic/verify", json!({ "json_hex": hex(&bare), "hash": "0".repeat(64) })),
+        ("agentic/open", json!({})),
+        ("agentic/create_project", project.clone()),
+        ("agentic/set_now", json!({ "store": "store-1", "now": "2026-02-01T00:00:00Z" })),
+        ("agentic/orient", project),
+    ];
+    let mut said = Vec::new();
+    for (method, params) in calls {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        writer.write_all(format!("{request}\n").as_bytes()).await.expect("written");
+        said.push(lines.next_line().await.expect("readable").unwrap_or_default());
+    }
+    said
+}

@@ -1,0 +1,268 @@
+//! What stands before the cases on the page: levels, options, waivers and requirements, with the links between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Badge;
+use super::case::{CaseView, Drawer};
+use crate::record::{FeatureRecord, FeatureState, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
+use crate::report::{printable, view};
+use crate::verdict::{Grant, NotRun, Verdict};
+
+/// Characters of what a target declares of itself.
+const DECLARED_LENGTH: usize = 16 * 1024;
+/// Cases linked beside a requirement; the others are one click away.
+const CASES_LINKED: usize = 4;
+
+pub(super) struct ProtocolView {
+    pub(super) slug: String,
+    pub(super) spec: String,
+    pub(super) suite_hash: String,
+    pub(super) levels: Vec<LevelView>,
+    pub(super) features: Vec<FeatureView>,
+    pub(super) declared: String,
+    pub(super) waivers: Vec<WaiverView>,
+    pub(super) requirements: Vec<RequirementView>,
+    pub(super) findings: Vec<CaseView>,
+    pub(super) passed: Vec<CaseView>,
+    pub(super) not_run: Vec<(&'static str, Vec<NotRunView>)>,
+}
+
+pub(super) struct LevelView {
+    pub(super) name: String,
+    pub(super) badge: Badge,
+    pub(super) claimed: bool,
+    /// What the claim and the measurement say together, where they disagree.
+    pub(super) disagreement: &'static str,
+    pub(super) blocking: String,
+    pub(super) groups: Vec<(Badge, &'static str, Vec<RequirementLink>)>,
+    pub(super) uncovered: Vec<RequirementLink>,
+}
+
+pub(super) struct FeatureView {
+    pub(super) name: String,
+    pub(super) about: String,
+    pub(super) state: &'static str,
+    pub(super) advice: String,
+    pub(super) probes: Vec<String>,
+}
+
+pub(super) struct WaiverView {
+    pub(super) what: String,
+    pub(super) reason: String,
+    pub(super) at: String,
+    pub(super) stale: String,
+}
+
+/// What the page says of a requirement wherever it is mentioned.
+pub(super) struct RequirementLink {
+    pub(super) id: String,
+    /// Empty if the catalogue has no such entry.
+    pub(super) anchor: String,
+    pub(super) keyword: String,
+    pub(super) level: String,
+    pub(super) section: String,
+    pub(super) summary: String,
+    pub(super) badge: Option<Badge>,
+}
+
+pub(super) struct RequirementView {
+    pub(super) link: RequirementLink,
+    pub(super) badge: Badge,
+    pub(super) reason: &'static str,
+    pub(super) coverage: &'static str,
+    pub(super) why_not: String,
+    pub(super) errata: String,
+    pub(super) cases: Vec<CaseLink>,
+    pub(super) more_cases: Vec<CaseLink>,
+}
+
+pub(super) struct CaseLink {
+    pub(super) anchor: String,
+    pub(super) name: String,
+    pub(super) badge: Badge,
+}
+
+pub(super) struct NotRunView {
+    pub(super) anchor: String,
+    pub(super) id: String,
+    pub(super) because: String,
+}
+
+/// Fragment ids: the id that it stands for, as far as HTML allows, so that links survive the next run.
+pub(super) struct Anchors<'a> {
+    pub(super) cases: BTreeMap<&'a str, (String, Verdict)>,
+    pub(super) requirements: BTreeMap<&'a str, (String, usize)>,
+}
+
+impl<'a> Anchors<'a> {
+    pub(super) fn new(protocol: &'a ProtocolRecord, taken: &mut BTreeSet<String>) -> Self {
+        let mut fresh = |prefix: &str, id: &str| {
+            let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+            let mut name: String = id.chars().map(|c| if kept(c) { c } else { '-' }).take(120).collect();
+            name.insert_str(0, prefix);
+            while !taken.insert(name.clone()) {
+                name.push_str("-again");
+            }
+            name
+        };
+        let cases = protocol.cases.iter().map(|case| (case.id.as_str(), (fresh("case-", &case.id), case.verdict)));
+        let cases = cases.collect();
+        let entries = protocol.requirements.iter().enumerate();
+        let requirements = entries.map(|(at, r)| (r.id.as_str(), (fresh("req-", &r.id), at))).collect();
+        Self { cases, requirements }
+    }
+
+    pub(super) fn case(&self, id: &str) -> String {
+        self.cases.get(id).map_or(String::new(), |(anchor, _)| anchor.clone())
+    }
+
+    pub(super) fn requirement(&self, protocol: &ProtocolRecord, id: &str, verdict: Option<Verdict>) -> RequirementLink {
+        let known = self.requirements.get(id);
+        let entry = known.and_then(|(_, at)| protocol.requirements.get(*at));
+        let text = |of: fn(&RequirementRecord) -> &String, most| {
+            entry.map_or(String::new(), |r| printable::short(of(r), most))
+        };
+        RequirementLink {
+            id: printable::short(id, 100),
+            anchor: known.map_or(String::new(), |(anchor, _)| anchor.clone()),
+            keyword: text(|r| &r.keyword, 20),
+            level: text(|r| &r.level, 30),
+            section: text(|r| &r.section, 40),
+            summary: text(|r| &r.summary, 1000),
+            badge: verdict.map(Badge::verdict),
+        }
+    }
+}
+
+/// Draws `protocol`, its cases by `drawer`.
+pub(super) fn protocol(
+    record: &RunRecord,
+    protocol: &ProtocolRecord,
+    anchors: &Anchors<'_>,
+    mut drawer: Drawer<'_>,
+) -> ProtocolView {
+    let mut findings = Vec::new();
+    for verdict in [Verdict::Fail, Verdict::Error, Verdict::Inconclusive, Verdict::Warn] {
+        let cases = protocol.cases.iter().filter(|case| case.verdict == verdict);
+        findings.extend(cases.map(|case| drawer.case(case)));
+    }
+    let passed = protocol.cases.iter().filter(|case| case.verdict == Verdict::Pass);
+    let passed = passed.map(|case| drawer.case(case)).collect();
+    let declared = record.target.declared.get(&protocol.protocol);
+    let declared = declared.and_then(|value| serde_json::to_string_pretty(value).ok()).unwrap_or_default();
+    ProtocolView {
+        slug: printable::short(&protocol.protocol, 60),
+        spec: printable::short(&protocol.spec, 300),
+        suite_hash: printable::short(&protocol.suite_hash, 80),
+        levels: protocol.levels.iter().map(|level| level_view(protocol, level, anchors)).collect(),
+        features: protocol.features.iter().map(feature_view).collect(),
+        declared: printable::cut(&declared, DECLARED_LENGTH).into_owned(),
+        waivers: protocol
+            .waivers
+            .iter()
+            .map(|waiver| WaiverView {
+                what: printable::short(&waiver.what, 200),
+                reason: printable::short(&waiver.reason, 600),
+                at: printable::short(&waiver.at, 300),
+                stale: printable::short(waiver.stale.as_deref().unwrap_or_default(), 300),
+            })
+            .collect(),
+        requirements: protocol.requirements.iter().map(|r| requirement_view(protocol, r, anchors)).collect(),
+        findings,
+        passed,
+        not_run: not_run(protocol, anchors),
+    }
+}
+
+fn feature_view(feature: &FeatureRecord) -> FeatureView {
+    let probes = feature.exchanges.iter().take(20);
+    FeatureView {
+        name: printable::short(&feature.feature, 80),
+        about: printable::short(&feature.about, 400),
+        state: match feature.state {
+            FeatureState::Offered => "offered",
+            FeatureState::Absent => "absent",
+            FeatureState::Unclear => "unclear",
+            FeatureState::Unknown => "unknown",
+        },
+        advice: printable::short(&feature.advice, 600),
+        probes: probes.map(|probe| format!("{}: {}", view::request_line(probe), view::answer_line(probe))).collect(),
+    }
+}
+
+fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<'_>) -> LevelView {
+    let mut groups: Vec<(Badge, &'static str, Vec<RequirementLink>)> = Vec::new();
+    let mut because: Vec<_> = level.because.iter().collect();
+    because.sort_by_key(|because| (std::cmp::Reverse(because.verdict), because.reason));
+    for because in because {
+        let (badge, reason) = (Badge::verdict(because.verdict), because.reason.map_or("", NotRun::word));
+        let link = anchors.requirement(protocol, &because.requirement, None);
+        match groups.last_mut() {
+            Some((known, why, links)) if known.word == badge.word && *why == reason => {
+                links.push(link);
+            }
+            _ => groups.push((badge, reason, vec![link])),
+        }
+    }
+    LevelView {
+        name: printable::short(&level.level, 60),
+        badge: Badge::grant(level.outcome),
+        claimed: level.claimed,
+        disagreement: match (level.claimed, level.outcome) {
+            (true, Grant::Refused) => "The target claims it, and does not keep it.",
+            (true, Grant::Undecided) => "The target claims it; the run could not show it.",
+            (false, Grant::Granted) => "The target keeps it without claiming it.",
+            _ => "",
+        },
+        blocking: view::blocking(level),
+        groups,
+        uncovered: level.uncovered.iter().map(|id| anchors.requirement(protocol, id, None)).collect(),
+    }
+}
+
+fn requirement_view(
+    protocol: &ProtocolRecord,
+    requirement: &RequirementRecord,
+    anchors: &Anchors<'_>,
+) -> RequirementView {
+    let coverage = view::coverage(requirement);
+    let link = |id: &String| {
+        let (anchor, verdict) = anchors.cases.get(id.as_str()).cloned().unwrap_or((String::new(), Verdict::NotRun));
+        let name = printable::short(view::split_id(id).1, 120);
+        (verdict, CaseLink { anchor, name, badge: Badge::verdict(verdict) })
+    };
+    let mut cases: Vec<_> = requirement.cases.iter().map(link).collect();
+    // The worst first: they are what the reader looks for.
+    cases.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
+    let mut cases: Vec<_> = cases.into_iter().map(|(_, link)| link).collect();
+    let more_cases = cases.split_off(cases.len().min(CASES_LINKED));
+    RequirementView {
+        link: anchors.requirement(protocol, &requirement.id, None),
+        badge: Badge::verdict(requirement.verdict),
+        reason: match (requirement.verdict, requirement.reason) {
+            (Verdict::NotRun, Some(reason)) => reason.word(),
+            _ => "",
+        },
+        coverage: coverage.word(),
+        why_not: match coverage {
+            view::Coverage::Untestable(why) => printable::short(why, 600),
+            _ => String::new(),
+        },
+        errata: printable::short(&requirement.errata.join(", "), 200),
+        cases,
+        more_cases,
+    }
+}
+
+fn not_run(protocol: &ProtocolRecord, anchors: &Anchors<'_>) -> Vec<(&'static str, Vec<NotRunView>)> {
+    let mut groups: BTreeMap<Option<NotRun>, Vec<NotRunView>> = BTreeMap::new();
+    for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::NotRun) {
+        groups.entry(case.reason).or_default().push(NotRunView {
+            anchor: anchors.case(&case.id),
+            id: printable::short(&case.id, 300),
+            because: printable::short(&case.because, 600),
+        });
+    }
+    let word = |reason: Option<NotRun>| reason.map_or("no reason given", NotRun::word);
+    groups.into_iter().map(|(reason, cases)| (word(reason), cases)).collect()
+}

@@ -1,0 +1,90 @@
+//! The sheet that the summary is written on: indented, wrapped and painted lines.
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use crate::report::printable;
+
+pub(super) const PLAIN: Style = Style::new();
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const FAINT: Style = Style::new().dimmed();
+
+pub(super) struct Page<'a> {
+    pub(super) out: &'a mut dyn Write,
+    pub(super) colour: bool,
+    pub(super) width: usize,
+    pub(super) verbose: bool,
+}
+
+impl Page<'_> {
+    /// `text` in `style`, or bare where there is no colour.
+    pub(super) fn paint(&self, style: Style, text: &str) -> String {
+        if self.colour && style != PLAIN && !text.is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    pub(super) fn blank(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    /// `label` in a column of its own and `text` wrapped beside it.
+    pub(super) fn field(
+        &mut self,
+        indent: usize,
+        label: &str,
+        column: usize,
+        text: &str,
+        style: Style,
+    ) -> io::Result<()> {
+        let columns = self.width.saturating_sub(indent + column);
+        for (row, part) in printable::wrap(text, columns).iter().enumerate() {
+            let label = if row == 0 { label } else { "" };
+            let label = self.paint(FAINT, &format!("{label:column$}"));
+            let part = self.paint(style, part);
+            writeln!(self.out, "{:indent$}{label}{part}", "")?;
+        }
+        Ok(())
+    }
+
+    /// A field that is never broken, because people copy it.
+    pub(super) fn whole(
+        &mut self,
+        indent: usize,
+        label: &str,
+        column: usize,
+        text: &str,
+        style: Style,
+    ) -> io::Result<()> {
+        let label = self.paint(FAINT, &format!("{label:column$}"));
+        let text = self.paint(style, text);
+        writeln!(self.out, "{:indent$}{label}{text}", "")
+    }
+
+    pub(super) fn paragraph(&mut self, indent: usize, text: &str, style: Style) -> io::Result<()> {
+        self.field(indent, "", 0, text, style)
+    }
+
+    pub(super) fn heading(&mut self, text: &str) -> io::Result<()> {
+        self.blank()?;
+        self.paragraph(0, text, BOLD)
+    }
+}
+
+/// The front of `text` that fits into `columns`, with dots where something is missing.
+pub(super) fn clip(text: &str, columns: usize) -> String {
+    if printable::width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut clipped = String::new();
+    for c in text.chars() {
+        if printable::width(&clipped) + 5 > columns {
+            break;
+        }
+        clipped.push(c);
+    }
+    if clipped.is_empty() { clipped } else { clipped + "..." }
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Holds proofmark against servers that share no code with it: correct ones that take every legal choice, which it must not
+accuse, and ones with a single bug, which it must notice.
+
+    python3 tests/peers/sweep.py --binary target/release/proofmark [--random 24] [--singles] [--mutants 40 | --mutants all]
+
+Correct servers: no case may have the verdict fail or error, whatever the choices. Servers with a bug: among the
+requirements that the bug breaks at least one must fail. Standard library only; servers listen on loopback and are ended.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SERVER = [sys.executable, str(HERE / "agentic_server.py")]
+KEYS = ["--auth", "key-a=pm-actor-a", "--auth", "key-b=pm-actor-b"]
+
+
+class Peer:
+    """A server on a free port, for the time of a `with` block."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        port_file = Path(self.folder.name) / "port"
+        command = SERVER + ["--port", "0", "--port-file", str(port_file)] + self.arguments
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        for _ in range(200):
+            if port_file.exists() and port_file.read_text().strip():
+                self.url = f"http://127.0.0.1:{port_file.read_text().strip()}"
+                return self
+            if self.process.poll() is not None:
+                raise SystemExit(f"{' '.join(command)}: {self.process.stderr.read().decode()}")
+            time.sleep(0.05)
+        raise SystemExit(f"{' '.join(command)}: does not start")
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.folder.cleanup()
+
+
+def check(binary, suites, url, more=(), auth=False):
+    """The exit code and the record of one run."""
+    with tempfile.TemporaryDirectory() as out:
+        command = [binary, "check", "--out", out, "--quiet", "--timeout", "20s"]
+        environment = dict(os.environ, PEER_KEY_A="key-a", PEER_KEY_B="key-b", PEER_KEY_WRONG="not-a-key")
+        if auth:
+            target = Path(out) / "target.yaml"
+            target.write_text(
+                f"protocol: agentic\nurl: {url}\noptions: {{ auth: true }}\ncredentials:\n"
+                "  a: { env: PEER_KEY_A, prefix: 'Bearer ' }\n  b: { env: PEER_KEY_B, prefix: 'Bearer ' }\n"
+                "  wrong: { env: PEER_KEY_WRONG, prefix: 'Bearer ' }\n"
+            )
+            command += ["--target", str(target)]
+        else:
+            command += [url, "--protocol", "agentic"]
+        if suites:
+            command += ["--suites", suites]
+        done = subprocess.run(command + list(more), capture_output=True, text=True, env=environment, timeout=600)
+        report = Path(out) / "report.json"
+        record = json.loads(report.read_text()) if report.exists() else None
+        return done.returncode, record, done.stderr
+
+
+def accusations(record):
+    """What a correct server is accused of."""
+    found = []
+    for case in record["protocols"][0]["cases"]:
+        if case["verdict"] in ("fail", "error"):
+            finding = next((f for f in case["findings"] if f["verdict"] == case["verdict"]), None)
+            what = f"{finding['requirement']} at {finding['path']}: expected {finding['expected'][:200]}, observed {finding['observed'][:200]}" if finding else case["because"][:300]
+            found.append((case["id"], case["verdict"], what))
+    return found
+
+
+def correct(binary, suites, arguments, more):
+    auth = "--auth" in arguments
+    with Peer(arguments) as peer:
+        code, record, errors = check(binary, suites, peer.url, more, auth)
+    if record is None:
+        return arguments, code, [("-", "no record", errors[-500:])], {}
+    cases = record["summary"]["cases"]
+    found = accusations(record)
+    if code not in (0, 3):
+        found = found or [("-", f"exit {code}", record["summary"]["conclusion"])]
+    if cases["pass"] < 20 and not more:
+        found.append(("-", "hardly anything passed", json.dumps(cases)))
+    return arguments, code, found, cases
+
+
+def mutant(binary, suites, entry):
+    arguments = ["--mutant", entry["name"], *entry["arguments"]]
+    for need in entry["needs"]:
+        arguments += ["--choice", need]
+    auth = "--auth" in arguments
+    if auth:
+        arguments = ["--mutant", entry["name"], *KEYS]
+    more = ["--profile", entry["profile"]]
+    for requirement in entry["breaks"]:
+        more += ["--requirement", requirement]
+    with Peer(arguments) as peer:
+        code, record, errors = check(binary, suites, peer.url, more, auth)
+    if record is None:
+        return entry, False, f"no record: {errors[-300:]}"
+    outcomes = {r["id"]: r for r in record["protocols"][0]["requirements"] if r["id"] in entry["breaks"]}
+    caught = sorted(i for i, r in outcomes.items() if r["verdict"] == "fail" or (r["keyword"].startswith("SHOULD") and r["verdict"] == "warn"))
+    states = ", ".join(f"{i} {r['verdict']}{'/' + r['reason'] if r.get('reason') else ''}" for i, r in outcomes.items())
+    return entry, bool(caught), states
+
+
+def listing(word):
+    return json.loads(subprocess.run(SERVER + [word, "--json"], capture_output=True, text=True, check=True).stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="target/release/proofmark")
+    parser.add_argument("--suites", help="suites to use instead of the embedded ones")
+    parser.add_argument("--random", type=int, default=12, help="mixtures of random choices")
+    parser.add_argument("--seed", type=int, default=1, help="first mixture")
+    parser.add_argument("--singles", action="store_true", help="each choice alone as well")
+    parser.add_argument("--only", help="choices or bugs whose name has this in it")
+    parser.add_argument("--mutants", default="24", help="how many servers with a bug, or all")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--survivors", help="file with names of bugs that are known to go unnoticed, each with a reason")
+    options = parser.parse_args()
+    passed = failed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runs = [([], []), (["--preset", "strict"], ["--profile", "strict"]), (["--preset", "tolerated"], []), (KEYS, [])]
+        runs += [(["--preset", f"random:{options.seed + n}"], []) for n in range(options.random)]
+        if options.singles:
+            runs = [(["--choice", c["name"]], []) for c in listing("--list-choices") if not options.only or options.only in c["name"]]
+        if options.random == 0 and not options.singles:
+            runs = []
+        for arguments, code, found, cases in pool.map(lambda run: correct(options.binary, options.suites, *run), runs):
+            name = " ".join(arguments) or "the default choices"
+            if found:
+                failed += 1
+                print(f"FALSE ACCUSATION with {name} (exit {code}):")
+                for case, verdict, what in found[:12]:
+                    print(f"    {verdict} {case}\n        {what}")
+            else:
+                passed += 1
+                print(f"ok {name}: exit {code}, {cases.get('pass')} pass, {cases.get('warn')} warn, {cases.get('inconclusive')} inconclusive", flush=True)
+        mutants = listing("--list-mutants")
+        if options.only:
+            mutants = [m for m in mutants if options.only in m["name"]]
+        mutants = [m for m in mutants if m["level"] in ("L0", "L1")]
+        if options.mutants != "all":
+            random.Random(options.seed).shuffle(mutants)
+            mutants = mutants[: int(options.mutants)]
+        known = {}
+        if options.survivors:
+            for line in Path(options.survivors).read_text().splitlines():
+                if line.strip() and not line.startswith("#"):
+                    name, _, reason = line.partition(":")
+                    known[name.strip()] = reason.strip()
+        for entry, caught, states in pool.map(lambda m: mutant(options.binary, options.suites, m), mutants):
+            if caught and entry["name"] in known:
+                failed += 1
+                print(f"NO LONGER UNNOTICED: {entry['name']}: take it out of the list of survivors")
+            elif caught:
+                passed += 1
+            elif entry["name"] in known:
+                passed += 1
+                print(f"unnoticed as known: {entry['name']}: {known[entry['name']]}")
+            else:
+                failed += 1
+                print(f"UNNOTICED {entry['name']}: {entry['about']}\n    {states}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
