@@ -1,0 +1,43 @@
+//! Harness and reference accept the same JSON and write the same canonical form.
+//!
+//! The input is put twice: as a text of its own, and as the choices from which a well-formed text is made.
+
+use arbitrary::Unstructured;
+use proofmark::protocol;
+use proofmark::wire::canonical::{Form, write};
+use proofmark::wire::json;
+
+use crate::{reference, tree};
+
+/// Looks at one input.
+///
+/// # Panics
+///
+/// If the two implementations disagree, or a canonical form is not its own canonical form.
+pub fn run(data: &[u8]) {
+    agree(data);
+    agree(tree::text(&mut Unstructured::new(data)).as_bytes());
+}
+
+fn agree(text: &[u8]) {
+    let form = protocol::find("agentic").and_then(|agentic| agentic.canonical_form()).expect("agentic has one");
+    let ours = ours(text, form);
+    let theirs = reference::canonical(text);
+    let shown = || String::from_utf8_lossy(text).into_owned();
+    match (&ours, &theirs) {
+        (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs, "the canonical form of {}", shown()),
+        (Err(_), Err(_)) => return,
+        _ => panic!("harness: {ours:?}, reference: {theirs:?} for {}", shown()),
+    }
+    let once = ours.expect("both are forms");
+    assert_eq!(self::ours(once.as_bytes(), form).as_deref(), Ok(once.as_str()), "the form of the form of {}", shown());
+}
+
+/// Refuses what is not I-JSON, as the reference does.
+fn ours(text: &[u8], form: Form) -> Result<String, String> {
+    let document = json::read(text).map_err(|error| error.to_string())?;
+    match document.oddities.first() {
+        Some(oddity) => Err(format!("{oddity:?}")),
+        None => Ok(write(&document.value, form)),
+    }
+}

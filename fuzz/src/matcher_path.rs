@@ -1,0 +1,74 @@
+//! Places and matchers over any value.
+//!
+//! The input is text in up to three parts, divided by lines of `---`: a place, an expectation as JSON, a value as JSON.
+//! The bytes as a whole are also the choices from which a value with everything that CBOR adds is made.
+
+use arbitrary::Unstructured;
+use proofmark::matcher::Compiler;
+use proofmark::protocol;
+use proofmark::value::{Path, Value, first_difference, remove, set};
+use proofmark::wire::{json, show};
+
+/// Looks at one input.
+///
+/// # Panics
+///
+/// If a place does not print as it reads, or what was set is not there afterwards. That nothing else panics is the
+/// property.
+pub fn run(data: &[u8]) {
+    let any = value(&mut Unstructured::new(data), 0).unwrap_or(Value::Null);
+    let text = String::from_utf8_lossy(data);
+    let mut parts = text.split("\n---\n");
+    let place = parts.next().unwrap_or_default();
+    let expectation = parts.next().and_then(|part| json::parse(part.as_bytes()).ok());
+    let given = parts.next().and_then(|part| json::parse(part.trim_end().as_bytes()).ok()).unwrap_or(Value::Null);
+    for value in [&given, &any] {
+        look(place, value);
+        let agentic = protocol::find("agentic").expect("agentic is implemented");
+        if let Some(Ok(expectation)) =
+            expectation.as_ref().map(|written| Compiler::new(agentic.matchers()).expectation(written, &[]))
+        {
+            let _ = expectation.check(value);
+        }
+    }
+    let _ = first_difference(&given, &any);
+    assert!(first_difference(&given, &given).is_none(), "a value differs from itself: {given:?}");
+}
+
+fn look(place: &str, value: &Value) {
+    let _ = show(value);
+    let Ok(path) = Path::parse(place) else { return };
+    assert_eq!(Path::parse(&path.to_string()).as_ref(), Ok(&path), "{place:?}");
+    let _ = path.resolve(value);
+    let mut changed = value.clone();
+    let mark = Value::text("mark");
+    let appends = path.tokens().last().is_some_and(|last| last == "-");
+    if set(&mut changed, &path, mark.clone()).is_ok() && !appends {
+        assert_eq!(path.resolve(&changed), Some(&mark), "{place:?} in {value:?}");
+    }
+    let _ = remove(&mut changed, &path);
+}
+
+/// A value with everything that CBOR has and JSON has not.
+fn value(u: &mut Unstructured<'_>, depth: usize) -> arbitrary::Result<Value> {
+    Ok(match u.int_in_range(0..=if depth < 6 { 10 } else { 7 })? {
+        0 => Value::Null,
+        1 => Value::Bool(u.arbitrary()?),
+        2 => Value::Integer(u.arbitrary()?),
+        3 => Value::Float(u.arbitrary()?),
+        4 => Value::Decimal((*u.choose(&["-0", "1e999", "1.50", "5e-1", "1E400", "123e1"])?).into()),
+        5 => Value::Text(u.arbitrary()?),
+        6 => Value::Bytes(u.arbitrary()?),
+        7 => Value::Simple(u.arbitrary()?),
+        8 => Value::Tag(u.arbitrary()?, Box::new(value(u, depth + 1)?)),
+        9 => {
+            let count = u.int_in_range(0..=4)?;
+            Value::Array((0..count).map(|_| value(u, depth + 1)).collect::<arbitrary::Result<_>>()?)
+        }
+        _ => {
+            let count = u.int_in_range(0..=4)?;
+            let member = |u: &mut Unstructured<'_>| Ok((value(u, depth + 1)?, value(u, depth + 1)?));
+            Value::Map((0..count).map(|_| member(u)).collect::<arbitrary::Result<_>>()?)
+        }
+    })
+}

@@ -1,0 +1,246 @@
+//! The manuals: their examples work, their lists are current, and what they quote is what is there.
+//!
+//! `BLESS=1 cargo test --test contributing` writes the lists in `suites/README.md` anew.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use proofmark::suite::SCHEMA_KEYS;
+use serde_json::Value;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The blocks of code of a page that are in `language`.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(bool, String)> = None;
+    for line in page.lines() {
+        match (&mut open, line.strip_prefix("```")) {
+            (None, Some(info)) => open = Some((info == language, String::new())),
+            (Some(_), Some(_)) => {
+                let (wanted, text) = open.take().expect("it is open");
+                if wanted {
+                    blocks.push(text);
+                }
+            }
+            (Some((_, text)), None) => writeln!(text, "{line}").expect("a string grows"),
+            (None, None) => {}
+        }
+    }
+    assert!(open.is_none(), "a block of code has no end");
+    blocks
+}
+
+/// Runs proofmark in an empty folder.
+fn proofmark(words: &[&str]) -> Output {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_proofmark"));
+    command.current_dir(&folder).args(words).env("NO_COLOR", "1").output().expect("proofmark runs")
+}
+
+fn shown(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// A folder of suites with these cases and no others.
+fn suites(text: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let agentic = folder.path().join("agentic");
+    std::fs::create_dir(&agentic).expect("a folder");
+    for name in ["protocol.yaml", "requirements.yaml", "errata.md"] {
+        std::fs::copy(root().join("suites/agentic").join(name), agentic.join(name)).expect(name);
+    }
+    std::fs::write(agentic.join("example.yaml"), text).expect("the example");
+    let path = folder.path().to_owned();
+    (folder, path)
+}
+
+/// Checks the reference with the cases of `folder`.
+fn check(folder: &Path, fault: Option<&str>) -> Output {
+    let folder = folder.display().to_string();
+    let mut words = vec!["check", "--reference", "--protocol", "agentic", "--suites", &folder, "--seed", "1"];
+    words.extend(["--only", "agentic/example#*"]);
+    if let Some(fault) = fault {
+        words.extend(["--fault", fault]);
+    }
+    proofmark(&words)
+}
+
+#[test]
+fn the_case_in_contributing_is_short_and_passes_and_catches_its_fault() {
+    let page = page("CONTRIBUTING.md");
+    let case = blocks(&page, "yaml").into_iter().next().expect("an example");
+    assert!(case.lines().count() <= 15, "{} lines", case.lines().count());
+    let (_keep, folder) = suites(&case);
+    let lint = proofmark(&["lint", "--suites", &folder.display().to_string()]);
+    assert!(lint.status.success(), "{}", shown(&lint));
+    let good = check(&folder, None);
+    assert!(good.status.success(), "{}", shown(&good));
+    assert!(page.contains("--fault title-empty-accepted"));
+    let bad = check(&folder, Some("title-empty-accepted"));
+    assert_eq!(bad.status.code(), Some(1), "{}", shown(&bad));
+}
+
+#[test]
+fn every_case_in_the_manual_of_suites_passes() {
+    let mut cases = String::from("suite: agentic/example\ncases:\n");
+    let blocks = blocks(&page("suites/README.md"), "yaml");
+    assert!(blocks.len() > 3);
+    for block in &blocks {
+        let cases_only = block.strip_prefix("suite: agentic/example\ncases:\n").unwrap_or(block);
+        cases.push_str(cases_only);
+        cases.push('\n');
+    }
+    let (_keep, folder) = suites(&cases);
+    let lint = proofmark(&["lint", "--suites", &folder.display().to_string()]);
+    assert!(lint.status.success(), "{}", shown(&lint));
+    let good = check(&folder, None);
+    assert!(good.status.success(), "{}", shown(&good));
+    let folder = folder.display().to_string();
+    let list =
+        ["check", "--reference", "--protocol", "agentic", "--suites", &folder, "--only", "agentic/example#*", "--list"];
+    let put = proofmark(&list).stdout.iter().filter(|byte| **byte == b'\n').count();
+    assert!(shown(&good).contains(&format!("{put} cases passed")), "{put} were to pass\n{}", shown(&good));
+}
+
+#[test]
+fn the_first_case_in_the_manual_of_suites_catches_its_fault() {
+    let page = page("suites/README.md");
+    let first = blocks(&page, "yaml").into_iter().next().expect("an example");
+    assert!(page.contains("--fault tags-sorted"));
+    let (_keep, folder) = suites(&first);
+    let bad = check(&folder, Some("tags-sorted"));
+    assert_eq!(bad.status.code(), Some(1), "{}", shown(&bad));
+}
+
+#[test]
+fn every_key_is_in_the_manual_of_suites() {
+    let page = page("suites/README.md");
+    for (of, keys) in SCHEMA_KEYS {
+        for key in *keys {
+            assert!(page.contains(&format!("| `{key}` |")), "the key `{key}` of {of} is missing");
+        }
+    }
+}
+
+/// A list of `proofmark list --what WHAT` as the rows of a table.
+fn list(what: &str) -> String {
+    let output = proofmark(&["list", "--protocol", "agentic", "--what", what, "--format", "json"]);
+    assert!(output.status.success(), "{}", shown(&output));
+    let items: Vec<Value> = serde_json::from_slice(&output.stdout).expect("a list in JSON");
+    let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().replace('|', "\\|");
+    let mut table = match what {
+        "operations" => "| operation | level | inputs | what it does |\n|---|---|---|---|\n".to_owned(),
+        "features" => "| feature | what it is |\n|---|---|\n".to_owned(),
+        _ => format!("| {} | what it says | example |\n|---|---|---|\n", what.trim_end_matches('s')),
+    };
+    for item in &items {
+        let name = text(item, "name");
+        match what {
+            "operations" => {
+                let (level, inputs) = (text(item, "level"), text(item, "inputs"));
+                writeln!(table, "| `{name}` | {level} | {inputs} | {} |", text(item, "summary"))
+            }
+            "features" => writeln!(table, "| `{name}` | {} |", text(item, "about")),
+            _ => writeln!(table, "| `{name}` | {} | `{}` |", text(item, "summary"), text(item, "example")),
+        }
+        .expect("a string grows");
+    }
+    table
+}
+
+#[test]
+fn the_lists_in_the_manual_of_suites_are_current() {
+    let before = page("suites/README.md");
+    let mut after = before.clone();
+    for what in ["operations", "matchers", "functions", "features"] {
+        let open = format!("<!-- list: {what} -->\n");
+        let start = after.find(&open).unwrap_or_else(|| panic!("no list of {what}")) + open.len();
+        let end = start + after[start..].find("<!-- end -->").unwrap_or_else(|| panic!("no end of {what}"));
+        after.replace_range(start..end, &list(what));
+    }
+    if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
+        std::fs::write(root().join("suites/README.md"), &after).expect("it can be written");
+    } else {
+        assert!(before == after, "a list is out of date: BLESS=1 cargo test --test contributing");
+    }
+}
+
+/// A line without what may differ between two runs: numbers and hashes.
+fn without_numbers(line: &str) -> String {
+    let mut text = String::new();
+    for word in line.trim().split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
+        let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let number = bare.bytes().all(|byte| byte.is_ascii_digit());
+        let hash = bare.len() > 6 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !bare.is_empty() && (number || hash) {
+            text.push('#');
+            text.push_str(&word[bare.len()..]);
+        } else {
+            text.push_str(word);
+        }
+    }
+    text
+}
+
+#[test]
+fn the_report_in_the_readme_is_what_proofmark_prints() {
+    let page = page("README.md");
+    let report = blocks(&page, "text").into_iter().next().expect("an excerpt");
+    let mut lines = report.lines();
+    let command = lines.next().and_then(|line| line.strip_prefix("$ proofmark ")).expect("the command");
+    let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect(); // no quoted blanks
+    let printed = shown(&proofmark(&words));
+    let printed: Vec<String> = printed.lines().map(without_numbers).collect();
+    for line in lines.filter(|line| !line.trim().is_empty() && line.trim() != "…") {
+        let wanted = without_numbers(line);
+        assert!(printed.contains(&wanted), "`{line}` is not printed by\n  proofmark {command}\n{printed:#?}");
+    }
+}
+
+#[test]
+fn the_target_file_in_the_readme_is_one() {
+    let text = blocks(&page("README.md"), "yaml").into_iter().next().expect("a target file");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("target.yaml");
+    std::fs::write(&path, text).expect("the target file");
+    let output = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+        .args(["check", "--target", &path.display().to_string(), "--list"])
+        .env("RELAY_KEY", "not a secret")
+        .output()
+        .expect("proofmark runs");
+    assert!(output.status.success(), "{}", shown(&output));
+}
+
+#[test]
+fn code_that_contributing_shows_is_the_code_that_is_there() {
+    let matcher = page("src/matcher/not_equals.rs");
+    let quoted = blocks(&page("CONTRIBUTING.md"), "rust");
+    let whole = quoted.iter().find(|block| block.contains("impl Matcher for NotEquals")).expect("the matcher");
+    for paragraph in whole.split("\n\n") {
+        assert!(matcher.contains(paragraph.trim_end()), "src/matcher/not_equals.rs has no\n{paragraph}");
+    }
+}
+
+#[test]
+fn links_between_the_pages_lead_somewhere() {
+    for name in
+        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "suites/README.md", "fuzz/README.md", "benches/README.md"]
+    {
+        let folder = root().join(name).parent().expect("a folder").to_owned();
+        let page = page(name);
+        for link in page.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let path = link.split('#').next().unwrap_or_default();
+            if !path.is_empty() && !path.contains("://") {
+                assert!(folder.join(path).exists(), "{name} links to {link}, which is not there");
+            }
+        }
+    }
+}
