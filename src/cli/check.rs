@@ -17,6 +17,7 @@ use super::serve::runtime;
 use crate::exchange::Transport;
 use crate::judge::{self, Context, Facts, Features};
 use crate::plan::{self, Knowledge, Plan, Selection, glob};
+use crate::protocol;
 use crate::record::{Asked, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
 use crate::report::{self, Format};
 use crate::run::{self, Event, Sink};
@@ -45,6 +46,7 @@ pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
         let hint = format!("--protocol with one of {}", slugs.join(", "));
         return Err(Failure::Usage("which protocol does the target speak?".into(), Some(hint)));
     }
+    routes(&target, &known)?;
     let selection = selection(options, &known)?;
     limits(options, &mut target)?;
     if options.list {
@@ -178,6 +180,52 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
         level: options.level.clone(),
         shard: options.shard,
     })
+}
+
+/// Looks up what a target file says of operations and options.
+fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
+    for (name, route) in &target.routes {
+        let operations = || known.iter().flat_map(|knowledge| knowledge.protocol.operations());
+        let found = operations().find(|operation| operation.name == name).ok_or_else(|| {
+            let hint = nearest(name, operations().map(|operation| operation.name));
+            Failure::Usage(
+                format!("the target file has a route for `{name}`, which is no operation"),
+                hint.map_or_else(
+                    || Some("`proofmark list --what operations` prints them".into()),
+                    |name| Some(format!("did you mean `{name}`?")),
+                ),
+            )
+        })?;
+        let texts = route.path.iter().chain(route.query.iter().flatten().map(|(_, text)| text));
+        for place in texts.flat_map(|text| protocol::places(text)) {
+            if found.input(place).is_none() {
+                let inputs: Vec<_> = found.inputs.iter().map(|input| input.name).collect();
+                return Err(Failure::Usage(
+                    format!("the route for `{name}` has a place `{{{place}}}`, which is no input of the operation"),
+                    Some(format!("it has {}", inputs.join(", "))),
+                ));
+            }
+        }
+    }
+    for name in target.options.keys() {
+        let features = || known.iter().flat_map(|knowledge| &knowledge.manifest.features);
+        if !features().any(|feature| feature.name.value == *name) {
+            let hint = nearest(name, features().map(|feature| feature.name.value.as_str()));
+            return Err(Failure::Usage(
+                format!("the target file has an option `{name}`, which is no feature"),
+                hint.map_or_else(
+                    || Some("`proofmark list --what features` prints them".into()),
+                    |name| Some(format!("did you mean `{name}`?")),
+                ),
+            ));
+        }
+    }
+    if let Some(level) = &target.level
+        && !known.iter().any(|knowledge| knowledge.manifest.levels.iter().any(|known| known.value == *level))
+    {
+        return Err(Failure::usage(format!("the target file claims level `{level}`, which there is not")));
+    }
+    Ok(())
 }
 
 fn limits(options: &CheckOptions, target: &mut Target) -> Result<(), Failure> {

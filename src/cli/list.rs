@@ -206,8 +206,8 @@ fn coverage_table(subject: &Subject<'_>, options: &CoverageOptions, out: &mut dy
     writeln!(out, "{} ({})", subject.catalogue.protocol, subject.catalogue.spec)?;
     writeln!(out, "{:<12} {:>8} {:>5} {:>11} {:>9}", "", "covered", "gaps", "untestable", "share")?;
     let mut row = |name: &str, [covered, gap, untestable]: [usize; 3]| {
-        let testable = covered + gap;
-        let share = if testable == 0 { "-".to_owned() } else { format!("{} %", 100 * covered / testable) };
+        let share =
+            (100 * covered).checked_div(covered + gap).map_or_else(|| "-".to_owned(), |share| format!("{share} %"));
         writeln!(out, "{name:<12} {covered:>8} {gap:>5} {untestable:>11} {share:>9}")
     };
     for (level, counts) in &levels {

@@ -519,7 +519,7 @@ impl<'p> Walk<'p> {
                 for expectation in step.expect.iter().enumerate() {
                     let mismatch =
                         Mismatch { path: Path::default(), expected: "an answer".into(), observed: why.clone() };
-                    self.depart(planned, 1, expectation, mismatch, Some(index));
+                    self.depart(planned, 1, expectation, &mismatch, Some(index));
                 }
                 return;
             }
@@ -598,7 +598,7 @@ impl<'p> Walk<'p> {
             }
             match outcome {
                 Outcome::Departs(mismatch) => {
-                    self.depart(planned, list, (position, expectation), mismatch, exchange);
+                    self.depart(planned, list, (position, expectation), &mismatch, exchange);
                 }
                 Outcome::Holds(readings) => self.note_readings(planned, expectation, readings, strict_only, exchange),
                 Outcome::Vacuous(_) => {}
@@ -623,7 +623,7 @@ impl<'p> Walk<'p> {
                     Profile::Lenient => Verdict::Warn,
                     Profile::Strict => Verdict::Fail,
                 };
-                self.find(expectation, verdict, mismatch, strict_only || tolerated, exchange);
+                self.find(expectation, verdict, &mismatch, strict_only || tolerated, exchange);
             }
             let seen = ReadingRecord { reading, tolerated, at };
             if !self.readings.contains(&seen) {
@@ -637,7 +637,7 @@ impl<'p> Walk<'p> {
         planned: Planned<'_>,
         list: u8,
         (position, expectation): (usize, &'p Expectation),
-        mismatch: Mismatch,
+        mismatch: &Mismatch,
         exchange: Option<usize>,
     ) {
         let strict_only = expectation.strict_only || self.ready.case.strict_only;
@@ -660,7 +660,7 @@ impl<'p> Walk<'p> {
         &mut self,
         expectation: &'p Expectation,
         verdict: Verdict,
-        mismatch: Mismatch,
+        mismatch: &Mismatch,
         strict_only: bool,
         exchange: Option<usize>,
     ) {

@@ -153,7 +153,7 @@ fn build_call(operation: &Operation, inputs: &Inputs) -> Result<Message, BuildEr
 }
 
 /// The names of the places in a text: `{name}`.
-pub(super) fn places(text: &str) -> Vec<&str> {
+pub fn places(text: &str) -> Vec<&str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name)).collect()
 }
 

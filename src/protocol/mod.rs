@@ -16,7 +16,7 @@ use crate::value::Value;
 use crate::wire::canonical::Form;
 use crate::wire::json::{self, Layout};
 
-pub use build::{BuildError, Inputs, Message, MessageBody, build};
+pub use build::{BuildError, Inputs, Message, MessageBody, build, places};
 pub use view::base as base_view;
 
 /// Every protocol that proofmark knows.

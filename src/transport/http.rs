@@ -119,7 +119,7 @@ impl Http {
             match next {
                 // Nobody but the target is ever asked anything.
                 Some(next) if redirected && ended == Ended::Complete && next.origin() == self.base.origin() => {
-                    url = next
+                    url = next;
                 }
                 _ => return ended,
             }
