@@ -1,6 +1,6 @@
 //! Holds readers and schemas together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
