@@ -67,10 +67,13 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
     if target.url.is_none() && target.adapter.is_none() {
         problems.note(Diagnostic::new(&span, "the target cannot be reached").hint("give a `url` or an `adapter`"));
     }
-    target.name = name.map(|text| text.value).unwrap_or_else(|| {
-        let url = target.url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
-        url.or_else(|| target.adapter.as_ref().map(|words| words.join(" "))).unwrap_or_default()
-    });
+    target.name = match name {
+        Some(text) => text.value,
+        None => {
+            let url = target.url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
+            url.or_else(|| target.adapter.as_ref().map(|words| words.join(" "))).unwrap_or_default()
+        }
+    };
     problems.check(target)
 }
 
