@@ -10,6 +10,8 @@ mod target;
 mod vectors;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
@@ -97,6 +99,26 @@ enum Texts {
     Several(Vec<String>),
 }
 
+/// A place in a table of cases that a row fills: `${row.NAME}`.
+const ROW: &str = r"^\$\{row\.[^}/]+\}$";
+
+/// A value of this type, or `${row.NAME}` where a row of the table gives it.
+struct Filled<T>(PhantomData<T>);
+
+impl<T: JsonSchema> JsonSchema for Filled<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("Filled{}", T::schema_name()).into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [generator.subschema_for::<T>(), { "type": "string", "pattern": ROW }] })
+    }
+}
+
 /// Any value, with templates in its texts: `${hex 32}`, `${time -1h}`, `${project}`.
 struct Expr;
 
@@ -108,9 +130,9 @@ struct Built {
     /// The object or binding to start from.
     base: String,
     /// Places and the values to put there, in order.
-    set: Option<std::collections::BTreeMap<String, Expr>>,
+    set: Option<Filled<BTreeMap<String, Expr>>>,
     /// Places to remove, after setting.
-    remove: Option<Texts>,
+    remove: Option<Filled<Texts>>,
 }
 
 impl JsonSchema for Expr {

@@ -7,30 +7,10 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use super::{Expr, Texts};
+use super::{Expr, Filled, ROW, Texts};
 use crate::matcher::{self, Matcher};
 use crate::protocol;
 use crate::source::{Source, parse};
-
-/// A place in a table of cases that a row fills: `${row.NAME}`.
-const ROW: &str = r"^\$\{row\.[^}/]+\}$";
-
-/// A value of this type, or `${row.NAME}` where a row of the table gives it.
-struct Filled<T>(std::marker::PhantomData<T>);
-
-impl<T: JsonSchema> JsonSchema for Filled<T> {
-    fn schema_name() -> Cow<'static, str> {
-        format!("Filled{}", T::schema_name()).into()
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [generator.subschema_for::<T>(), { "type": "string", "pattern": ROW }] })
-    }
-}
 
 /// A list, any part of which a row of the table may give.
 type List<T> = Filled<Vec<Filled<T>>>;

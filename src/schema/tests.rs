@@ -1,6 +1,6 @@
 //! Holds readers and schemas together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
@@ -8,9 +8,11 @@ use crate::bundle::Bundle;
 use crate::source::{Node, Source, asked, parse, parse_json};
 use crate::suite::{read_manifest, read_suite};
 
-/// Each kind of map that a reader takes apart, by the words it uses in messages, and the definition that describes it:
-/// schema and name, where the empty name is the root.
-const MAPS: &[(&str, fn() -> Schema, &str)] = &[
+/// A kind of map that a reader takes apart, by the words it uses in messages, and the definition that describes it: schema
+/// and name, where the empty name is the root.
+type Kind = (&'static str, fn() -> Schema, &'static str);
+
+const MAPS: &[Kind] = &[
     ("a suite", suite, ""),
     ("a case", suite, "Case"),
     ("a row", suite, "Row"),

@@ -25,8 +25,6 @@ pub(crate) enum Dumb {
     RedirectToSelf,
     /// A redirect to this address.
     RedirectTo(SocketAddr),
-    /// The body that was posted last, whoever posted it.
-    LastBody,
 }
 
 /// A running server. It ends with the process.
@@ -42,12 +40,10 @@ impl Server {
         let address = listener.local_addr().expect("an address");
         let connections = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&connections);
-        let last = Arc::new(std::sync::Mutex::new(Vec::new()));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 count.fetch_add(1, Ordering::Relaxed);
-                let last = Arc::clone(&last);
-                std::thread::spawn(move || talk(stream, dumb, &last));
+                std::thread::spawn(move || talk(stream, dumb));
             }
         });
         Self { address, connections }
@@ -64,7 +60,7 @@ pub(crate) fn nobody() -> SocketAddr {
     listener.local_addr().expect("an address")
 }
 
-fn talk(mut stream: TcpStream, dumb: Dumb, last: &std::sync::Mutex<Vec<u8>>) {
+fn talk(mut stream: TcpStream, dumb: Dumb) {
     stream.set_read_timeout(Some(Duration::from_secs(60))).ok();
     while let Some((head, body)) = request(&mut stream) {
         let answer = match dumb {
@@ -89,13 +85,6 @@ fn talk(mut stream: TcpStream, dumb: Dumb, last: &std::sync::Mutex<Vec<u8>>) {
                 response(302, &format!("location: {path}\r\n"), b"{}")
             }
             Dumb::RedirectTo(address) => response(307, &format!("location: http://{address}/x\r\n"), b"{}"),
-            Dumb::LastBody => {
-                let mut last = last.lock().expect("nobody panics here");
-                if !body.is_empty() {
-                    last.clone_from(&body);
-                }
-                response(if body.is_empty() { 200 } else { 201 }, "content-type: application/json\r\n", &last)
-            }
         };
         if stream.write_all(&answer).is_err() || matches!(dumb, Dumb::Garbage) {
             return;
