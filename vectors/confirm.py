@@ -548,7 +548,9 @@ def confirm(root):
                 other = by_id.setdefault(test["id"], (name, test))[1]
                 for what in ("input", "canonical", "sha256", "input_hex"):
                     if test.get(what) != other.get(what):
-                        findings.append((f"{what}, beside the same id in {by_id[test['id']][0]}", other.get(what), test.get(what)))
+                        findings.append(
+                            (f"{what}, beside the same id in {by_id[test['id']][0]}", other.get(what), test.get(what))
+                        )
             ledger.judge(f"{where}: {test.get('id')}", findings)
     print(f"{ledger.passed} passed, {ledger.failed} failed")
     return 0 if ledger.failed == 0 and ledger.passed > 0 else 1

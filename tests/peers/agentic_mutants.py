@@ -97,10 +97,16 @@ inline("hash-without-session", "Leaves created_by.session_id out of the hashed f
 inline("hash-ignores-attribution", "Leaves created_by out of the hashed form.", "5.4-05 5.4-06")
 inline("hash-skips-status", "Leaves status and review_type out of the hashed form.", "6.6-04")
 inline("hash-without-id", "Leaves package_id out of the hashed form.", "6.6-04")
-inline("hash-top-level-scalars-only", "Leaves lists and objects other than created_by out of the hashed form.", "6.6-04")
+inline(
+    "hash-top-level-scalars-only", "Leaves lists and objects other than created_by out of the hashed form.", "6.6-04"
+)
 inline("hash-recomputed-per-read", "Each read reports another hash.", "6.6-10", needs=("hash-everywhere",))
 inline("hash-leading-zeros-cut", "Prints the hash as a big integer, so leading zeros are lost.", "6.6-02 6.6-10")
-inline("hash-of-previous-deposit", "A buffer of the connection is reused: the hash is that of the deposit before.", "6.6-02 8.1-11")
+inline(
+    "hash-of-previous-deposit",
+    "A buffer of the connection is reused: the hash is that of the deposit before.",
+    "6.6-02 8.1-11",
+)
 inline("hash-latin1-bytes", "Hashes the canonical form in Latin-1, with question marks.", "6.6-02 6.6-19")
 inline("hash-utf16-bytes", "Hashes the canonical form in UTF-16.", "6.6-02")
 inline("canonical-spaces", "Writes a space after colon and comma, as Python does by default.", "6.6-06")
@@ -113,7 +119,11 @@ inline("canonical-drops-falsy", "Leaves out empty strings, empty lists, zero and
 inline("canonical-drops-emptied-object", "Leaves out objects that are empty without their nulls.", "6.6-04 A-08 A-10")
 inline("canonical-sorts-arrays", "Sorts arrays.", "6.6-04 A-11")
 inline("canonical-ascii-only", "Escapes non-ASCII, as Python does by default.", "6.6-02 A-21")
-inline("canonical-html-escapes", "Escapes angle brackets, ampersand, U+2028 and U+2029, as Go does by default.", "6.6-04 A-21")
+inline(
+    "canonical-html-escapes",
+    "Escapes angle brackets, ampersand, U+2028 and U+2029, as Go does by default.",
+    "6.6-04 A-21",
+)
 inline("canonical-escapes-solidus", "Escapes the solidus, as PHP does by default.", "6.6-04 A-21")
 inline("canonical-nfc", "Composes strings before hashing.", "6.6-04 A-24")
 inline("canonical-language-floats", "Prints numbers as Python does: 1.0, 1e-07, 1e+20.", "6.6-04 A-12 A-15")
@@ -137,7 +147,9 @@ def _(p):
 
 @stored("collapses-spaces", "Collapses runs of spaces.", "6-12")
 def _(p):
-    return every_string(p, lambda s: " ".join(s.split(" ")) if "  " not in s else " ".join(x for x in s.split(" ") if x))
+    return every_string(
+        p, lambda s: " ".join(s.split(" ")) if "  " not in s else " ".join(x for x in s.split(" ") if x)
+    )
 
 
 @stored("newlines-normalised", "Turns CR LF into LF.", "6-12 6-03")
@@ -155,7 +167,9 @@ def _(p):
     return every_string(p, lambda s: s.replace("'", "''"))
 
 
-@stored("escapes-decoded-twice", "Decodes escapes twice: a reverse solidus and n in a text become a line feed.", "6-12 6-03")
+@stored(
+    "escapes-decoded-twice", "Decodes escapes twice: a reverse solidus and n in a text become a line feed.", "6-12 6-03"
+)
 def _(p):
     return every_string(p, lambda s: s.replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"'))
 
@@ -187,7 +201,9 @@ def _(p):
     return every_string(p, lambda s: s.replace("\u200d", "").replace("\u200b", "").replace("\ufeff", ""))
 
 
-inline("latin1-mangling", "Reads the body as Latin-1: every non-ASCII character becomes two or more.", "6-12 6.6-02 6.1-07")
+inline(
+    "latin1-mangling", "Reads the body as Latin-1: every non-ASCII character becomes two or more.", "6-12 6.6-02 6.1-07"
+)
 
 
 @stored("float-through-32-bits", "Keeps fractions in 32 bits: 0.87 becomes 0.8700000047683716.", "6-09 12.1-01")
@@ -248,7 +264,11 @@ def _(p):
     return {k: change(v) if k in unknown_top(p) else v for k, v in p.items()}
 
 
-@stored("time-like-text-reprinted", "Reads texts that look like times and prints them with milliseconds, except created_at.", "6-05 6-09")
+@stored(
+    "time-like-text-reprinted",
+    "Reads texts that look like times and prints them with milliseconds, except created_at.",
+    "6-05 6-09",
+)
 def _(p):
     def change(s):
         return s[:-1] + ".000Z" if len(s) == 20 and s[10] == "T" and s.endswith("Z") else s
@@ -366,7 +386,11 @@ def _(p, where):
     return known_members_only(p) if where == "export" else p
 
 
-@shown("unknown-echoed-not-kept", "The answer to a deposit echoes the request, later reads lack nested unknown members.", "6-07 6-08")
+@shown(
+    "unknown-echoed-not-kept",
+    "The answer to a deposit echoes the request, later reads lack nested unknown members.",
+    "6-07 6-08",
+)
 def _(p, where):
     return p if where == "deposit" else {k: known_members_only(p).get(k, v) for k, v in p.items()}
 
@@ -460,7 +484,9 @@ def _(p):
 
 @stored("deliverables-by-path", "Keeps one deliverable for each type.", "6.5-11 6-03")
 def _(p):
-    return {**p, "deliverables": list({d["type"]: d for d in p["deliverables"]}.values())} if p.get("deliverables") else p
+    return (
+        {**p, "deliverables": list({d["type"]: d for d in p["deliverables"]}.values())} if p.get("deliverables") else p
+    )
 
 
 @stored("size-as-text", "Prints size_bytes as text, as JSON of protocol buffers does for 64 bits.", "6.5-09 6-02")
@@ -479,7 +505,7 @@ def _(p):
     return {**p, "deliverables": [change(d) for d in p["deliverables"]]} if p.get("deliverables") else p
 
 
-@stored("hash-of-deliverable-lowered", "Cuts the algorithm of a deliverable hash.", "6.5-06 6.5-08")
+@stored("deliverable-hash-cut", "Cuts the algorithm of a deliverable hash.", "6.5-06 6.5-08")
 def _(p):
     def change(d):
         return {**d, "hash": d["hash"].rpartition(":")[2]} if d.get("hash") else d
@@ -509,8 +535,17 @@ def _(p, where):
     return p if by.get("session_id") else {**p, "created_by": {**by, "session_id": "sess_default"}}
 
 
-inline("created-by-from-token", "Replaces created_by by the owner of the key.", "9.2-04", arguments=("--auth", "key-a=owner-a"))
-inline("actor-of-connection", "The actor of the first deposit on a connection is taken for all later ones.", "9.2-04 8.1-09")
+inline(
+    "created-by-from-token",
+    "Replaces created_by by the owner of the key.",
+    "9.2-04",
+    arguments=("--auth", "key-a=owner-a"),
+)
+inline(
+    "actor-of-connection",
+    "The actor of the first deposit on a connection is taken for all later ones.",
+    "9.2-04 8.1-09",
+)
 
 
 @stored("custom-type-rewritten", "Keeps x- types as standard.", "12.2-03")
@@ -555,13 +590,24 @@ def _(p):
     return {**p, "topic": p.get("topic") or first, "artifact_type": p.get("artifact_type") or "note"}
 
 
-inline("parent-autofilled", "Sets parent_package_id to the newest package of the project where absent.", "6.4-36 6.4-17")
+inline(
+    "parent-autofilled", "Sets parent_package_id to the newest package of the project where absent.", "6.4-36 6.4-17"
+)
 
 
-@shown("zero-values-shown", "Shows absent nullable members as empty text, absent significance as 0, as Go does.", "6.4-13 6.4-17 6.4-19 6.4-25 6.4-27", needs=("defaults-hidden",))
+@shown(
+    "zero-values-shown",
+    "Shows absent nullable members as empty text, absent significance as 0, as Go does.",
+    "6.4-13 6.4-17 6.4-19 6.4-25 6.4-27",
+    needs=("defaults-hidden",),
+)
 def _(p, where):
     zero = {k: "" for k in ("estimated_next_actor", "parent_package_id", "topic", "artifact_type")}
-    return {**{k: v for k, v in zero.items() if p.get(k) is None}, **({} if p.get("significance") else {"significance": 0}), **p}
+    return {
+        **{k: v for k, v in zero.items() if p.get(k) is None},
+        **({} if p.get("significance") else {"significance": 0}),
+        **p,
+    }
 
 
 @stored("next-actor-lost", "Loses estimated_next_actor.", "5.6-03 6-03")
@@ -596,7 +642,11 @@ def _(p, where):
     if where != "list":
         return p
     by = p["created_by"]
-    return {**{k: v for k, v in p.items() if k != "created_by"}, "created_by_id": by["id"], "created_by_type": by["type"]}
+    return {
+        **{k: v for k, v in p.items() if k != "created_by"},
+        "created_by_id": by["id"],
+        "created_by_type": by["type"],
+    }
 
 
 @shown("id-renamed-in-export", "Export calls package_id id.", "6-02 10.1-05")
@@ -623,22 +673,67 @@ inline("title-limit-255", "Allows 255 characters.", "6.1-22")
 skip("title-unlimited", "title-long", "Has no limit for the title.", "6.1-22")
 skip("title-empty-accepted", "title-empty", "Takes an empty title.", "6.1-21")
 skip("version-unchecked", "relay_version-value", "Takes any text as relay_version.", "6.1-16")
-skip("version-number-accepted", "relay_version-type relay_version-value", "Takes the number 0.1 as relay_version.", "6.1-17")
+skip(
+    "version-number-accepted",
+    "relay_version-type relay_version-value",
+    "Takes the number 0.1 as relay_version.",
+    "6.1-17",
+)
 skip("significance-unchecked", "significance-range", "Has no range check.", "6.4-20 6.4-21")
-skip("significance-bool-accepted", "significance-bool", "Takes true as significance, because it is an integer in Python.", "6.4-18")
+skip(
+    "significance-bool-accepted",
+    "significance-bool",
+    "Takes true as significance, because it is an integer in Python.",
+    "6.4-18",
+)
 skip("significance-any-type", "significance-type", "Takes a text or fraction as significance.", "6.4-18")
 skip("deliverable-without-path", "deliverable-path-required", "Takes deliverables without path.", "6.5-01")
 skip("deliverable-without-type", "deliverable-type-required", "Takes deliverables without type.", "6.5-04")
 skip("deliverable-strings-accepted", "deliverables-elements", "Takes deliverables that are texts.", "6.4-14")
-skip("deliverable-types-unchecked", "deliverable-path-type deliverable-type-type deliverable-hash-type", "Takes any JSON type inside deliverables.", "6.5-02 6.5-05 6.5-07")
+skip(
+    "deliverable-types-unchecked",
+    "deliverable-path-type deliverable-type-type deliverable-hash-type",
+    "Takes any JSON type inside deliverables.",
+    "6.5-02 6.5-05 6.5-07",
+)
 skip("size-unchecked", "deliverable-size-type", "Takes any size_bytes.", "6.5-10")
 skip("tags-elements-unchecked", "tags-elements", "Takes numbers among the tags.", "6.4-04")
-skip("questions-unchecked", "open_questions-elements decisions_made-elements", "Takes objects among questions and decisions.", "6.4-06 6.4-08")
-skip("arrays-unchecked", "tags-type decisions_made-type open_questions-type deliverables-type", "Takes a text where an array belongs.", "6.4-04 6.4-06 6.4-08 6.4-14")
-skip("texts-unchecked", "description-type handoff_note-type content_md-type", "Takes any JSON type as description, handoff_note and content_md.", "6.4-02 6.4-10 6.4-22")
-skip("nullables-unchecked", "topic-type artifact_type-type parent_package_id-type storage_path-type", "Takes any JSON type in nullable members.", "6.4-16 6.4-24 6.4-26 6.4-28")
-skip("next-actor-unchecked", "estimated_next_actor-value estimated_next_actor-type", "Takes any estimated_next_actor.", "6.4-12")
-skip("required-null-accepted", "title-null status-null package_type-null review_type-null created_by-null relay_version-null", "Looks only whether the member is there: null passes.", "6.1-44")
+skip(
+    "questions-unchecked",
+    "open_questions-elements decisions_made-elements",
+    "Takes objects among questions and decisions.",
+    "6.4-06 6.4-08",
+)
+skip(
+    "arrays-unchecked",
+    "tags-type decisions_made-type open_questions-type deliverables-type",
+    "Takes a text where an array belongs.",
+    "6.4-04 6.4-06 6.4-08 6.4-14",
+)
+skip(
+    "texts-unchecked",
+    "description-type handoff_note-type content_md-type",
+    "Takes any JSON type as description, handoff_note and content_md.",
+    "6.4-02 6.4-10 6.4-22",
+)
+skip(
+    "nullables-unchecked",
+    "topic-type artifact_type-type parent_package_id-type storage_path-type",
+    "Takes any JSON type in nullable members.",
+    "6.4-16 6.4-24 6.4-26 6.4-28",
+)
+skip(
+    "next-actor-unchecked",
+    "estimated_next_actor-value estimated_next_actor-type",
+    "Takes any estimated_next_actor.",
+    "6.4-12",
+)
+skip(
+    "required-null-accepted",
+    "title-null status-null package_type-null review_type-null created_by-null relay_version-null",
+    "Looks only whether the member is there: null passes.",
+    "6.1-44",
+)
 skip("created-by-unchecked", "created_by-type", "Takes a text as created_by.", "6.1-43")
 skip("actor-without-id", "actor-id-required", "Takes created_by without id.", "6.2-02")
 skip("actor-without-type", "actor-type-required", "Takes created_by without type.", "6.2-05")
@@ -751,7 +846,11 @@ def _(p, project, store):
         p["tags"] = p["tags"].split(",")
 
 
-@before("texts-from-anything", "Turns any JSON type in description, handoff_note and content_md into text.", "6.4-02 6.4-10 6.4-22")
+@before(
+    "texts-from-anything",
+    "Turns any JSON type in description, handoff_note and content_md into text.",
+    "6.4-02 6.4-10 6.4-22",
+)
 def _(p, project, store):
     for name in ("description", "handoff_note", "content_md"):
         if type(p.get(name)) not in (str, type(None)):
@@ -846,7 +945,9 @@ inline("id-decoded-twice", "Decodes the percent signs of a path twice.", "6.1-06
 inline("id-plus-as-space", "Takes a plus in a path for a space.", "6.1-06")
 inline("id-decoded-as-latin1", "Decodes paths as Latin-1.", "6.1-07")
 inline("id-not-decoded", "Does not decode paths.", "6.1-06 6.1-07")
-inline("id-format-suffix-cut", "Takes what follows the last point of a path for a format, as some routers do.", "6.1-06")
+inline(
+    "id-format-suffix-cut", "Takes what follows the last point of a path for a format, as some routers do.", "6.1-06"
+)
 inline("id-colon-is-verb", "Takes what follows a colon in a path for a verb.", "6.1-06")
 inline("id-composed", "Composes ids to NFC when it looks them up.", "6.1-07")
 inline("id-semicolon-cut", "Cuts a path at a semicolon.", "6.1-06")
@@ -859,7 +960,9 @@ inline("missing-package-error-200", "Answers 200 and an error object for an unkn
 
 # --- Deposit ----------------------------------------------------------------------------------------------------------
 
-inline("path-project-listed", "Lists the package under the path's project, returns the body's project_id.", "6.1-12 5.2-01")
+inline(
+    "path-project-listed", "Lists the package under the path's project, returns the body's project_id.", "6.1-12 5.2-01"
+)
 inline("mismatch-listed-twice", "Lists the package in both projects if path and body differ.", "6.1-12 5.2-01")
 inline("duplicate-overwrites", "A second deposit under the same id replaces the first.", "8.1-12 11.2-05 5.1-01")
 inline("duplicate-merges", "Answers 409, yet has merged the new members into the old package.", "11.2-05 8.1-12")
@@ -871,7 +974,11 @@ inline("duplicate-ignores-order", "Compares arrays as sets.", "11.2-05")
 inline("duplicate-ignores-actor", "Compares without created_by.", "11.2-05")
 inline("duplicate-never-409", "Answers 200 and the old package for any content.", "11.2-05 8.1-12")
 inline("duplicate-by-raw-bytes", "Compares request bytes, so other white space is a clash.", "11.2-04")
-inline("duplicate-last-only", "Remembers the last deposit of the project only: older ones deposited again clash.", "11.2-03")
+inline(
+    "duplicate-last-only",
+    "Remembers the last deposit of the project only: older ones deposited again clash.",
+    "11.2-03",
+)
 inline("duplicate-listed-twice", "An identical deposit is listed a second time.", "11.2-03")
 inline("duplicate-race", "Looks for the id, then inserts, without a lock.", "11.2-06 11.2-07")
 inline("duplicate-race-409", "Parallel identical deposits clash at the unique key.", "11.2-06")
@@ -898,7 +1005,12 @@ inline("trailing-garbage-tolerated", "Ignores what follows the first JSON value.
 inline("charset-refused", "Refuses a Content-Type with a charset with 415.", "9.1-11")
 inline("put-edits-package", "PUT on a package replaces its members.", "6.6-16 10.1-01")
 inline("patch-edits-package", "PATCH on a package changes its members.", "6.6-16 10.1-01")
-inline("auth-checked-after-store", "Refuses the actor after the package is stored.", "8.1-17", arguments=("--auth", "key-a=owner-a"))
+inline(
+    "auth-checked-after-store",
+    "Refuses the actor after the package is stored.",
+    "8.1-17",
+    arguments=("--auth", "key-a=owner-a"),
+)
 inline("auth-any-token", "Takes any token.", "8.1-17 9.2-02", arguments=("--auth", "key-a=owner-a"))
 inline("auth-writes-open", "Wants the token for reads only.", "8.1-17 9.2-02", arguments=("--auth", "key-a=owner-a"))
 inline("auth-404", "Answers 404 for wrong credentials.", "8.1-17", arguments=("--auth", "key-a=owner-a"))
@@ -924,10 +1036,16 @@ inline("latest-one-per-actor", "Lists one package for each actor.", "8.2-04")
 inline("latest-hides-children", "Lists no package that has a parent.", "8.2-04")
 inline("latest-hides-minor", "Lists no package of significance below 5.", "8.2-04")
 inline("latest-empty-null", "An empty list is null, as in Go.", "8.2-06")
-inline("latest-empty-404", "An empty list is 404, also in a project that exists.", "8.2-06", needs=("project-create-201",))
+inline(
+    "latest-empty-404", "An empty list is 404, also in a project that exists.", "8.2-06", needs=("project-create-201",)
+)
 inline("latest-prefix-project", "Lists the packages of projects whose id begins alike.", "5.2-01")
 inline("latest-project-folded-case", "Compares project ids without regard to case.", "5.2-01")
-inline("project-of-connection", "The project of the first list on a connection is taken for all later ones.", "5.2-01 8.2-01")
+inline(
+    "project-of-connection",
+    "The project of the first list on a connection is taken for all later ones.",
+    "5.2-01 8.2-01",
+)
 inline("relevant-across-projects", "Searches all projects.", "8.2-14")
 inline("relevant-returns-chunks", "Returns text fragments with a score and a package id.", "8.2-12")
 inline("relevant-returns-summaries", "Returns id, title and score.", "8.2-12")
@@ -940,7 +1058,13 @@ inline("relevant-missing-query-500", "Fails without query.", "8.2-15")
 inline("relevant-titles-only-if-exact", "Finds a package only by its whole title.", "8.2-11")
 inline("search-missing-400", "Answers 400 where search is off.", "8.2-17 10.2-07", needs=("search-off-named",))
 inline("search-missing-404", "Answers 404 where search is off.", "8.2-17 10.2-07", needs=("search-off-named",))
-inline("search-missing-empty-list", "Answers an empty list where search is off.", "10.2-07 8.2-17", needs=("search-off-named",), profile="strict")
+inline(
+    "search-missing-empty-list",
+    "Answers an empty list where search is off.",
+    "10.2-07 8.2-17",
+    needs=("search-off-named",),
+    profile="strict",
+)
 inline("search-missing-empty-body", "Answers 501 without a body.", "10.2-09", needs=("search-off-named",))
 inline("search-missing-unnamed", "Answers 501 with a body that names nothing.", "10.2-09", needs=("search-off-named",))
 inline("search-declared-without", "Declares search and answers 501.", "10.2-06")
@@ -1004,13 +1128,17 @@ inline("text-html-always", "Every answer is text/html.", "9.1-10")
 inline("lists-as-text-json", "Lists are text/json.", "9.1-10")
 inline("length-in-characters", "Content-Length counts characters, so texts with other letters are cut.", "6-12 8.2-07")
 inline("bodies-in-latin1", "Bodies are sent in Latin-1.", "6-12 8.2-07")
-inline("error-body-of-last-error", "The body of an error is that of the error before.", "8.1-05 8.2-09", profile="strict")
+inline(
+    "error-body-of-last-error", "The body of an error is that of the error before.", "8.1-05 8.2-09", profile="strict"
+)
 inline("server-error-once-in-20", "Every twentieth request fails with 500.", "8.1-08 8.2-07")
 inline("answers-of-neighbours", "Under load an answer may be that of another request.", "11.2-07 8.1-09")
 
 # --- Facts and review, as far as they come with L2 and L3 -----------------------------------------------------------------
 
-inline("supersede-with-clock", "Ends the old fact at the clock, not at the new valid_from.", "7.3-02 7.3-06", level="L2")
+inline(
+    "supersede-with-clock", "Ends the old fact at the clock, not at the new valid_from.", "7.3-02 7.3-06", level="L2"
+)
 inline("supersede-forgets-old", "Inserts without ending the old fact.", "7.3-05", level="L2")
 inline("supersede-ignores-project", "Ends the fact of other projects too.", "5.2-10", level="L2")
 inline("supersede-before-validate", "Ends the old fact, then refuses the new one.", "7.3-07", level="L2")

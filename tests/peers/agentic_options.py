@@ -152,7 +152,11 @@ _group(
     ("order-kept", "Returned packages keep the order of their members.", ""),
     ("order-reversed", "Returned packages have their members reversed, at every depth.", ""),
     ("order-shuffled", "Returned packages have their members in another order each time.", ""),
-    ("bytes-verbatim", "Returned packages are the very text that was deposited, spaces and number spellings included.", ""),
+    (
+        "bytes-verbatim",
+        "Returned packages are the very text that was deposited, spaces and number spellings included.",
+        "",
+    ),
 )
 _group(
     "nulls",
@@ -163,9 +167,9 @@ _group(
 _group(
     "defaults",
     "E09",
-    ("defaults-shown", "Returned packages show the defaults of absent members.", "*"),
+    ("defaults-shown", "Returned packages show the defaults of absent members.", "*s"),
     ("defaults-hidden", "Returned packages have no member that was not deposited.", ""),
-    ("defaults-in-lists", "Lists and orient show the defaults of absent members, pull by id does not.", ""),
+    ("defaults-in-lists", "Lists and orient show the defaults of absent members, pull by id does not.", "s"),
 )
 _group(
     "storage-path",
@@ -226,13 +230,19 @@ _group(
     ("archive-403", "An archived project refuses deposits with 403.", ""),
     ("archive-absent", "There is no route to archive.", "u"),
 )
-_group("archived-reads", "E36", ("archived-reads-404", "Reads of an archived project give 404 until it is restored.", ""))
+_group(
+    "archived-reads", "E36", ("archived-reads-404", "Reads of an archived project give 404 until it is restored.", "")
+)
 _group("archive-answer", "E33", ("archive-204", "Archive and restore answer 204.", ""))
 _group(
     "path-and-body",
     "E35",
     ("mismatch-body-wins", "If path and body name two projects the package goes where the body says.", "*s"),
-    ("mismatch-path-wins", "If they name two, the package goes where the path says and is returned with that project_id.", "s"),
+    (
+        "mismatch-path-wins",
+        "If they name two, the package goes where the path says and is returned with that project_id.",
+        "s",
+    ),
     ("mismatch-400", "If they name two projects the deposit is refused with 400.", ""),
     ("mismatch-409", "If they name two projects the deposit is refused with 409.", "s"),
     ("mismatch-422", "If they name two projects the deposit is refused with 422.", "s"),
@@ -503,7 +513,7 @@ _group(
 _group(
     "assert-refusal",
     "E40",
-    ("assert-422", "Bad fact input is refused with 422.", "*"),
+    ("assert-422", "Bad fact input is refused with 422.", "*s"),
     ("assert-400", "Bad fact input is refused with 400.", ""),
 )
 _group(
@@ -767,4 +777,3 @@ def resolve(names, preset="default"):
         if name in active.values() and active.get(group) not in fit:
             active[group] = fit[0]
     return frozenset(active.values())
-

@@ -71,7 +71,9 @@ class JsonReader:
 
     def _decoder(self):
         constant = None if self.bug("python-nan") else self._constant
-        return json.JSONDecoder(object_pairs_hook=self._pairs, parse_constant=constant, parse_int=_integer, parse_float=_fraction)
+        return json.JSONDecoder(
+            object_pairs_hook=self._pairs, parse_constant=constant, parse_int=_integer, parse_float=_fraction
+        )
 
     def _constant(self, text):
         raise ValueError(f"{text} is no JSON value")
@@ -148,7 +150,6 @@ def double_text(x):
 
 
 SAFE = 1 << 53
-CONTROL = re.compile(r"\\[bfnrt]|\\u00[01][0-9a-f]")
 LONG_FORM = {"\\b": "\\u0008", "\\t": "\\u0009", "\\n": "\\u000a", "\\f": "\\u000c", "\\r": "\\u000d"}
 
 DEFAULTS = {
@@ -439,7 +440,13 @@ def is_number(value):
 def is_integer(o, value):
     if type(value) is int:
         return True
-    return type(value) is float and o.has("integer-by-value") and value == value and abs(value) < 1e300 and value == int(value)
+    return (
+        type(value) is float
+        and o.has("integer-by-value")
+        and value == value
+        and abs(value) < 1e300
+        and value == int(value)
+    )
 
 
 def characters(o, text):

@@ -59,7 +59,9 @@ def encode_json(o, value):
         text = _encode(value, json.dumps)
         if len(text) > 1_000_000:  # too slow for what it is worth
             return text
-        return re.sub(r"\\\\|\\u[0-9a-f]{4}", lambda f: f.group() if f.group() == "\\\\" else "\\u" + f.group()[2:].upper(), text)
+        return re.sub(
+            r"\\\\|\\u[0-9a-f]{4}", lambda f: f.group() if f.group() == "\\\\" else "\\u" + f.group()[2:].upper(), text
+        )
     return _encode(value, lambda v: json.dumps(v, ensure_ascii=False, separators=(",", ":")))
 
 
@@ -234,7 +236,9 @@ class Service:
     def relevant_answer(self, found):
         o = self.o
         if o.bug("relevant-returns-chunks"):
-            values = [{"package_id": x.value["package_id"], "text": x.value["title"], "similarity": s} for s, x in found]
+            values = [
+                {"package_id": x.value["package_id"], "text": x.value["title"], "similarity": s} for s, x in found
+            ]
         elif o.bug("relevant-returns-summaries"):
             values = [{"package_id": x.value["package_id"], "title": x.value["title"], "score": s} for s, x in found]
         elif o.has("relevant-scored"):
@@ -515,7 +519,9 @@ class Service:
         if choice in ("project-create-404", "project-create-405", "project-create-501"):
             raise Refusal(int(choice[-3:]), "not_found", "projects come with the first write")
         self.needs(1)
-        return Answer(200 if choice == "project-create-200" else 201, self.store.create_project(self.object_body(request)))
+        return Answer(
+            200 if choice == "project-create-200" else 201, self.store.create_project(self.object_body(request))
+        )
 
     def get_project(self, identity):
         if self.o.has("project-get-404"):
@@ -549,7 +555,7 @@ class Service:
         answer = self.package_answer(status, package, "deposit", request.connection)
         if o.bug("answers-of-neighbours"):
             last, self.last_deposit = self.last_deposit, answer
-            if last is not None and self.busy > 3 and random.random() < 0.3:
+            if last is not None and self.busy > 1 and random.random() < 0.5:
                 return last
         return answer
 
@@ -732,11 +738,15 @@ class Request:
     __slots__ = ("method", "segments", "query", "headers", "body", "connection", "malformed")
 
 
-def split_target(o, target):
+def split_target(o, target, base=""):
     """(segments, query, what is wrong with it)."""
     if target.startswith("http://"):
         target = "/" + target[7:].partition("/")[2]
     raw, _, query_text = target.partition("?")
+    if base:
+        if not raw.startswith(base + "/"):
+            return ["nowhere"], {}, None
+        raw = raw[len(base) :]
     if o.has("redirect-get") and raw.startswith("/moved/"):
         raw = raw[6:]
     try:
@@ -778,6 +788,7 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     timeout = 300
     service = None  # set by make_server
+    base_path = ""
     server_version = "agentic-peer/0.1"
 
     def setup(self):
@@ -818,14 +829,18 @@ class Handler(BaseHTTPRequestHandler):
         request.method = "GET" if self.command == "HEAD" else self.command
         request.headers = self.headers
         request.connection = self.kept
-        request.segments, request.query, request.malformed = split_target(o, self.path)
+        request.segments, request.query, request.malformed = split_target(o, self.path, self.base_path)
         try:
             request.body = self.read_body()
         except ValueError as e:
             request.body, request.malformed = b"", str(e)
             self.close_connection = True
-        if o.has("redirect-get") and self.command == "GET" and not self.path.startswith("/moved/"):
-            answer = Answer(307, empty=True, headers=[("Location", "/moved" + self.path)])
+        base = self.base_path
+        moves = (
+            self.command == "GET" and self.path.startswith(base + "/") and not self.path.startswith(base + "/moved/")
+        )
+        if o.has("redirect-get") and moves:
+            answer = Answer(307, empty=True, headers=[("Location", base + "/moved" + self.path[len(base) :])])
         else:
             answer = service.handle(request)
         if o.has("slow-answers"):
@@ -868,7 +883,11 @@ class Handler(BaseHTTPRequestHandler):
         if answer.empty:
             data = b""
         else:
-            text = str(answer.body) if isinstance(answer.body, Raw) and answer.media != "application/json" else encode_json(o, answer.body)
+            text = (
+                str(answer.body)
+                if isinstance(answer.body, Raw) and answer.media != "application/json"
+                else encode_json(o, answer.body)
+            )
             data = text.encode("latin-1", "replace") if o.bug("bodies-in-latin1") else text.encode("utf-8")
             kind = self.content_type(answer, error)
             if kind:
@@ -959,12 +978,12 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-def make_server(choices, mutant=None, level="L3", keys=None, host="127.0.0.1", port=0):
+def make_server(choices, mutant=None, level="L3", keys=None, host="127.0.0.1", port=0, base_path=""):
     """A server that is bound and listens; serve_forever is the caller's business."""
     sys.setrecursionlimit(12_000)
     threading.stack_size(64 << 20)
     service = Service(Options(choices, mutant), level, keys or {})
-    handler = type("BoundHandler", (Handler,), {"service": service})
+    handler = type("BoundHandler", (Handler,), {"service": service, "base_path": base_path.rstrip("/")})
     return Server((host, port), handler)
 
 
@@ -988,7 +1007,11 @@ def list_choices(as_json):
         print(json.dumps(rows, indent=1))
         return
     for c in CHOICES.values():
-        marks = ("default" if c.default else "") + ("" if c.strict else " not-strict") + ("" if c.lenient == "pass" else " " + c.lenient)
+        marks = (
+            ("default" if c.default else "")
+            + ("" if c.strict else " not-strict")
+            + ("" if c.lenient == "pass" else " " + c.lenient)
+        )
         print(f"{c.name:32} {' '.join(c.errata):14} {marks.strip():20} {c.about}")
 
 
@@ -1017,11 +1040,14 @@ def main():
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--port-file", help="the port is written here once the server listens")
+    parser.add_argument("--base-path", default="", help="serve below this path, for example /relay")
     parser.add_argument("--choice", action="append", default=[], help="repeatable")
     parser.add_argument("--preset", default="default", help="default, strict, tolerated or random:SEED")
     parser.add_argument("--mutant", choices=sorted(MUTANTS), metavar="NAME")
     parser.add_argument("--level", choices=LEVELS, default="L3")
-    parser.add_argument("--auth", action="append", default=[], metavar="KEY=ACTOR", help="want a bearer token; repeatable")
+    parser.add_argument(
+        "--auth", action="append", default=[], metavar="KEY=ACTOR", help="want a bearer token; repeatable"
+    )
     parser.add_argument("--load", help="NDJSON to read before the start")
     parser.add_argument("--list-choices", action="store_true")
     parser.add_argument("--list-mutants", action="store_true")
@@ -1038,7 +1064,9 @@ def main():
     except ValueError as e:
         parser.error(str(e))
     keys = dict(pair.split("=", 1) for pair in arguments.auth)
-    server = make_server(choices, arguments.mutant, arguments.level, keys, arguments.host, arguments.port)
+    server = make_server(
+        choices, arguments.mutant, arguments.level, keys, arguments.host, arguments.port, arguments.base_path
+    )
     if arguments.load:
         service = server.RequestHandlerClass.service
         with open(arguments.load, "rb") as f:
@@ -1048,7 +1076,7 @@ def main():
         with open(arguments.port_file + ".tmp", "w") as f:
             f.write(f"{port}\n")
         os.replace(arguments.port_file + ".tmp", arguments.port_file)
-    print(f"http://{arguments.host}:{port}", flush=True)
+    print(f"http://{arguments.host}:{port}{arguments.base_path.rstrip('/')}", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

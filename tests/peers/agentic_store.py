@@ -244,9 +244,7 @@ class Store:
             return path_project
         if self.o.bug("mismatch-listed-twice"):
             return p["project_id"]
-        choice = self.o.one(
-            "mismatch-400", "mismatch-409", "mismatch-422", "mismatch-body-wins", "mismatch-path-wins"
-        )
+        choice = self.o.one("mismatch-400", "mismatch-409", "mismatch-422", "mismatch-body-wins", "mismatch-path-wins")
         if choice == "mismatch-body-wins":
             return p["project_id"]
         if choice == "mismatch-path-wins":
@@ -523,7 +521,9 @@ class Store:
                 match = re.compile(pattern, re.DOTALL | re.IGNORECASE)
                 found = next((v for k, v in self.packages.items() if v and match.fullmatch(k)), None)
             if not found and self.o.bug("id-prefix-match"):
-                found = next((v for k, v in self.packages.items() if v and package_id and k.startswith(package_id)), None)
+                found = next(
+                    (v for k, v in self.packages.items() if v and package_id and k.startswith(package_id)), None
+                )
             if not found or found[0].visible_at > time.monotonic():
                 return None
             return found[0]
@@ -616,7 +616,13 @@ class Store:
 
     def score(self, p, words):
         total = 0.0
-        for name, weight in (("title", 3.0), ("description", 1.0), ("handoff_note", 1.0), ("content_md", 1.0), ("topic", 2.0)):
+        for name, weight in (
+            ("title", 3.0),
+            ("description", 1.0),
+            ("handoff_note", 1.0),
+            ("content_md", 1.0),
+            ("topic", 2.0),
+        ):
             if type(p.get(name)) is str:
                 total += weight * sum(1 for w in re.findall(r"\w+", p[name].lower()) if w in words)
         for name in ("tags", "decisions_made", "open_questions"):
@@ -729,7 +735,8 @@ class Store:
                 scored = [(self.score(x.value, words), x) for x in packages]
                 ranked = [x for s, x in sorted(scored, key=lambda y: -y[0]) if s > 0][:snippets]
             pieces = [
-                {"package_id": x.value["package_id"], "text": x.value.get("description") or x.value["title"]} for x in ranked
+                {"package_id": x.value["package_id"], "text": x.value.get("description") or x.value["title"]}
+                for x in ranked
             ]
             summary = "; ".join(x.value["title"] for x in packages[:200])
             counts = {p.id: len(self.listed(p)) for p in projects}
@@ -851,10 +858,19 @@ class Store:
                         "backdated-400", "backdated-409", "backdated-422", "backdated-history", "backdated-literal"
                     )
                     if choice == "backdated-history":
-                        later = [f["valid_from"] for f in self.history(project, body) if moment(f["valid_from"]) > moment(start)]
+                        later = [
+                            f["valid_from"]
+                            for f in self.history(project, body)
+                            if moment(f["valid_from"]) > moment(start)
+                        ]
                         end = min(later, key=moment)
                     elif choice != "backdated-literal":
-                        raise Refusal(int(choice[-3:]), "fact_conflict", "valid_from is before that of the current fact", "/valid_from")
+                        raise Refusal(
+                            int(choice[-3:]),
+                            "fact_conflict",
+                            "valid_from is before that of the current fact",
+                            "/valid_from",
+                        )
                 if end is None and not o.bug("supersede-forgets-old"):
                     if o.bug("supersede-in-place"):
                         old["value"] = body["value"]
@@ -914,7 +930,9 @@ class Store:
             project = self.project_to_read(project_id)
             facts = self.current(project_id, subject, predicate)
             if o.bug("invalidate-by-subject"):
-                facts = [f for f in (project.facts if project else []) if f["subject"] == subject and f["valid_to"] is None]
+                facts = [
+                    f for f in (project.facts if project else []) if f["subject"] == subject and f["valid_to"] is None
+                ]
             if value is not None and o.has("object-honoured"):
                 facts = [f for f in facts if f["value"] == value]
             now = self.now_text()
@@ -1074,7 +1092,12 @@ class Store:
             projects = list(self.projects.values()) if o.bug("export-all-projects") else [project]
             out = []
             for each in projects:
-                record = {"project_id": each.id, "name": each.name, "created_at": each.created_at, "archived_at": each.archived_at}
+                record = {
+                    "project_id": each.id,
+                    "name": each.name,
+                    "created_at": each.created_at,
+                    "archived_at": each.archived_at,
+                }
                 out.append(("project", record))
                 packages = each.packages
                 if o.bug("export-newest-five"):
@@ -1122,7 +1145,9 @@ class Store:
             for fact in facts:
                 old = known.get(fact["fact_id"])
                 if old is None:
-                    if fact["valid_to"] is None and self.current(fact["project_id"], fact["subject"], fact["predicate"]):
+                    if fact["valid_to"] is None and self.current(
+                        fact["project_id"], fact["subject"], fact["predicate"]
+                    ):
                         raise Refusal(409, "fact_conflict", "there is a current fact already")
                     fresh.append(fact)
                 elif (old["value"], old["subject"]) != (fact["value"], fact["subject"]):

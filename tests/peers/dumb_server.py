@@ -94,7 +94,9 @@ def talk(kind, s, f):
             s.sendall(bytes(dice.randrange(256) for _ in range(2000)) + b"\r\n\r\n")
             return
         if kind == "huge":
-            s.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n')
+            s.sendall(
+                b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n"
+            )
             block = b'"' + b"x" * 65532 + b'",'
             while True:
                 s.sendall(f"{len(block):x}\r\n".encode() + block + b"\r\n")

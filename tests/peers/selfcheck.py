@@ -10,7 +10,6 @@ differ, or the choice or mutant does nothing. Part 3 talks to the dumb servers. 
 
 import argparse
 import json
-import random
 import re
 import socket
 import subprocess
@@ -109,13 +108,21 @@ def p_full(identity, parent, project="proj_a", **more):
             "open_questions": ["what is a character?"],
             "handoff_note": "see notes",
             "estimated_next_actor": "human",
-            "deliverables": [{"path": "docs/a.md", "type": "md", "hash": "sha256:00ff", "size_bytes": 18432, "x-lang": "en"}],
+            "deliverables": [
+                {"path": "docs/a.md", "type": "md", "hash": "sha256:00ff", "size_bytes": 18432, "x-lang": "en"}
+            ],
             "parent_package_id": parent,
             "significance": 7,
             "content_md": "# Title",
             "topic": "retrieval",
             "artifact_type": "report",
-            "created_by": {"id": "pm-actor-a", "type": "agent", "session_id": "sess_pm_1", "git_commit": "9f2c", "x-host": {"a": 1}},
+            "created_by": {
+                "id": "pm-actor-a",
+                "type": "agent",
+                "session_id": "sess_pm_1",
+                "git_commit": "9f2c",
+                "x-host": {"a": 1},
+            },
             "future_field": {"n": 1, "s": "x", "l": [1, None, {}], "t": True},
             "x-trust-score": 0.87,
             "x-list": [],
@@ -149,7 +156,11 @@ def smoke(port, choices, f):
     full = p_full("pkg_full", "pkg_parent")
     reply = c.deposit(full)
     f.check("E32 deposit status", reply.status in (200, 201), reply.status)
-    f.check("9.1-10 Content-Type", (reply.header("Content-Type") or "").lower().startswith("application/json"), reply.headers)
+    f.check(
+        "9.1-10 Content-Type",
+        (reply.header("Content-Type") or "").lower().startswith("application/json"),
+        reply.headers,
+    )
     returned = package_view(reply.json)
     f.equal("8.1-09 deposit returns the package", None, same_package(returned, full))
     good = acceptable_hashes(full)
@@ -169,9 +180,17 @@ def smoke(port, choices, f):
     for change in ({"description": "the quick brown fix"}, {"tags": ["alpha", "zeta"]}, {"x-trust-score": 0.88}):
         f.equal("11.2-05 other content", 409, c.deposit({**full, **change}).status)
     f.equal("8.1-12 the first one stays", None, same_package(package_view(c.pull("pkg_full").json), full))
-    null_hash = acceptable_hashes(p_min("pkg_null", topic=None, created_by={"id": "a", "type": "human", "session_id": None}))
+    null_hash = acceptable_hashes(
+        p_min("pkg_null", topic=None, created_by={"id": "a", "type": "human", "session_id": None})
+    )
     reply = c.deposit(p_min("pkg_null", topic=None, created_by={"id": "a", "type": "human", "session_id": None}))
-    f.check("6.6-07 hash with nulls", reply.json.get("storage_path") or package_view(reply.json).get("storage_path") or hash_view(reply, null_hash) in null_hash, reply.body)
+    f.check(
+        "6.6-07 hash with nulls",
+        reply.json.get("storage_path")
+        or package_view(reply.json).get("storage_path")
+        or hash_view(reply, null_hash) in null_hash,
+        reply.body,
+    )
 
     # Refusals
     missing = lambda r: r.status == 404 or (r.status == 200 and r.body.strip() == b"null")
@@ -205,11 +224,43 @@ def smoke(port, choices, f):
     f.equal("12.1-01 it comes back", None, same_package(package_view(c.pull("pkg_deep").json), deep))
 
     # Ids
-    for identity in ("note 7", "release:2026.01", "п-7", "🚀", "a+b", "100%41", "Case-A", "case-a", "x" * 256, "a;b", "e\u0301", "é"):
-        f.check(f"6.1-06 id {identity[:20]}", c.deposit(p_min(identity, title=f"t {identity[:20]}")).status in (200, 201))
-    for identity in ("note 7", "release:2026.01", "п-7", "🚀", "a+b", "100%41", "Case-A", "case-a", "x" * 256, "a;b", "e\u0301", "é"):
+    for identity in (
+        "note 7",
+        "release:2026.01",
+        "п-7",
+        "🚀",
+        "a+b",
+        "100%41",
+        "Case-A",
+        "case-a",
+        "x" * 256,
+        "a;b",
+        "e\u0301",
+        "é",
+    ):
+        f.check(
+            f"6.1-06 id {identity[:20]}", c.deposit(p_min(identity, title=f"t {identity[:20]}")).status in (200, 201)
+        )
+    for identity in (
+        "note 7",
+        "release:2026.01",
+        "п-7",
+        "🚀",
+        "a+b",
+        "100%41",
+        "Case-A",
+        "case-a",
+        "x" * 256,
+        "a;b",
+        "e\u0301",
+        "é",
+    ):
         reply = c.pull(identity)
-        f.check(f"6.1-06 pull {identity[:20]}", reply.status == 200 and package_view(reply.json)["title"] == f"t {identity[:20]}", reply.body[:100])
+        f.check(
+            f"6.1-06 pull {identity[:20]}",
+            reply.status == 200 and package_view(reply.json)["title"] == f"t {identity[:20]}",
+            reply.body[:100],
+        )
     for identity in ("pkg_ful", "pkg_%", "pkg_ful_", "nothing"):
         f.check("8.2-10 no patterns", missing(c.pull(identity)))
 
@@ -243,17 +294,25 @@ def smoke(port, choices, f):
     reply = c.ask("GET", "/v1/projects/proj_a/orient?window_days=30")
     bundle = reply.json
     f.equal("8.3-01 orient", 200, reply.status)
-    f.check("8.3-02 project", "proj_a" in (bundle["project"].get("project_id"), bundle["project"].get("id")), bundle["project"])
+    f.check(
+        "8.3-02 project",
+        "proj_a" in (bundle["project"].get("project_id"), bundle["project"].get("id")),
+        bundle["project"],
+    )
     f.check("8.3-03 recent_packages", all(p["project_id"] == "proj_a" for p in bundle["recent_packages"]), bundle)
     c.ask("POST", "/v1/projects", {"project_id": "proj_o", "name": "o"})
     f.check("8.3 deposit", c.deposit(p_full("pkg_lone", "pkg_parent", "proj_o")).ok)
     lone = c.ask("GET", "/v1/projects/proj_o/orient").json
     f.equal("8.3-04 a lone package", ["pkg_lone"], [p["package_id"] for p in lone["recent_packages"]])
-    f.check("8.3-08 open_questions", any("what is a character?" in list(texts(q)) for q in lone["open_questions"]), lone)
+    f.check(
+        "8.3-08 open_questions", any("what is a character?" in list(texts(q)) for q in lone["open_questions"]), lone
+    )
     f.equal("8.3-09 window_days", 30, bundle["window_days"])
     f.equal("8.3-10 default window", 14, c.ask("GET", "/v1/projects/proj_a/orient").json["window_days"])
     made = datetime.fromisoformat(bundle["generated_at"].replace("Z", "+00:00"))
-    f.check("8.3-11 generated_at", abs((made - datetime.now(timezone.utc)).total_seconds()) < 110, bundle["generated_at"])
+    f.check(
+        "8.3-11 generated_at", abs((made - datetime.now(timezone.utc)).total_seconds()) < 110, bundle["generated_at"]
+    )
 
     facts(c, f)
     review(c, f)
@@ -277,14 +336,31 @@ def facts(c, f):
     query = f"subject={segment(pair['subject'])}&predicate={segment(pair['predicate'])}"
     by = {"id": "kim", "type": "human"}
     for n, value in enumerate(("v1", "v2", "v3")):
-        body = {**pair, "value": value, "valid_from": at(hours=9 - n), "confidence": 0.75, "tags": ["b", "a"], "asserted_by": by}
+        body = {
+            **pair,
+            "value": value,
+            "valid_from": at(hours=9 - n),
+            "confidence": 0.75,
+            "tags": ["b", "a"],
+            "asserted_by": by,
+        }
         reply = c.ask("POST", base, body)
         f.check("E32 assert", reply.status in (200, 201), reply.status)
         fact = fact_view(reply.json)
         if fact:
             f.check("7.3-04 current", fact.get("valid_to") is None and fact["value"] == value, fact)
-            f.check("8.6-08 inputs kept", same(fact["asserted_by"], by) and fact["tags"] == ["b", "a"] and fact["confidence"] == 0.75, fact)
-    for edit in ({"confidence": 1.5}, {"confidence": "0.5"}, {"value": None}, {"subject": 5}, {"valid_from": "last week"}):
+            f.check(
+                "8.6-08 inputs kept",
+                same(fact["asserted_by"], by) and fact["tags"] == ["b", "a"] and fact["confidence"] == 0.75,
+                fact,
+            )
+    for edit in (
+        {"confidence": 1.5},
+        {"confidence": "0.5"},
+        {"value": None},
+        {"subject": 5},
+        {"valid_from": "last week"},
+    ):
         reply = c.ask("POST", base, {**pair, "value": "bad", **edit})
         f.check("E40 bad fact", reply.status in (400, 422), reply.status)
     active = c.ask("GET", "/v1/projects/proj_a/orient").json["active_facts"]
@@ -295,20 +371,35 @@ def facts(c, f):
         moment = lambda t: datetime.fromisoformat(t.replace("Z", "+00:00"))
         rows = sorted(facts_view(reply.json), key=lambda x: moment(x["valid_from"]))
         f.equal("7.3-06 chain", ["v1", "v2", "v3"], [x["value"] for x in rows])
-        f.check("7.3-02 no gap", all(moment(a["valid_to"]) == moment(b["valid_from"]) for a, b in zip(rows, rows[1:])), rows)
-        for when, value in ((at(hours=8), "v2"), (at(hours=8).replace("Z", ".000Z"), "v2"), (at(minutes=8 * 60 + 30), "v1"), (at(hours=10), None)):
+        f.check(
+            "7.3-02 no gap", all(moment(a["valid_to"]) == moment(b["valid_from"]) for a, b in zip(rows, rows[1:])), rows
+        )
+        for when, value in (
+            (at(hours=8), "v2"),
+            (at(hours=8).replace("Z", ".000Z"), "v2"),
+            (at(minutes=8 * 60 + 30), "v1"),
+            (at(hours=10), None),
+        ):
             found = facts_view(c.ask("GET", f"{base}?{query}&as_of={segment(when)}").json)
             f.equal("7.3-11 as_of", [value] if value else [], [x["value"] for x in found])
         f.check("E38 bare date", c.ask("GET", f"{base}?{query}&as_of=2026-01-02").status < 500)
     else:
         f.check("E37 no fact query", reply.status in (404, 405, 501), reply.status)
     f.check("E42 backdated", c.ask("POST", base, {**pair, "value": "old", "valid_from": at(hours=20)}).status < 500)
-    current = [x for x in c.ask("GET", "/v1/projects/proj_a/orient").json["active_facts"] if x["subject"] == pair["subject"]]
+    current = [
+        x for x in c.ask("GET", "/v1/projects/proj_a/orient").json["active_facts"] if x["subject"] == pair["subject"]
+    ]
     f.equal("8.6-13 one current fact", 1, len(current))
     number = c.ask("POST", base, {"subject": "n", "predicate": "p", "value": 97.5})
     f.check("E44 number", number.status in (200, 201, 400, 422), number.status)
-    f.equal("E44 never a number", [], [x for x in c.ask("GET", "/v1/projects/proj_a/orient").json["active_facts"] if type(x["value"]) is not str])
-    f.check("8.7-04 predicate needed", c.ask("DELETE", f"{base}?subject={segment(pair['subject'])}").status in (400, 422))
+    f.equal(
+        "E44 never a number",
+        [],
+        [x for x in c.ask("GET", "/v1/projects/proj_a/orient").json["active_facts"] if type(x["value"]) is not str],
+    )
+    f.check(
+        "8.7-04 predicate needed", c.ask("DELETE", f"{base}?subject={segment(pair['subject'])}").status in (400, 422)
+    )
     reply = c.ask("DELETE", f"{base}?{query}&object={segment(current[0]['value'])}")
     f.check("8.7-08 count", reply.status == 200 and count_view(reply.json) == 1, reply.body)
     reply = c.ask("DELETE", f"{base}?{query}")
@@ -325,17 +416,26 @@ def review(c, f):
     pull = lambda identity: package_view(c.pull(identity).json)
     draft = p_full("pkg_draft", "pkg_parent", status="draft")
     f.check("5.3-04 draft", c.deposit(draft).status in (200, 201))
-    f.check("8.5-03 bad review_type", c.ask("POST", "/v1/packages/pkg_draft/flag", {"review_type": "none"}).status in (400, 422))
+    f.check(
+        "8.5-03 bad review_type",
+        c.ask("POST", "/v1/packages/pkg_draft/flag", {"review_type": "none"}).status in (400, 422),
+    )
     reply = c.ask("POST", "/v1/packages/pkg_draft/flag", {"review_type": "agent", "note": "look"})
     f.equal("8.5-06 flag", 200, reply.status)
     flagged = package_view(reply.json)
     f.check("8.5-01 flagged", (flagged["status"], flagged["review_type"]) == ("awaiting_review", "agent"), flagged)
     f.equal("8.5-05 nothing else", None, same_package(flagged, draft, but=("status", "review_type", "x-review-note")))
     bare = {k: v for k, v in flagged.items() if k not in ("content_hash", "contentHash")}
-    good = acceptable_hashes(bare) + acceptable_hashes({**draft, "status": "awaiting_review", "review_type": "agent"}) + acceptable_hashes(draft)
+    good = (
+        acceptable_hashes(bare)
+        + acceptable_hashes({**draft, "status": "awaiting_review", "review_type": "agent"})
+        + acceptable_hashes(draft)
+    )
     good += acceptable_hashes({**bare, "status": "draft", "review_type": "none"})
     f.check("6.6-17 hash after flag", hash_view(reply, good) in [None, *good], reply.headers)
-    f.equal("8.5-07 flag on complete", 400, c.ask("POST", "/v1/packages/pkg_full/flag", {"review_type": "human"}).status)
+    f.equal(
+        "8.5-07 flag on complete", 400, c.ask("POST", "/v1/packages/pkg_full/flag", {"review_type": "human"}).status
+    )
     f.equal("8.5-09 flag on nothing", 404, c.ask("POST", "/v1/packages/pkg_none/flag", {"review_type": "human"}).status)
     move = lambda identity, status: c.ask("PATCH", f"/v1/packages/{identity}/status", {"status": status})
     reply = move("pkg_draft", "draft")
@@ -430,7 +530,9 @@ def racing(port, f):
     found = [p["package_id"] for p in listed(c, "proj_a")]
     f.equal("11.2-06 listed once", 1, found.count("pkg_race_same"))
     base = "/v1/projects/proj_a/facts"
-    replies = at_once(port, 16, lambda c, i: c.ask("POST", base, {"subject": "race", "predicate": "p", "value": f"v{i}"}))
+    replies = at_once(
+        port, 16, lambda c, i: c.ask("POST", base, {"subject": "race", "predicate": "p", "value": f"v{i}"})
+    )
     f.check("7.3-08 asserts", all(r.ok or r.status in (409, 429, 503) for r in replies), [r.status for r in replies])
     rows = [x for x in c.ask("GET", "/v1/projects/proj_a/orient").json["active_facts"] if x["subject"] == "race"]
     f.equal("7.3-08 one current fact", 1, len(rows))
@@ -466,7 +568,9 @@ def scenario():
     deposit(p_min("pkg_parent", title="parent"))
     full = p_full("pkg_full", "pkg_parent")
     deposit(full)
-    deposit(p_full("pkg_second", "pkg_parent", title="a second child", created_by={"id": "pm-actor-b", "type": "agent"}))
+    deposit(
+        p_full("pkg_second", "pkg_parent", title="a second child", created_by={"id": "pm-actor-b", "type": "agent"})
+    )
     deposit(p_min("pkg_b", "proj_b", title="quick fox in b", open_questions=["b?"]))
     deposit(p_min("pkg_ab", "proj_ab"))
     deposit(p_min("pkg_upper", "PROJ_A"))
@@ -572,7 +676,12 @@ def scenario():
     deposit(p_min("pkg_nulls", description=None, tags=None, topic=None, title="nulls"))
     deposit(p_min("pkg_storage", storage_path="blobs/x.zip"))
     deposit(p_min("pkg_hash", content_hash="sha256:" + "0" * 64))
-    add("POST", "/v1/projects/proj_a/packages", b'{"title":"one","title":"two",' + json_of(p_min("pkg_twice", title="three")).replace(b'"title": "three", ', b"")[1:])
+    add(
+        "POST",
+        "/v1/projects/proj_a/packages",
+        b'{"title":"one","title":"two",'
+        + json_of(p_min("pkg_twice", title="three")).replace(b'"title": "three", ', b"")[1:],
+    )
     add("GET", "/v1/packages/pkg_twice")
     add("POST", "/v1/projects/proj_a/packages", b"\xef\xbb\xbf" + json_of(p_min("pkg_bom")))
     add("POST", "/v1/projects/proj_a/packages", json.dumps(p_min("pkg_lone", description="\ud800!")).encode())
@@ -584,7 +693,27 @@ def scenario():
     deposit(p_min("pkg_title_marks", title="e\u0301" * 150))
     deposit(p_min("pkg_five", significance=5.0))
     # Who is who
-    for identity in ("A", "a", "note 7", "rel:2026.01", "п", "🚀", "a+b", "100%41", "x" * 100 + "1", "x" * 100 + "2", "sp", "sp ", "e\u0301", "é", "e", "a;b", "a/b", "y" * 200, "pre"):
+    for identity in (
+        "A",
+        "a",
+        "note 7",
+        "rel:2026.01",
+        "п",
+        "🚀",
+        "a+b",
+        "100%41",
+        "x" * 100 + "1",
+        "x" * 100 + "2",
+        "sp",
+        "sp ",
+        "e\u0301",
+        "é",
+        "e",
+        "a;b",
+        "a/b",
+        "y" * 200,
+        "pre",
+    ):
         deposit(p_min(identity, title="id " + identity[-3:]))
     for identity in ("pkg_ful", "pkg_%", "PKG_FULL", "p_g_full", "unknown", "prefix", "sp  "):
         add("GET", "/v1/packages/" + segment(identity))
@@ -603,15 +732,41 @@ def scenario():
         "package_type": ["memo", "xreport", "x-", "Standard"],
         "review_type": ["script", "Human"],
         "relay_version": ["9.9", 0.1],
-        "created_at": ["yesterday", "2026-01-02", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-02T25:00:00Z", 1767323045],
-        "created_by": ["sam", [], {"id": "sam"}, {"type": "agent"}, {"id": 12, "type": "agent"}, {"id": "s", "type": "bot"}, {"id": "s", "type": "agent", "session_id": 9}],
+        "created_at": [
+            "yesterday",
+            "2026-01-02",
+            "2026-13-01T00:00:00Z",
+            "2026-02-30T00:00:00Z",
+            "2026-01-02T25:00:00Z",
+            1767323045,
+        ],
+        "created_by": [
+            "sam",
+            [],
+            {"id": "sam"},
+            {"type": "agent"},
+            {"id": 12, "type": "agent"},
+            {"id": "s", "type": "bot"},
+            {"id": "s", "type": "agent", "session_id": 9},
+        ],
         "description": [1, []],
         "tags": ["a", {"a": 1}, ["a", 2]],
         "decisions_made": ["a", [{"text": "a"}]],
         "open_questions": ["a", [None]],
         "handoff_note": [False, ["a"]],
         "estimated_next_actor": ["script", "Human", 0],
-        "deliverables": [{}, "a", ["docs/a.md"], [{"type": "md"}], [{"path": "a"}], [{"path": 1, "type": "md"}], [{"path": "a", "type": 1}], [{"path": "a", "type": "b", "hash": 1}], [{"path": "a", "type": "b", "size_bytes": "1"}], [{"path": "a", "type": "b", "size_bytes": 1.5}]],
+        "deliverables": [
+            {},
+            "a",
+            ["docs/a.md"],
+            [{"type": "md"}],
+            [{"path": "a"}],
+            [{"path": 1, "type": "md"}],
+            [{"path": "a", "type": 1}],
+            [{"path": "a", "type": "b", "hash": 1}],
+            [{"path": "a", "type": "b", "size_bytes": "1"}],
+            [{"path": "a", "type": "b", "size_bytes": 1.5}],
+        ],
         "parent_package_id": [3, {"package_id": "x"}],
         "significance": ["5", 5.5, True, 0, -1, 11],
         "content_md": [{}, 1],
@@ -624,7 +779,19 @@ def scenario():
             deposit({**p_min(f"pkg_bad_{name}_{i}"), name: value})
             if i == 0:
                 deposit(p_min(f"pkg_bad_{name}_{i}"))
-    for body in (b"{", b"", b"[]", b"null", b'"x"', b"7", b"\xff", json_of(p_min("pkg_ff")).replace(b"pm pkg_ff", b"pm \xff"), json_of(p_min("pkg_tail")) + b"x", json_of(p_min("pkg_nan"))[:-1] + b',"x":NaN}', b"[" * 20000):
+    for body in (
+        b"{",
+        b"",
+        b"[]",
+        b"null",
+        b'"x"',
+        b"7",
+        b"\xff",
+        json_of(p_min("pkg_ff")).replace(b"pm pkg_ff", b"pm \xff"),
+        json_of(p_min("pkg_tail")) + b"x",
+        json_of(p_min("pkg_nan"))[:-1] + b',"x":NaN}',
+        b"[" * 20000,
+    ):
         add("POST", "/v1/projects/proj_a/packages", body)
         add("GET", "/v1/packages/pkg_tail")
         add("GET", "/v1/packages/pkg_nan")
@@ -636,7 +803,17 @@ def scenario():
         add(method, "/v1/packages/pkg_full", json_of({"title": "edited"}))
         add("GET", "/v1/packages/pkg_full")
     # Reading
-    for tail in ("mode=latest", "mode=latest&limit=1", "mode=latest&limit=3", "mode=latest&limit=500", "mode=latest&limit=60", "mode=latest&limit=0", "mode=latest&limit=x", "limit=2", "mode=odd"):
+    for tail in (
+        "mode=latest",
+        "mode=latest&limit=1",
+        "mode=latest&limit=3",
+        "mode=latest&limit=500",
+        "mode=latest&limit=60",
+        "mode=latest&limit=0",
+        "mode=latest&limit=x",
+        "limit=2",
+        "mode=odd",
+    ):
         add("GET", f"/v1/projects/proj_a/packages?{tail}")
         add("GET", f"/v1/projects/proj_b/packages?{tail}")
     for query in ("quick+fox", "time", "child", "parent", "fox&limit=1", "pm&limit=2", "nothingmatches", "", "%D1%84"):
@@ -656,10 +833,33 @@ def scenario():
     for i in range(7):
         add("POST", "/v1/projects/proj_ab/facts", json_of({**fact, "predicate": f"many {i}"}))
     add("GET", "/v1/projects/proj_ab/orient")
-    add("POST", base, json_of({**fact, "predicate": "q", "value": "5", "confidence": 0, "tags": ["b", "a"], "x-origin": "y", "asserted_by": {"id": "k", "type": "odd"}}))
+    add(
+        "POST",
+        base,
+        json_of(
+            {
+                **fact,
+                "predicate": "q",
+                "value": "5",
+                "confidence": 0,
+                "tags": ["b", "a"],
+                "x-origin": "y",
+                "asserted_by": {"id": "k", "type": "odd"},
+            }
+        ),
+    )
     add("POST", base, json_of({**fact, "predicate": "r", "value": "5", "source_package_id": "pkg_full"}))
     add("POST", base, json_of({**fact, "predicate": "r", "value": "5"}))
-    for i, edit in enumerate(({"value": 97.5}, {"value": ""}, {"confidence": 2}, {"subject": 5}, {"valid_from": "x"}, {"valid_from": at(hours=20)})):
+    for i, edit in enumerate(
+        (
+            {"value": 97.5},
+            {"value": ""},
+            {"confidence": 2},
+            {"subject": 5},
+            {"valid_from": "x"},
+            {"valid_from": at(hours=20)},
+        )
+    ):
         add("POST", base, json_of({**fact, "predicate": f"bad{i}" if i < 2 else "p", **edit}))
     add("GET", "/v1/projects/proj_a/orient")
     times = (at(hours=9), at(hours=8), at(hours=8).replace("Z", ".000Z"), at(minutes=510), at(hours=10), "2026-01-02")
@@ -705,8 +905,17 @@ def scenario():
     deposit(p_min("pkg_restored", "proj_b"))
     add("GET", "/v1/projects/proj_b/packages?mode=latest&limit=500")
     add("GET", "/v1/projects/proj_b/orient")
-    lines = [{"project_id": "proj_i", "name": "i"}, p_full("pkg_i1", "pkg_full", "proj_i"), p_min("pkg_i2", "proj_i", package_type="x-eval")]
-    add("POST", "/v1/import", b"".join(json_of(line) + b"\n" for line in lines), {"Content-Type": "application/x-ndjson"})
+    lines = [
+        {"project_id": "proj_i", "name": "i"},
+        p_full("pkg_i1", "pkg_full", "proj_i"),
+        p_min("pkg_i2", "proj_i", package_type="x-eval"),
+    ]
+    add(
+        "POST",
+        "/v1/import",
+        b"".join(json_of(line) + b"\n" for line in lines),
+        {"Content-Type": "application/x-ndjson"},
+    )
     add("GET", "/v1/projects/proj_i/packages?mode=latest&limit=5")
     add("GET", "/v1/projects/proj_i/orient")
     add("GET", "/v1/nowhere")
@@ -725,7 +934,11 @@ def normalise(body, sent):
         if text in sent:
             return text
         zone = found.group(2) or b"none"
-        moment = datetime.fromisoformat(text.decode().replace("Z", "").replace("+00:00", "")).replace(tzinfo=timezone.utc).timestamp()
+        moment = (
+            datetime.fromisoformat(text.decode().replace("Z", "").replace("+00:00", ""))
+            .replace(tzinfo=timezone.utc)
+            .timestamp()
+        )
         away = round((moment - now) / 60)
         digits = len((found.group(1) or b".")) - 1
         return b"<now%+d %d %s>" % (away, digits, zone)
@@ -748,7 +961,14 @@ def race_marks(port, token):
         own += ask(lambda c, i: (f"pkg_r3_{round_}_{i}", deposit(c, p_min(f"pkg_r3_{round_}_{i}"))))
     asserts = []
     for round_ in range(3):
-        asserts += ask(lambda c, i: c.ask("POST", "/v1/projects/proj_a/facts", {"subject": "r", "predicate": "p", "value": f"{round_} {i}"}, token=token))
+        asserts += ask(
+            lambda c, i: c.ask(
+                "POST",
+                "/v1/projects/proj_a/facts",
+                {"subject": "r", "predicate": "p", "value": f"{round_} {i}"},
+                token=token,
+            )
+        )
     return [
         sum(r.ok for r in different) == 1,
         all(r.ok for r in same_ones),
@@ -766,7 +986,7 @@ def trace(choices, mutant=None, level="L3", auth=False):
     for _, path, body, _ in steps:
         sent |= {m.group() for m in TIME.finditer((body or b"") + path.encode())}
     out = []
-    slow = 0
+    fastest = 60.0
     with Running(choices, mutant, level, keys) as running:
         c = Client(running.port, token)
         for method, path, body, headers in steps:
@@ -776,7 +996,10 @@ def trace(choices, mutant=None, level="L3", auth=False):
                 shown = [(n, v) for n, v in reply.headers if n.lower() not in ("date", "content-length")]
                 date = reply.header("Date")
                 if date:
-                    away = (datetime.strptime(date, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=timezone.utc).timestamp() - time.time()) / 60
+                    away = (
+                        datetime.strptime(date, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=timezone.utc).timestamp()
+                        - time.time()
+                    ) / 60
                     shown.append(("date", f"{round(away)} min"))
                 text = normalise(reply.body, sent)
                 if b'"<pkg>"' in text:  # an id of the server's own, so the hash is another each time
@@ -785,17 +1008,22 @@ def trace(choices, mutant=None, level="L3", auth=False):
             except (OSError, HTTPException) as e:
                 c.close()
                 out.append((type(e).__name__,))
-            slow += time.monotonic() - started > 0.045
+            fastest = min(fastest, time.monotonic() - started)
         if auth:
             for wrong in ("nobody", None):
                 c.token = wrong
-                for i, (method, path, body) in enumerate((("POST", "/v1/projects/proj_a/packages", p_min(f"pkg_auth_{wrong}")), ("GET", "/v1/packages/pkg_full", None))):
+                for i, (method, path, body) in enumerate(
+                    (
+                        ("POST", "/v1/projects/proj_a/packages", p_min(f"pkg_auth_{wrong}")),
+                        ("GET", "/v1/packages/pkg_full", None),
+                    )
+                ):
                     reply = c.ask(method, path, body)
                     out.append((reply.status, normalise(reply.body, sent)))
                 c.token = token
                 out.append(c.pull(f"pkg_auth_{wrong}").status)
         out.append(race_marks(running.port, token))
-        out.append(["slow"] if slow > len(steps) / 2 else [])
+        out.append(["slow"] if fastest > 0.045 else [])
         c.close()
     return out
 
@@ -845,7 +1073,9 @@ def shows(name):
 
 def dumb(kind):
     f = Findings(f"dumb {kind}")
-    process = subprocess.Popen([sys.executable, str(HERE / "dumb_server.py"), "--kind", kind], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, str(HERE / "dumb_server.py"), "--kind", kind], stdout=subprocess.PIPE, text=True
+    )
     try:
         port = int(process.stdout.readline().rsplit(":", 1)[1])
         s = socket.create_connection(("127.0.0.1", port), timeout=1.5)

@@ -363,7 +363,8 @@ def validate_fact(fact) -> list:
 
 class Record:
     """A package or fact. It keeps the object it was read from, so that members it does not know, at any depth, come out
-    again as they went in (sections 6 and 12.1). Copying known fields into columns is how most implementations lose them."""
+    again as they went in (sections 6 and 12.1). Copying known fields into columns is how most implementations lose them.
+    """
 
     def __init__(self, members: dict):
         self.members = members
