@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use criterion::{BenchmarkGroup, Criterion, SamplingMode, Throughput, measurement::WallTime};
-use proofmark_benches::{CASES, Client, Ratio, Server, Work, knowledge, run, side_by_side, target};
+use proofmark_benches::{CASES, Client, Ratios, Server, Work, knowledge, run, side_by_side, target};
 use tokio::runtime::Runtime;
 
 fn main() {
@@ -23,40 +23,40 @@ fn main() {
     for (work, requests, ratio) in ratios {
         let rate = |time: Duration, what: usize| format!("{:.0}/s", what as f64 / time.as_secs_f64());
         println!(
-            "  {:<6} {ratio}: {} cases and {} requests of proofmark, {} requests of the client alone",
+            "  {:<6} {ratio}\n         {} cases and {} requests of proofmark, {} requests of the client alone",
             work.name(),
-            rate(ratio.first, CASES),
-            rate(ratio.first, requests),
-            rate(ratio.second, requests),
+            rate(ratio.wall.first, CASES),
+            rate(ratio.wall.first, requests),
+            rate(ratio.wall.second, requests),
         );
     }
     criterion.final_summary();
 }
 
-fn one(runtime: &Runtime, group: &mut BenchmarkGroup<'_, WallTime>, work: Work) -> (Work, usize, Ratio) {
+fn one(runtime: &Runtime, group: &mut BenchmarkGroup<'_, WallTime>, work: Work) -> (Work, usize, Ratios) {
     let knowledge = knowledge(work, CASES);
     // Each run has a server of its own: what is stored by one would be refused to the next.
     let declared = || {
         let server = Server::start();
-        let (elapsed, transcript, _) = run(runtime, &knowledge, &target(&server.url));
-        (elapsed, transcript)
+        let (cost, transcript, _) = run(runtime, &knowledge, &target(&server.url));
+        (cost, transcript)
     };
     let (_, transcript) = declared();
     let requests = RefCell::new(0);
     let alone = || {
         let server = Server::start();
-        let (elapsed, sent) = Client::new().send_again(runtime, &transcript, &server.url);
+        let (cost, sent) = Client::new().send_again(runtime, &transcript, &server.url);
         *requests.borrow_mut() = sent;
-        elapsed
+        cost
     };
     alone();
     group.throughput(Throughput::Elements(CASES as u64));
     group.bench_function(format!("{}/proofmark", work.name()), |bencher| {
-        bencher.iter_custom(|rounds| (0..rounds).map(|_| declared().0).sum());
+        bencher.iter_custom(|rounds| (0..rounds).map(|_| declared().0.wall).sum());
     });
     group.throughput(Throughput::Elements(*requests.borrow() as u64));
     group.bench_function(format!("{}/client alone", work.name()), |bencher| {
-        bencher.iter_custom(|rounds| (0..rounds).map(|_| alone()).sum());
+        bencher.iter_custom(|rounds| (0..rounds).map(|_| alone().wall).sum());
     });
     let ratio = side_by_side(11, || declared().0, alone);
     (work, requests.into_inner(), ratio)

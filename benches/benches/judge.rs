@@ -3,12 +3,11 @@
 #![expect(clippy::print_stdout, reason = "the ratio is the result")]
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use criterion::{Criterion, Throughput};
 use proofmark::judge::{self, Context, Features};
 use proofmark::plan::{self, Selection};
-use proofmark_benches::{CASES, Server, Work, clock, knowledge, run, side_by_side, target};
+use proofmark_benches::{CASES, Cost, Server, Work, clock, knowledge, run, side_by_side, target};
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args().sample_size(20);
@@ -17,8 +16,8 @@ fn main() {
     let (live, transcript, target) = {
         let server = Server::start();
         let target = target(&server.url);
-        let (elapsed, transcript, _) = run(&runtime, &knowledge, &target);
-        (elapsed, transcript, target)
+        let (cost, transcript, _) = run(&runtime, &knowledge, &target);
+        (cost, transcript, target)
     };
     let plan = plan::build(&knowledge, &target, &Selection::default());
     let bodies: Vec<&[u8]> = transcript
@@ -29,23 +28,21 @@ fn main() {
         .map(|exchange| exchange.received.body.0.as_slice())
         .collect();
     let judge = || {
-        let begun = Instant::now();
-        let features = Features::read(&plan, clock(), &transcript);
-        black_box(judge::protocol(&Context { plan: &plan, facts: clock(), features }, &transcript));
-        begun.elapsed()
+        let work = || {
+            let features = Features::read(&plan, clock(), &transcript);
+            judge::protocol(&Context { plan: &plan, facts: clock(), features }, &transcript)
+        };
+        black_box(Cost::of_thread(work)).0
     };
     let parse = || {
-        let begun = Instant::now();
-        for body in &bodies {
-            black_box(serde_json::from_slice::<serde_json::Value>(body).is_ok());
-        }
-        begun.elapsed()
+        let work = || bodies.iter().filter(|body| serde_json::from_slice::<serde_json::Value>(body).is_ok()).count();
+        black_box(Cost::of_thread(work)).0
     };
     let mut group = criterion.benchmark_group("judge");
     group.throughput(Throughput::Elements(CASES as u64));
-    group.bench_function("proofmark", |bencher| bencher.iter_custom(|rounds| (0..rounds).map(|_| judge()).sum()));
+    group.bench_function("proofmark", |bencher| bencher.iter_custom(|rounds| (0..rounds).map(|_| judge().wall).sum()));
     group.bench_function("reading the answers", |bencher| {
-        bencher.iter_custom(|rounds| (0..rounds).map(|_| parse()).sum());
+        bencher.iter_custom(|rounds| (0..rounds).map(|_| parse().wall).sum());
     });
     group.finish();
     let ratio = side_by_side(11, judge, parse);
@@ -54,10 +51,10 @@ fn main() {
         bodies.len()
     );
     println!(
-        "  {ratio}: {:.0} cases/s, {:.0} exchanges/s; {:.0} % of the live run",
-        CASES as f64 / ratio.first.as_secs_f64(),
-        bodies.len() as f64 / ratio.first.as_secs_f64(),
-        100.0 * ratio.first.as_secs_f64() / live.as_secs_f64(),
+        "  {ratio}\n  {:.0} cases/s, {:.0} exchanges/s; {:.0} % of the processor time of the live run, server included",
+        CASES as f64 / ratio.processor.first.as_secs_f64(),
+        bodies.len() as f64 / ratio.processor.first.as_secs_f64(),
+        100.0 * ratio.processor.first.as_secs_f64() / live.processor.as_secs_f64(),
     );
     criterion.final_summary();
 }

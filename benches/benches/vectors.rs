@@ -3,13 +3,12 @@
 #![expect(clippy::print_stdout, reason = "the ratio is the result")]
 
 use std::hint::black_box;
-use std::time::Instant;
 
 use criterion::{Criterion, Throughput};
 use proofmark::bundle::Bundle;
 use proofmark::protocol::{self, Protocol};
 use proofmark::vector::{self, KINDS, VectorFile};
-use proofmark_benches::side_by_side;
+use proofmark_benches::{Cost, side_by_side};
 use sha2::{Digest, Sha256};
 
 /// One pass takes too short a time for the clock.
@@ -26,31 +25,33 @@ fn main() {
     let inputs: Vec<&str> = files.iter().flat_map(|(_, file)| &file.vectors).map(input).collect();
     let bytes: usize = inputs.iter().map(|input| input.len()).sum();
     let confirm = || {
-        let begun = Instant::now();
-        for _ in 0..PASSES {
-            let confirmed: usize = files.iter().map(|(protocol, file)| confirm_all(file, *protocol)).sum();
-            assert_eq!(black_box(confirmed), inputs.len(), "a vector is not confirmed");
-        }
-        begun.elapsed()
+        let work = || {
+            for _ in 0..PASSES {
+                let confirmed: usize = files.iter().map(|(protocol, file)| confirm_all(file, *protocol)).sum();
+                assert_eq!(black_box(confirmed), inputs.len(), "a vector is not confirmed");
+            }
+        };
+        Cost::of_thread(work).0
     };
     let hash = || {
-        let begun = Instant::now();
-        for input in inputs.iter().cycle().take(PASSES * inputs.len()) {
-            black_box(Sha256::digest(input));
-        }
-        begun.elapsed()
+        let work = || {
+            for input in inputs.iter().cycle().take(PASSES * inputs.len()) {
+                black_box(Sha256::digest(input));
+            }
+        };
+        Cost::of_thread(work).0
     };
     let mut group = criterion.benchmark_group("vectors");
     group.throughput(Throughput::Elements((PASSES * inputs.len()) as u64));
-    group.bench_function("confirm", |bencher| bencher.iter_custom(|rounds| (0..rounds).map(|_| confirm()).sum()));
-    group.bench_function("sha256", |bencher| bencher.iter_custom(|rounds| (0..rounds).map(|_| hash()).sum()));
+    group.bench_function("confirm", |bencher| bencher.iter_custom(|rounds| (0..rounds).map(|_| confirm().wall).sum()));
+    group.bench_function("sha256", |bencher| bencher.iter_custom(|rounds| (0..rounds).map(|_| hash().wall).sum()));
     group.finish();
     let ratio = side_by_side(21, confirm, hash);
     println!("confirming {} vectors ({bytes} bytes), beside SHA-256 of their bytes (less is better)", inputs.len());
     println!(
-        "  {ratio}: {:.0} vectors/s, {:.0} hashes/s",
-        (PASSES * inputs.len()) as f64 / ratio.first.as_secs_f64(),
-        (PASSES * inputs.len()) as f64 / ratio.second.as_secs_f64(),
+        "  {ratio}\n  {:.0} vectors/s, {:.0} hashes/s",
+        (PASSES * inputs.len()) as f64 / ratio.processor.first.as_secs_f64(),
+        (PASSES * inputs.len()) as f64 / ratio.processor.second.as_secs_f64(),
     );
     criterion.final_summary();
 }

@@ -8,5 +8,5 @@ mod side_by_side;
 mod workload;
 
 pub use raw::Client;
-pub use side_by_side::{Ratio, side_by_side};
+pub use side_by_side::{Cost, Ratio, Ratios, side_by_side};
 pub use workload::{CASES, JOBS, Server, Work, clock, knowledge, run, target};

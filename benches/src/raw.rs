@@ -1,7 +1,5 @@
 //! The same requests without proofmark: the client library, and nothing that looks at an answer.
 
-use std::time::{Duration, Instant};
-
 use futures_util::StreamExt;
 use futures_util::stream;
 use proofmark::exchange::Exchange;
@@ -9,6 +7,7 @@ use proofmark::judge::Transcript;
 use tokio::runtime::Runtime;
 use url::Url;
 
+use crate::side_by_side::Cost;
 use crate::workload::JOBS;
 
 /// The client library, set up as proofmark sets it up.
@@ -29,19 +28,19 @@ impl Client {
 
     /// Sends everything in `transcript` to `url`: what a case sent in its order, [`JOBS`] cases at a time.
     ///
-    /// Returns the time and the number of requests.
+    /// Returns what it took and the number of requests.
     ///
     /// # Panics
     ///
     /// If an answer has another status than the one in the transcript: the work would not be the same.
-    pub fn send_again(&self, runtime: &Runtime, transcript: &Transcript, url: &Url) -> (Duration, usize) {
+    pub fn send_again(&self, runtime: &Runtime, transcript: &Transcript, url: &Url) -> (Cost, usize) {
         let probes = transcript.probes.iter().map(|(_, exchanges)| exchanges.as_slice());
         let cases = transcript.cases.iter().flatten().map(|case| case.exchanges.as_slice());
         let all: Vec<&[Exchange]> = probes.chain(cases).collect();
         let requests = all.iter().map(|exchanges| exchanges.len()).sum();
-        let begun = Instant::now();
-        runtime.block_on(stream::iter(all).for_each_concurrent(JOBS, |exchanges| self.one_by_one(exchanges, url)));
-        (begun.elapsed(), requests)
+        let work = stream::iter(all).for_each_concurrent(JOBS, |exchanges| self.one_by_one(exchanges, url));
+        let (cost, ()) = Cost::of_program(|| runtime.block_on(work));
+        (cost, requests)
     }
 
     async fn one_by_one(&self, exchanges: &[Exchange], url: &Url) {

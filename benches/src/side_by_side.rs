@@ -1,6 +1,39 @@
 //! Two ways to do the same work, in turn.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// What a piece of work took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// Time on the wall.
+    pub wall: Duration,
+    /// Time of the processor, which does not grow while other programs have it.
+    pub processor: Duration,
+}
+
+impl Cost {
+    /// Does work that stays on this thread.
+    pub fn of_thread<T>(work: impl FnOnce() -> T) -> (Self, T) {
+        Self::of(ClockId::ThreadCPUTime, work)
+    }
+
+    /// Does work that spreads over all threads of this program. What else they do meanwhile counts too.
+    pub fn of_program<T>(work: impl FnOnce() -> T) -> (Self, T) {
+        Self::of(ClockId::ProcessCPUTime, work)
+    }
+
+    fn of<T>(clock: ClockId, work: impl FnOnce() -> T) -> (Self, T) {
+        let (begun, before) = (Instant::now(), processor(clock));
+        let result = work();
+        (Self { wall: begun.elapsed(), processor: processor(clock).saturating_sub(before) }, result)
+    }
+}
+
+fn processor(clock: ClockId) -> Duration {
+    Duration::try_from(clock_gettime(clock)).unwrap_or_default()
+}
 
 /// How much longer one thing takes than another.
 #[derive(Clone, Copy, Debug)]
@@ -17,13 +50,22 @@ pub struct Ratio {
     pub second: Duration,
 }
 
+/// The same by both clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct Ratios {
+    /// Time on the wall.
+    pub wall: Ratio,
+    /// Time of the processor.
+    pub processor: Ratio,
+}
+
 /// Measures `first` and `second` in turn, `rounds` times each, after one round that does not count.
 ///
-/// Both return the time that they took, so that what they prepare does not count. Which goes first changes with every
-/// round. Under `--test`, as `cargo test --benches` has it, there is one round.
-pub fn side_by_side(rounds: usize, mut first: impl FnMut() -> Duration, mut second: impl FnMut() -> Duration) -> Ratio {
+/// Both return what they took, so that what they prepare does not count. Which goes first changes with every round. Under
+/// `--test`, as `cargo test --benches` has it, there is one round.
+pub fn side_by_side(rounds: usize, mut first: impl FnMut() -> Cost, mut second: impl FnMut() -> Cost) -> Ratios {
     let rounds = if std::env::args().any(|word| word == "--test") { 1 } else { rounds.max(1) };
-    let mut times = Vec::new();
+    let mut costs = Vec::new();
     for round in 0..=rounds {
         let pair = if round % 2 == 0 {
             let first = first();
@@ -33,9 +75,14 @@ pub fn side_by_side(rounds: usize, mut first: impl FnMut() -> Duration, mut seco
             (first(), second)
         };
         if round > 0 {
-            times.push(pair);
+            costs.push(pair);
         }
     }
+    let times = |clock: fn(&Cost) -> Duration| costs.iter().map(|(a, b)| (clock(a), clock(b))).collect::<Vec<_>>();
+    Ratios { wall: ratio(&times(|cost| cost.wall)), processor: ratio(&times(|cost| cost.processor)) }
+}
+
+fn ratio(times: &[(Duration, Duration)]) -> Ratio {
     let ratios = sorted(times.iter().map(|(first, second)| first.as_secs_f64() / second.as_secs_f64()));
     let firsts = sorted(times.iter().map(|(first, _)| first.as_secs_f64()));
     let seconds = sorted(times.iter().map(|(_, second)| second.as_secs_f64()));
@@ -64,23 +111,37 @@ impl std::fmt::Display for Ratio {
     }
 }
 
+impl std::fmt::Display for Ratios {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of processor time, {:.2} of wall time", self.processor, self.wall.median)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn cost(milliseconds: u64) -> Cost {
+        let wall = Duration::from_millis(milliseconds);
+        Cost { wall, processor: wall / 2 }
+    }
+
     #[test]
     fn the_first_round_does_not_count_and_the_median_is_one_that_was_seen() {
         let mut calls = 0_u64;
-        let ratio = side_by_side(
-            3,
-            || {
-                calls += 1;
-                // The warm-up would spoil the median by far.
-                Duration::from_millis(if calls == 1 { 10_000 } else { 10 * calls })
-            },
-            || Duration::from_millis(10),
-        );
+        let first = || {
+            calls += 1;
+            // The warm-up would spoil the median by far.
+            cost(if calls == 1 { 10_000 } else { 10 * calls })
+        };
+        let ratio = side_by_side(3, first, || cost(10)).wall;
         assert!((ratio.median - 3.0).abs() < 1e-9, "{ratio}");
         assert!((ratio.least - 2.0).abs() < 1e-9 && (ratio.most - 4.0).abs() < 1e-9, "{ratio}");
+    }
+
+    #[test]
+    fn a_wait_takes_time_on_the_wall_only() {
+        let (cost, ()) = Cost::of_thread(|| std::thread::sleep(Duration::from_millis(30)));
+        assert!(cost.wall >= Duration::from_millis(30) && cost.processor < cost.wall, "{cost:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Cases made as data, and the local server that they are put to.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use proofmark::bundle::Bundle;
 use proofmark::judge::{self, Context, Facts, Features, Transcript};
@@ -16,6 +16,8 @@ use proofmark::verdict::Profile;
 use reference_impl::{Config, Handle, Protocol};
 use tokio::runtime::Runtime;
 use url::Url;
+
+use crate::side_by_side::Cost;
 
 /// How many cases a workload has.
 pub const CASES: usize = 1_000;
@@ -144,18 +146,20 @@ pub fn clock() -> Facts {
 /// # Panics
 ///
 /// If the target cannot be asked, or a case does not pass: what did not happen must not be measured.
-pub fn run(runtime: &Runtime, knowledge: &Knowledge, target: &Target) -> (Duration, Transcript, ProtocolRecord) {
+pub fn run(runtime: &Runtime, knowledge: &Knowledge, target: &Target) -> (Cost, Transcript, ProtocolRecord) {
     let connections = Connections::new(target).expect("an HTTP client can be made");
-    let begun = Instant::now();
-    let plan: Plan<'_> = plan::build(knowledge, target, &Selection::default());
     // Nobody cancels: the sender is kept until the run is over.
     let (keep, cancel) = tokio::sync::watch::channel(false);
-    let (transcript, _) = runtime.block_on(run::run(&plan, clock(), &connections, begun, cancel, &Silent));
-    let features = Features::read(&plan, clock(), &transcript);
-    let judged = judge::protocol(&Context { plan: &plan, facts: clock(), features }, &transcript);
-    let elapsed = begun.elapsed();
+    let (cost, (transcript, judged)) = Cost::of_program(|| {
+        let plan: Plan<'_> = plan::build(knowledge, target, &Selection::default());
+        let work = run::run(&plan, clock(), &connections, Instant::now(), cancel, &Silent);
+        let (transcript, _) = runtime.block_on(work);
+        let features = Features::read(&plan, clock(), &transcript);
+        let judged = judge::protocol(&Context { plan: &plan, facts: clock(), features }, &transcript);
+        (transcript, judged)
+    });
     drop(keep);
     let bad = judged.cases.iter().find(|case| case.verdict != proofmark::verdict::Verdict::Pass);
     assert!(bad.is_none(), "{bad:?}");
-    (elapsed, transcript, judged)
+    (cost, transcript, judged)
 }
