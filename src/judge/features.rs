@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::walk::{Part, Walk};
 use super::{Context, Facts, Transcript};
 use crate::exchange::{Ended, Exchange, Transport};
-use crate::plan::{PROBE_STEPS, Plan, compile};
+use crate::plan::{PROBE_STEPS, Plan, ReadyCase, operations};
 use crate::record::{FeatureRecord, FeatureState};
-use crate::suite::{Expectation, Feature};
+use crate::suite::Feature;
 use crate::value::Value;
 
 /// What a target offers and claims.
@@ -30,12 +31,14 @@ impl Features {
     pub fn read(plan: &Plan<'_>, facts: Facts, transcript: &Transcript) -> Self {
         let manifest = &plan.knowledge.manifest;
         let mut features = Self { claimed: plan.knowledge.level(&manifest.claims.default), ..Self::default() };
+        let unprobed = Context { plan, facts, features: Self::default() };
         for (transport, exchanges) in &transcript.probes {
+            let probes = plan.probes(*transport);
             for (index, feature) in manifest.features.iter().enumerate() {
                 let own: Vec<&Exchange> =
                     exchanges.iter().filter(|exchange| exchange.step / PROBE_STEPS == index).collect();
                 let state = configured(plan, feature, *transport)
-                    .unwrap_or_else(|| state_of(plan, facts, feature, own.last().copied()));
+                    .unwrap_or_else(|| state_of(&unprobed, &probes, feature, &own));
                 features.states.insert((path(*transport), feature.name.value.clone()), state);
                 if let Some(claim) = &manifest.claims.level
                     && claim.feature.value == feature.name.value
@@ -77,31 +80,52 @@ fn configured(plan: &Plan<'_>, feature: &Feature, transport: Transport) -> Optio
     (transport == Transport::Http && plan.target.routes.contains_key(&operation.value)).then_some(FeatureState::Offered)
 }
 
-fn state_of(plan: &Plan<'_>, facts: Facts, feature: &Feature, last: Option<&Exchange>) -> FeatureState {
+fn state_of(
+    unprobed: &Context<'_>,
+    probes: &[ReadyCase<'_>],
+    feature: &Feature,
+    exchanges: &[&Exchange],
+) -> FeatureState {
     if feature.steps.is_empty() {
         // There is nothing to ask: only its owner can say that the target has it.
         return FeatureState::Absent;
     }
-    let Some(exchange) = last else { return FeatureState::Unknown };
-    if !matches!(exchange.received.ended, Ended::Complete | Ended::TooLong) {
+    let probe = probes.iter().find(|probe| probe.case.name.value == feature.name.value);
+    let (Some(probe), Some(last)) = (probe, exchanges.last()) else { return FeatureState::Unknown };
+    if !matches!(last.received.ended, Ended::Complete | Ended::TooLong) {
         return FeatureState::Unknown;
     }
-    let seen = plan.knowledge.protocol.observe(exchange, plan.target, facts.clock);
-    let all_hold = |expectations: &[Expectation]| {
-        !expectations.is_empty()
-            && expectations.iter().all(|expectation| {
-                let argument = expectation.argument.constant().cloned().unwrap_or(Value::Null);
-                compile(plan.knowledge.protocol, expectation, &argument)
-                    .is_ok_and(|check| matches!(check.check(&seen), crate::matcher::Outcome::Holds(_)))
-            })
-    };
-    if all_hold(&feature.missing) {
+    let mut walk = Walk::new(unprobed, probe, Part::Probe);
+    let exchanges: Vec<Exchange> = exchanges.iter().map(|exchange| (*exchange).clone()).collect();
+    walk.replay(&exchanges, None);
+    if walk.shows(&feature.missing, last) {
         FeatureState::Absent
-    } else if all_hold(&feature.offered) {
+    } else if walk.shows(&feature.offered, last) {
         FeatureState::Offered
     } else {
         FeatureState::Unclear
     }
+}
+
+/// The floor that a target has not shown itself to stand on, if there is one: a feature without which nothing passes.
+pub(super) fn below_floor<'p>(context: &Context<'p>, transport: Transport) -> Option<&'p Feature> {
+    let knowledge = context.plan.knowledge;
+    let word = match transport {
+        Transport::Http => "endpoint",
+        Transport::Adapter => "adapter",
+    };
+    let asked_of_it = |feature: &&Feature| {
+        let probe = knowledge.probes.iter().find(|probe| probe.name.value == feature.name.value);
+        let operations = probe.map(|probe| operations(knowledge.protocol, probe)).unwrap_or_default();
+        operations.iter().all(|operation| knowledge.level(operation.level) <= context.features.claimed)
+    };
+    knowledge
+        .manifest
+        .features
+        .iter()
+        .filter(|feature| feature.floor.iter().any(|kind| kind.value == word))
+        .filter(asked_of_it)
+        .find(|feature| context.features.state(transport, &feature.name) != FeatureState::Offered)
 }
 
 /// The features for the record.

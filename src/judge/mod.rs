@@ -229,6 +229,16 @@ fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseT
             }
         }
     }
+    if matches!(record.verdict, Verdict::Pass | Verdict::Warn)
+        && let Some(floor) = features::below_floor(context, ready.transport)
+    {
+        // Who accepts everything, or answers everything alike, agrees by chance.
+        record.verdict = Verdict::Inconclusive;
+        record.because = format!("the target did not show what nothing passes without: {}", floor.about);
+        for outcome in record.outcomes.values_mut() {
+            *outcome = Verdict::Inconclusive;
+        }
+    }
     if record.verdict != Verdict::NotRun {
         record.reason = None;
     }

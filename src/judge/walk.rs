@@ -382,6 +382,16 @@ impl<'p> Walk<'p> {
         })
     }
 
+    /// Whether there are expectations, and all of them hold for an answer.
+    pub fn shows(&mut self, expectations: &[Expectation], exchange: &Exchange) -> bool {
+        let seen = self.observe(exchange);
+        self.scope.bind("answer", seen.clone());
+        !expectations.is_empty()
+            && expectations.iter().all(|expectation| {
+                self.look(expectation, &seen, None).is_ok_and(|outcome| matches!(outcome, Outcome::Holds(_)))
+            })
+    }
+
     fn observe(&self, exchange: &Exchange) -> Value {
         let plan = self.context.plan;
         plan.knowledge.protocol.observe(exchange, plan.target, self.context.facts.clock)

@@ -32,6 +32,9 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
     for feature in &manifest.features {
         let mut names = Names { knowledge, known: shared.clone() };
         steps(&feature.steps, &mut names, false, &mut problems);
+        for kind in &feature.floor {
+            known_kind(kind, &mut problems);
+        }
         for expectation in feature.offered.iter().chain(&feature.missing) {
             one_expectation(expectation, &mut names, &mut problems);
         }
@@ -106,12 +109,7 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
         known_feature(knowledge, need, problems);
     }
     for reach in &case.reach {
-        if !["endpoint", "adapter"].contains(&reach.as_str()) {
-            problems.note(
-                Diagnostic::new(&reach.span, format!("no kind of target `{}`", **reach))
-                    .hint("one of endpoint, adapter"),
-            );
-        }
+        known_kind(reach, problems);
     }
     let mut names = Names { knowledge, known: known.clone() };
     for (name, expr) in &case.bindings {
@@ -142,6 +140,14 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
                 );
             }
         }
+    }
+}
+
+fn known_kind(kind: &Located<String>, problems: &mut Problems) {
+    if !["endpoint", "adapter"].contains(&kind.as_str()) {
+        problems.note(
+            Diagnostic::new(&kind.span, format!("no kind of target `{}`", **kind)).hint("one of endpoint, adapter"),
+        );
     }
 }
 

@@ -403,6 +403,8 @@ struct Feature {
     absent: Absent,
     /// What to configure where it is not found.
     advice: Option<String>,
+    /// The kinds of target, `endpoint` and `adapter`, at which nothing passes unless this is offered.
+    floor: Option<Texts>,
     /// The operation whose configured route makes it offered whatever the probe finds.
     operation: Option<String>,
     /// How to find out.

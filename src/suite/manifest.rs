@@ -76,6 +76,9 @@ pub struct Feature {
     pub offered: Vec<Expectation>,
     /// The target does not offer it if all of these hold for the last answer. Checked first.
     pub missing: Vec<Expectation>,
+    /// The kinds of target at which nothing passes unless this is offered: a target that does not do even this much
+    /// shows nothing by agreeing.
+    pub floor: Vec<Located<String>>,
     /// The operation whose configured route makes the feature offered whatever the probe finds.
     pub operation: Option<Located<String>>,
 }
@@ -173,6 +176,7 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
     let absent = fields.required_text("absent", problems);
     let advice = fields.text("advice", problems);
     let operation = fields.text("operation", problems);
+    let floor = fields.texts("floor", problems);
     let mut number = 0;
     let steps = read_steps(fields.list("probe", problems), &mut number, problems);
     let offered = read_expectations(fields.list("offered", problems), problems);
@@ -198,6 +202,7 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
         steps,
         offered,
         missing,
+        floor,
         operation,
     })
 }
