@@ -124,7 +124,8 @@ fn every_key_is_in_the_manual_of_suites() {
     let page = page("suites/README.md");
     let schema = serde_json::to_value(proofmark::schema::suite()).expect("a schema is JSON");
     // An expectation has a property for each matcher, which the list of matchers shows.
-    for (of, definition) in [("Suite", &schema), ("Case", &schema["$defs"]["Case"]), ("Step", &schema["$defs"]["Step"])] {
+    for (of, definition) in [("Suite", &schema), ("Case", &schema["$defs"]["Case"]), ("Step", &schema["$defs"]["Step"])]
+    {
         let keys = definition["properties"].as_object().unwrap_or_else(|| panic!("{of} has properties"));
         for key in keys.keys() {
             assert!(page.contains(&format!("| `{key}` |")), "the key `{key}` of {of} is missing");

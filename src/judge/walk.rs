@@ -151,7 +151,12 @@ impl<'p> Walk<'p> {
                 rounds.push(None);
             } else {
                 let used = setup.uses.iter().filter(|binding| uses.contains(binding.value.as_str()));
-                rounds.extend(used.map(|binding| Some(binding.value.as_str())));
+                // What the set-up itself captures has no value yet that it could be taken for.
+                rounds.extend(
+                    used.map(|binding| {
+                        manifest.bindings.contains_key(&binding.value).then_some(binding.value.as_str())
+                    }),
+                );
             }
             for it in rounds {
                 for step in &setup.steps {

@@ -46,7 +46,9 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
         steps(&setup.steps, &mut names, false, &mut problems);
         known = names.known;
         for binding in &setup.uses {
-            if !manifest.bindings.contains_key(&binding.value) {
+            let captured =
+                setup.steps.iter().flat_map(|step| &step.capture).any(|(name, _)| name.value == binding.value);
+            if !captured && !manifest.bindings.contains_key(&binding.value) {
                 problems.note(Diagnostic::new(&binding.span, format!("no binding `{}`", **binding)));
             }
         }
