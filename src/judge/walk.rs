@@ -13,7 +13,7 @@ use crate::matcher::{Mismatch, Outcome, Reading};
 use crate::plan::{ReadyCase, SETUP_STEPS, compile, lists};
 use crate::protocol::{Inputs, Message, MessageBody, build};
 use crate::record::{EditRecord, FeatureState, FindingRecord, ReadingRecord};
-use crate::suite::{Action, Case, Expectation, RequestBody, Step};
+use crate::suite::{Action, Case, Expectation, RequestBody, Setup, Step};
 use crate::template::{Expr, RenderError, Scope, Seed};
 use crate::value::{Path, Value};
 use crate::verdict::{NotRun, Profile, Verdict};
@@ -131,21 +131,8 @@ impl<'p> Walk<'p> {
         let case = self.ready.case;
         let mut planned = Vec::new();
         let mut number = SETUP_STEPS;
-        let uses = uses(self.context, case);
-        for setup in &manifest.setup {
-            let word = match self.ready.transport {
-                Transport::Http => "endpoint",
-                Transport::Adapter => "adapter",
-            };
-            let here = setup.reach.is_empty() || setup.reach.iter().any(|reach| reach.value == word);
-            let offered = setup
-                .needs
-                .iter()
-                .all(|need| context.features.state(self.ready.transport, need) == FeatureState::Offered);
-            if !here || (!offered && self.part != Part::Probe) || (self.part == Part::Probe && !setup.needs.is_empty())
-            {
-                continue;
-            }
+        let uses = self.uses_with_setup(uses(self.context, case));
+        for setup in manifest.setup.iter().filter(|setup| self.is_for_target(setup)) {
             let mut rounds: Vec<Option<&'p str>> = Vec::new();
             if setup.uses.is_empty() {
                 rounds.push(None);
@@ -173,6 +160,38 @@ impl<'p> Walk<'p> {
         let own = case.steps.iter().take(count);
         planned.extend(own.map(|step| Planned { step, number: step.number, it: None, in_group: false }));
         planned
+    }
+
+    /// Whether a set-up is for this path and for what the target offers.
+    fn is_for_target(&self, setup: &Setup) -> bool {
+        let word = match self.ready.transport {
+            Transport::Http => "endpoint",
+            Transport::Adapter => "adapter",
+        };
+        let here = setup.reach.is_empty() || setup.reach.iter().any(|reach| reach.value == word);
+        let state = |need: &str| self.context.features.state(self.ready.transport, need);
+        // While features are being found out, a set-up that needs one cannot be relied on.
+        let offered = match self.part {
+            Part::Probe => setup.needs.is_empty(),
+            Part::Case | Part::Twin => setup.needs.iter().all(|need| state(need) == FeatureState::Offered),
+        };
+        here && offered
+    }
+
+    /// What is used, with what the set-up for it uses in turn.
+    fn uses_with_setup(&self, mut uses: BTreeSet<&'p str>) -> BTreeSet<&'p str> {
+        let knowledge = self.context.plan.knowledge;
+        // Later set-ups rest on earlier ones, so one round from the last to the first finds everything.
+        for setup in knowledge.manifest.setup.iter().rev().filter(|setup| self.is_for_target(setup)) {
+            if setup.uses.is_empty() || setup.uses.iter().any(|binding| uses.contains(binding.value.as_str())) {
+                let operations = setup.steps.iter().filter_map(|step| match &step.action {
+                    Action::Send { operation, .. } => knowledge.protocol.operation(operation),
+                    _ => None,
+                });
+                uses.extend(operations.flat_map(|operation| operation.inputs).filter_map(|input| input.default));
+            }
+        }
+        uses
     }
 
     /// Gives the names of the case their values. Called after the set-up steps.
