@@ -415,20 +415,15 @@ mod tests {
     #[test]
     fn a_fixture_is_its_objects_in_the_order_of_their_names_an_hour_back() {
         let manifest = Bundle::embedded().file("agentic", "protocol.yaml").unwrap().text.clone();
-        let own: Vec<&str> = manifest.lines().filter(|line| !line.starts_with("  fixture_")).collect();
-        let text = own.join("\n").replace(
+        // Names that come before those of the shipped fixture.
+        let text = manifest.replace(
             "\nobjects:\n",
-            "\nobjects:\n  fixture_b: { at: '${shift $newest -1h}' }\n  fixture_a: { at: '${newest}', json: [1.0, \"é\"] }\n",
+            "\nobjects:\n  fixture_00b: { at: '${shift $newest -1h}' }\n  fixture_00a: { at: '${newest}', json: [1.0, \"é\"] }\n",
         );
-        let text = if text.contains("\n  newest:") {
-            text
-        } else {
-            text.replace("\nlet:\n", "\nlet:\n  newest: '${time -1h}'\n")
-        };
         let bundle = Bundle::embedded().with_file("suites/agentic/protocol.yaml", &text);
         let Ok(knowledge) = plan::load(protocol::find("agentic").unwrap(), &bundle) else { panic!("{text}") };
         let lines = fixture(&knowledge, parse_time("2026-01-02T03:04:05Z").unwrap()).unwrap();
         let expected = "{\"at\":\"2026-01-02T02:04:05Z\",\"json\":[1.0,\"é\"]}\n{\"at\":\"2026-01-02T01:04:05Z\"}\n";
-        assert_eq!(lines, expected);
+        assert!(lines.starts_with(expected), "{lines}");
     }
 }
