@@ -30,6 +30,7 @@ class Reply:
         self.version = version
         self.headers = headers
         self.body = body
+        self.hops = 0  # redirects that were followed
 
     @property
     def ok(self):
@@ -59,7 +60,7 @@ class Client:
             body = json.dumps(body).encode("utf-8")
         if body is not None:
             headers.setdefault("Content-Type", "application/json")
-        for _ in range(5):
+        for hops in range(5):
             self.http.request(method, path, body, headers)
             response = self.http.getresponse()
             reply = Reply(response.status, response.getheaders(), response.read(), response.version)
@@ -68,6 +69,7 @@ class Client:
             if response.status in (301, 302, 307, 308) and method == "GET":
                 path = reply.header("Location")
                 continue
+            reply.hops = hops
             return reply
         raise AssertionError("redirected in a circle")
 

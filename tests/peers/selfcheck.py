@@ -1004,7 +1004,7 @@ def trace(choices, mutant=None, level="L3", auth=False):
                 text = normalise(reply.body, sent)
                 if b'"<pkg>"' in text:  # an id of the server's own, so the hash is another each time
                     shown = [(n, "<hash>" if hex_of(v) else v) for n, v in shown]
-                out.append((reply.status, reply.version, shown, text))
+                out.append((reply.status, reply.version, reply.hops, shown, text))
             except (OSError, HTTPException) as e:
                 c.close()
                 out.append((type(e).__name__,))
