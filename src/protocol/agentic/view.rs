@@ -23,10 +23,14 @@ const METADATA: &[&str] = &["content_hash", "contentHash"];
 /// | `/project` | the project, its id under `project_id` |
 /// | `/hash` | where a content hash may stand: see [`super::hash`] |
 /// | `/error_names` | every string in the body of an answer that is no success |
+/// | `/secure` | whether an endpoint is reached by TLS, or does not leave this machine |
 pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     let mut view = base_view(exchange, target, clock);
     if exchange.sent.transport == Transport::Adapter {
         adapter_answer(exchange, &mut view);
+    }
+    if let (Transport::Http, Some(url)) = (exchange.sent.transport, &target.url) {
+        view.set_member("secure", Value::Bool(is_secure(url)));
     }
     let status = view.member("status").and_then(Value::as_integer).unwrap_or(0);
     let success = (200..300).contains(&status);
@@ -87,6 +91,17 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
     }
     put("project", project(&body));
     view
+}
+
+/// Whether a third party can neither read nor change what goes to and fro (section 9.3).
+fn is_secure(url: &url::Url) -> bool {
+    let loopback = match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
+    };
+    loopback || url.scheme() == "https"
 }
 
 /// The answer of an adapter in the form of an HTTP answer: errors as their status (binding, section 12), JSON in hex as
