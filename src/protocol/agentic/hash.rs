@@ -35,6 +35,15 @@ pub(super) fn candidates(body: &Value, exchange: &Exchange, target: &Target) -> 
             let names = ["content_hash", "contentHash", "hash", "package_hash"];
             names.iter().find_map(|name| body.member(name).filter(|value| value.as_text().is_some()).cloned())
         })
+        .or_else(|| {
+            // Reading b of E02: an extra member of the returned package, wherever the package stands.
+            let data = body.member("data");
+            let packages = [body.member("package"), data, data.and_then(|data| data.member("package"))];
+            packages.into_iter().flatten().find_map(|package| {
+                let names = ["content_hash", "contentHash"];
+                names.iter().find_map(|name| package.member(name).filter(|value| value.as_text().is_some()).cloned())
+            })
+        })
         .or_else(|| header("x-content-hash"));
     let mut others = Vec::new();
     if let Some(members) = body.as_map() {
