@@ -145,7 +145,7 @@ impl Diagnostic {
             if self.span.end > self.span.start { self.span.end } else { (self.span.start + 1).min(source.text.len()) };
         let range = Span::new(source, self.span.start, end);
         let snippet = Snippet::source(&source.text)
-            .path(self.span.place())
+            .path(source.name.as_str())
             .annotation(AnnotationKind::Primary.span(range.start..range.end));
         let mut group = Level::ERROR.primary_title(self.message.as_str()).element(snippet);
         if let Some(hint) = &self.hint {
