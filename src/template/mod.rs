@@ -1,6 +1,6 @@
 //! Templates: `${…}` in the texts of a suite, and the values built with them.
 //!
-//! A suite says values as [`Expr`]essions; a [`Scope`] turns them into [`Value`]s when a case runs. Everything generated
+//! A suite says values as [`Expr`]essions; a [`Scope`] turns them into [`Value`](crate::value::Value)s when a case runs. Everything generated
 //! comes from the run's seed and the names of case and binding, so that a run can be repeated byte for byte.
 
 mod expr;

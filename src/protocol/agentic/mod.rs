@@ -2,7 +2,7 @@
 //!
 //! JSON over HTTP, or a library behind the adapter. What is special: a package is identified by the hash of its canonical
 //! form (section 6.6), which stands in no named place of an answer, and the shapes of answers are largely open. Both are
-//! settled by the errata register; [`view`] finds things where a target put them, [`package`] and [`hash`] compare them.
+//! settled by the errata register; `view` finds things where a target put them, `package` and `hash` compare them.
 
 mod hash;
 mod operations;
