@@ -360,8 +360,24 @@ impl<'p> Walk<'p> {
                     continue;
                 }
                 let rendered = self.rendered(edit, position, stream).map_err(Ok)?;
-                let value = payload(&mut message.body).ok_or_else(|| Err("there is no body to edit".to_owned()))?;
-                edit.apply(value, rendered).map_err(|error| Err(error.to_string()))?;
+                let edited =
+                    match &mut message.body {
+                        // A call without a document of its own is edited where it says the same as the body of a request.
+                        MessageBody::Params { ready, payload: None } => {
+                            let members = ready.drain(..).map(|(name, value)| (Value::Text(name), value)).collect();
+                            let mut params = Value::Map(members);
+                            let edited = edit.apply(&mut params, rendered);
+                            ready.extend(params.as_map().into_iter().flatten().filter_map(|(name, value)| {
+                                name.as_text().map(|name| (name.to_owned(), value.clone()))
+                            }));
+                            edited
+                        }
+                        body => {
+                            let value = payload(body).ok_or_else(|| Err("there is no body to edit".to_owned()))?;
+                            edit.apply(value, rendered)
+                        }
+                    };
+                edited.map_err(|error| Err(error.to_string()))?;
             }
         }
         let mut encoded = Encoded {

@@ -129,11 +129,19 @@ fn build_call(operation: &Operation, inputs: &Inputs) -> Result<Message, BuildEr
     let mut ready = Vec::new();
     let mut payload = None;
     for (param, from) in method.params {
-        let (Param::Input(name) | Param::JsonHex(name) | Param::TextHex(name)) = *from;
+        let (Param::Input(name) | Param::JsonHex(name) | Param::TextHex(name) | Param::JsonHexWith { input: name, .. }) =
+            *from;
         let Some(value) = inputs.get(name) else { continue };
         match from {
             Param::Input(_) => ready.push(((*param).to_owned(), value.clone())),
             Param::JsonHex(_) => payload = Some(((*param).to_owned(), value.clone())),
+            Param::JsonHexWith { member, value: other, .. } => {
+                let mut whole = value.clone();
+                if let (Some(_), None, Some(other)) = (whole.as_map(), whole.member(member), inputs.get(*other)) {
+                    whole.set_member(member, other.clone());
+                }
+                payload = Some(((*param).to_owned(), whole));
+            }
             Param::TextHex(_) => {
                 let hex = match value {
                     Value::Bytes(bytes) => data_encoding::HEXLOWER.encode(bytes),

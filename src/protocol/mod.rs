@@ -131,6 +131,15 @@ pub enum Param {
     Input(&'static str),
     /// The JSON text of an input, in hex.
     JsonHex(&'static str),
+    /// The same, with a member that an endpoint is told by the path instead; one that the input has stands.
+    JsonHexWith {
+        /// The input, an object.
+        input: &'static str,
+        /// The member.
+        member: &'static str,
+        /// The input that the member is taken from.
+        value: &'static str,
+    },
     /// The text of an input, in hex.
     TextHex(&'static str),
 }
@@ -175,6 +184,7 @@ mod tests {
                     for (_, param) in method.params {
                         match param {
                             Param::Input(name) | Param::JsonHex(name) | Param::TextHex(name) => known(name),
+                            Param::JsonHexWith { input, value, .. } => known(input) && known(value),
                         }
                     }
                 }

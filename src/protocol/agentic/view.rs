@@ -17,7 +17,9 @@ const METADATA: &[&str] = &["content_hash", "contentHash"];
 /// |---|---|
 /// | `/package` | the package of a successful answer |
 /// | `/packages`, `/ids` | the packages of a list or of an orientation bundle, and their ids |
+/// | `/fact` | the fact of a successful answer |
 /// | `/facts` | the facts of a list or of an orientation bundle |
+/// | `/count` | how many facts were ended (E50) |
 /// | `/sessions` | the sessions of a list |
 /// | `/records` | the records of an export, unwrapped |
 /// | `/project` | the project, its id under `project_id` |
@@ -52,7 +54,9 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
         put("error_names", Some(Value::Array(names)));
         return view;
     }
-    let package = find(&body, target, "package").or_else(|| package_of(&body)).map(|value| strip(&value, target));
+    let package = find(&body, target, "package")
+        .or_else(|| marked(&body, "package", "package_id"))
+        .map(|value| strip(&value, target));
     put("hash", Some(super::hash::candidates(&body, exchange, target)));
     put("package", package);
     let packages = find(&body, target, "packages")
@@ -66,6 +70,10 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
         let ids = packages.iter().map(|package| package.member("package_id").cloned().unwrap_or(Value::Null)).collect();
         put("ids", Some(Value::Array(ids)));
         put("packages", Some(Value::Array(packages)));
+    }
+    put("fact", find(&body, target, "fact").or_else(|| marked(&body, "fact", "fact_id")));
+    if exchange.operation == "invalidate-fact" {
+        put("count", find(&body, target, "count").or_else(|| count(&body)));
     }
     let facts = find(&body, target, "facts")
         .or_else(|| list(&body, &["active_facts", "facts", "items", "results", "data"], "subject"))
@@ -140,10 +148,11 @@ fn adapter_answer(exchange: &Exchange, view: &mut Value) {
     };
     let body = match exchange.operation.as_str() {
         "orient" | "orchestrate" => result.member("bundle_hex").and_then(decode),
-        "pull-latest" | "pull-relevant" => decode_list(result, "packages", decode),
+        "pull-latest" | "pull-relevant" | "awaiting" => decode_list(result, "packages", decode),
         "query-facts" => decode_list(result, "facts", decode),
         "list-sessions" => decode_list(result, "sessions", decode),
-        "deposit" | "pull-specific" => {
+        "assert-fact" => result.member("fact_hex").and_then(decode).map(|fact| Value::map([("fact", fact)])),
+        "deposit" | "pull-specific" | "flag" | "transition" => {
             let package = result.member("package_hex").and_then(decode).unwrap_or(Value::Null);
             let hash = result.member("hash").cloned().unwrap_or(Value::Null);
             if package == Value::Null && exchange.operation == "pull-specific" {
@@ -184,14 +193,29 @@ fn find(body: &Value, target: &Target, what: &str) -> Option<Value> {
     target.places(what).iter().filter_map(|place| Path::parse(place).ok()).find_map(|path| path.resolve(body).cloned())
 }
 
-fn package_of(body: &Value) -> Option<Value> {
-    let has_id = |value: &&Value| value.member("package_id").is_some();
-    body.member("package")
-        .filter(has_id)
-        .or_else(|| Some(body).filter(has_id))
-        .or_else(|| body.member("data").filter(has_id))
-        .or_else(|| body.member("data").and_then(|data| data.member("package")).filter(has_id))
+/// The one object of an answer that has `mark`: under its name, bare, or under `data`.
+fn marked(body: &Value, name: &str, mark: &str) -> Option<Value> {
+    let has_mark = |value: &&Value| value.member(mark).is_some();
+    body.member(name)
+        .filter(has_mark)
+        .or_else(|| Some(body).filter(has_mark))
+        .or_else(|| body.member("data").filter(has_mark))
+        .or_else(|| body.member("data").and_then(|data| data.member(name)).filter(has_mark))
         .cloned()
+}
+
+/// The number that an answer consists of, that stands under a name for it, or that is its only whole number (E50).
+fn count(body: &Value) -> Option<Value> {
+    if body.as_integer().is_some() {
+        return Some(body.clone());
+    }
+    let named = ["invalidated", "count", "invalidated_count"].iter().find_map(|name| body.member(name));
+    if let Some(named) = named {
+        return Some(named.clone());
+    }
+    let mut numbers = body.as_map()?.iter().filter(|(_, value)| value.as_integer().is_some());
+    let only = numbers.next()?;
+    numbers.next().is_none().then(|| only.1.clone())
 }
 
 /// The list of an answer. `data` and its like hold lists of either kind, so their elements decide whether it is this one.
