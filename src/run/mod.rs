@@ -51,6 +51,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Messages that one waiting step may send.
 const ROUNDS: usize = 600;
 
+/// How often a message is sent again to a target that says that it is busy.
+const BUSY_TRIES: u32 = 4;
+
+/// How often that happens in a whole run: a target that is always busy is not waited for by every case.
+const BUSY_WAITS: usize = 1_000;
+
+/// The first pause before that; each further one is twice as long.
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
+
 struct Engine<'r> {
     connections: &'r Connections,
     limits: &'r Limits,
@@ -60,6 +69,8 @@ struct Engine<'r> {
     /// Messages in a row that got no answer.
     unanswered: AtomicUsize,
     answered: AtomicU64,
+    /// Pauses taken because the target was busy.
+    waits: AtomicUsize,
     /// Bytes of bodies held in memory.
     stored: AtomicU64,
 }
@@ -103,6 +114,7 @@ pub async fn run_some(
         requests: AtomicU64::new(0),
         unanswered: AtomicUsize::new(0),
         answered: AtomicU64::new(0),
+        waits: AtomicUsize::new(0),
         stored: AtomicU64::new(0),
     };
     let mut transcript = Transcript::default();
@@ -288,9 +300,25 @@ impl Engine<'_> {
         }
         let mut exchanges = Vec::new();
         for (round, message) in rounds {
-            exchanges.push(self.send(planned, round, message).await);
+            exchanges.push(self.send_patiently(planned, round, message).await);
         }
         exchanges
+    }
+
+    /// Sends a message again while the target says that it is busy (RFC 6585 section 4, RFC 9110 section 15.6.4): cases run
+    /// side by side, and a target that wants fewer of them is no worse for it. The last answer is the one that counts.
+    async fn send_patiently(&self, planned: Planned<'_>, round: usize, message: Encoded) -> Exchange {
+        let mut pause = BUSY_PAUSE;
+        for _ in 0..BUSY_TRIES {
+            let exchange = self.send(planned, round, message.clone()).await;
+            let busy = matches!(exchange.received.status, Some(429 | 503));
+            if !busy || self.waits.fetch_add(1, Ordering::Relaxed) >= BUSY_WAITS {
+                return exchange;
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        self.send(planned, round, message).await
     }
 
     /// Repeats a step until its expectations hold or its time is over.
