@@ -449,7 +449,7 @@ def review(c, f):
     filtered = list_view(c.ask("GET", "/v1/projects/proj_a/packages?status=awaiting_review").json or []) or []
     queue = c.ask("GET", "/v1/projects/proj_a/review-queue")
     queue = list_view(queue.json) if queue.status == 200 else None
-    if queue is not None:
+    if queue:
         f.equal("11.4-04 queue", ["pkg_draft"], [p["package_id"] for p in queue])
     elif all(p["status"] == "awaiting_review" for p in filtered):
         f.check("11.4-04 filter", [p["package_id"] for p in filtered] in (["pkg_draft"], []), len(filtered))
