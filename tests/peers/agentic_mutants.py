@@ -1134,5 +1134,6 @@ inline(
 inline("server-error-once-in-20", "Every twentieth request fails with 500.", "8.1-08 8.2-07")
 inline("answers-of-neighbours", "Under load an answer may be that of another request.", "11.2-07 8.1-09")
 
+
 def copied(p):
     return copy.deepcopy(p)

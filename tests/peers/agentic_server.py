@@ -546,7 +546,13 @@ class Service:
         raise Refusal(404, "not_found", "there is no such resource")
 
     def has_queue(self):
-        names = ("awaiting-queue", "awaiting-both", "awaiting-filter-empty", "awaiting-queue-notes", "awaiting-queue-400")
+        names = (
+            "awaiting-queue",
+            "awaiting-both",
+            "awaiting-filter-empty",
+            "awaiting-queue-notes",
+            "awaiting-queue-400",
+        )
         return any(self.o.has(n) for n in names)
 
     def check_media(self, request):

@@ -82,17 +82,41 @@ for _name, _about, _breaks, _member, _change in (
     ("subject-trimmed", "Trims the subject.", "7.1-06", "subject", lambda s: s.strip()),
     ("subject-in-lower-case", "Writes subjects in lower case.", "7.1-06 7.3-03", "subject", lambda s: s.lower()),
     ("subject-cut-at-slash", "Keeps what stands before a slash.", "7.1-06", "subject", lambda s: s.partition("/")[0]),
-    ("subject-in-ascii", "Drops what is not ASCII from subjects.", "7.1-06", "subject", lambda s: s.encode("ascii", "ignore").decode()),
+    (
+        "subject-in-ascii",
+        "Drops what is not ASCII from subjects.",
+        "7.1-06",
+        "subject",
+        lambda s: s.encode("ascii", "ignore").decode(),
+    ),
     ("subject-composed", "Composes subjects to NFC.", "7.1-06", "subject", lambda s: unicodedata.normalize("NFC", s)),
-    ("subject-percent-decoded", "Decodes percent signs of a stored subject.", "7.1-06", "subject", lambda s: s.replace("%20", " ").replace("%2F", "/")),
-    ("predicate-as-slug", "Writes predicates with underscores for all but letters and digits.", "12.3-01", "predicate", lambda s: "".join(c if c.isalnum() else "_" for c in s)),
+    (
+        "subject-percent-decoded",
+        "Decodes percent signs of a stored subject.",
+        "7.1-06",
+        "subject",
+        lambda s: s.replace("%20", " ").replace("%2F", "/"),
+    ),
+    (
+        "predicate-as-slug",
+        "Writes predicates with underscores for all but letters and digits.",
+        "12.3-01",
+        "predicate",
+        lambda s: "".join(c if c.isalnum() else "_" for c in s),
+    ),
     ("predicate-in-lower-case", "Writes predicates in lower case.", "12.3-01 7.3-03", "predicate", lambda s: s.lower()),
     ("predicate-without-prefix", "Strips x- from predicates.", "12.3-01", "predicate", lambda s: s.removeprefix("x-")),
     ("value-trimmed", "Trims values.", "7.1-11", "value", lambda s: s.strip() or s),
     ("value-cut-at-255", "Cuts values at 255 characters.", "7.1-11", "value", lambda s: s[:255]),
     ("value-cut-at-4096", "Cuts values at 4096 characters.", "7.1-11", "value", lambda s: s[:4096]),
     ("value-in-lower-case", "Writes values in lower case.", "7.1-11", "value", lambda s: s.lower()),
-    ("value-without-zeros", "Strips leading zeros of values that are digits.", "7.1-11", "value", lambda s: str(int(s)) if s.isdigit() and s.isascii() else s),
+    (
+        "value-without-zeros",
+        "Strips leading zeros of values that are digits.",
+        "7.1-11",
+        "value",
+        lambda s: str(int(s)) if s.isdigit() and s.isascii() else s,
+    ),
 ):
     ASSERTED[_name] = changes(_member, _change)
     l2(_name, _about, _breaks)
@@ -189,11 +213,32 @@ def _(body, store):
     return {"valid_from": "1970-01-01T00:00:00Z", **body}
 
 
-skip("confidence-unchecked", "fact-confidence-low fact-confidence-high", "Has no range check on confidence.", "7.2-07 7.2-08", level="L2")
-skip("confidence-negative-taken", "fact-confidence-low", "Checks the upper bound of confidence only.", "7.2-07", level="L2")
-skip("confidence-large-taken", "fact-confidence-high", "Checks the lower bound of confidence only.", "7.2-08", level="L2")
+skip(
+    "confidence-unchecked",
+    "fact-confidence-low fact-confidence-high",
+    "Has no range check on confidence.",
+    "7.2-07 7.2-08",
+    level="L2",
+)
+skip(
+    "confidence-negative-taken",
+    "fact-confidence-low",
+    "Checks the upper bound of confidence only.",
+    "7.2-07",
+    level="L2",
+)
+skip(
+    "confidence-large-taken", "fact-confidence-high", "Checks the lower bound of confidence only.", "7.2-08", level="L2"
+)
 l2("value-number-kept", "Stores a JSON number as value as it is.", "7.1-10", needs=("number-value-text",))
-skip("value-types-unchecked", "fact-value-type", "Stores any JSON as value.", "7.1-10 7.1-09", level="L2", needs=("number-value-refused",))
+skip(
+    "value-types-unchecked",
+    "fact-value-type",
+    "Stores any JSON as value.",
+    "7.1-10 7.1-09",
+    level="L2",
+    needs=("number-value-refused",),
+)
 
 # --- The row ----------------------------------------------------------------------------------------------------------
 
@@ -254,10 +299,14 @@ def _(fact, body, store):
 
 @recorded("fact-id-of-pair", "Makes fact_id from subject and predicate: the successor has the same.", "5.1-02 7.3-04")
 def _(fact, body, store):
-    fact["fact_id"] = "fact_" + f"{fact['project_id']} {fact['subject']} {fact['predicate']}".encode().hex()[:32].ljust(32, "0")
+    fact["fact_id"] = "fact_" + f"{fact['project_id']} {fact['subject']} {fact['predicate']}".encode().hex()[:32].ljust(
+        32, "0"
+    )
 
 
-@recorded("fact-id-of-value", "Makes fact_id from subject, predicate and value: other projects have the same.", "7.1-02")
+@recorded(
+    "fact-id-of-value", "Makes fact_id from subject, predicate and value: other projects have the same.", "7.1-02"
+)
 def _(fact, body, store):
     text = f"{fact['value']} {fact['predicate']} {fact['subject']}"
     fact["fact_id"] = "fact_" + text.encode().hex()[:32].ljust(32, "0")
@@ -270,7 +319,12 @@ def _(fact, body, store):
 
 
 l2("fact-id-per-project", "Counts facts from 1 in each project.", "7.1-02")
-l2("asserted-by-from-key", "Sets asserted_by from the credentials although a source package is named.", "7.2-12", arguments=("--auth", "key-a=owner-a"))
+l2(
+    "asserted-by-from-key",
+    "Sets asserted_by from the credentials although a source package is named.",
+    "7.2-12",
+    arguments=("--auth", "key-a=owner-a"),
+)
 l2("asserted-by-ignored", "Sets asserted_by from the caller whatever is given.", "7.2-13 8.6-08")
 l2("asserted-by-not-copied", "Leaves asserted_by out although a source package is named.", "7.2-12")
 l2("asserted-by-without-session", "Copies id and type of the source package only.", "7.2-12")
@@ -299,8 +353,17 @@ def renames(**names):
 
 
 FACT_SHOWN["fact-store-names"] = renames(predicate="relation", value="object", valid_to="ended_at", fact_id="id")
-l2("fact-store-names", "Shows facts with the names of its columns: id, relation, object, ended_at.", "7.1-01 7.1-08 7.1-09")
-FACT_SHOWN["fact-camel-names"] = renames(**{k: k.split("_")[0] + k.split("_")[1].title() for k in ("fact_id", "project_id", "valid_from", "valid_to", "created_at")})
+l2(
+    "fact-store-names",
+    "Shows facts with the names of its columns: id, relation, object, ended_at.",
+    "7.1-01 7.1-08 7.1-09",
+)
+FACT_SHOWN["fact-camel-names"] = renames(
+    **{
+        k: k.split("_")[0] + k.split("_")[1].title()
+        for k in ("fact_id", "project_id", "valid_from", "valid_to", "created_at")
+    }
+)
 l2("fact-camel-names", "Shows facts with names in camel case.", "7.1-01 7.1-04 7.1-12 7.1-13")
 
 
@@ -348,9 +411,19 @@ def with_times(change):
 
 for _name, _about, _breaks, _change in (
     ("fact-times-naive", "Shows times of facts without zone.", "7.1-12 7.1-13 9.1-13", lambda t: t.rstrip("Z")),
-    ("fact-times-as-sql", "Shows times of facts with a space.", "7.1-12 7.1-13", lambda t: t.replace("T", " ").rstrip("Z")),
+    (
+        "fact-times-as-sql",
+        "Shows times of facts with a space.",
+        "7.1-12 7.1-13",
+        lambda t: t.replace("T", " ").rstrip("Z"),
+    ),
     ("fact-times-as-seconds", "Shows times of facts as numbers.", "7.1-12 7.1-13", lambda t: instant(t)[0]),
-    ("fact-times-local", "Shows times of facts in the zone of the server, two hours east, with Z.", "7.1-14 7.1-15", lambda t: shifted(t, 7200)),
+    (
+        "fact-times-local",
+        "Shows times of facts in the zone of the server, two hours east, with Z.",
+        "7.1-14 7.1-15",
+        lambda t: shifted(t, 7200),
+    ),
     ("fact-times-whole-minutes", "Shows times of facts in whole minutes.", "7.1-14 7.3-02", lambda t: t[:16] + ":00Z"),
 ):
     FACT_SHOWN[_name] = with_times(_change)
@@ -377,19 +450,80 @@ def joined_with_colon(row):
 
 
 for _name, _about, _breaks, _same in (
-    ("supersede-ignores-project", "Ends the fact of other projects too.", "5.2-10", lambda f, n: key(f)[1:] == key(n)[1:]),
-    ("supersede-ignores-predicate", "Ends every current fact of the subject.", "7.3-03", lambda f, n: key(f)[:2] == key(n)[:2]),
-    ("supersede-ignores-subject", "Ends every current fact of the predicate.", "7.3-03", lambda f, n: key(f)[::2] == key(n)[::2]),
+    (
+        "supersede-ignores-project",
+        "Ends the fact of other projects too.",
+        "5.2-10",
+        lambda f, n: key(f)[1:] == key(n)[1:],
+    ),
+    (
+        "supersede-ignores-predicate",
+        "Ends every current fact of the subject.",
+        "7.3-03",
+        lambda f, n: key(f)[:2] == key(n)[:2],
+    ),
+    (
+        "supersede-ignores-subject",
+        "Ends every current fact of the predicate.",
+        "7.3-03",
+        lambda f, n: key(f)[::2] == key(n)[::2],
+    ),
     ("supersede-folds-case", "Matches without regard to case.", "7.3-03", lambda f, n: folded(f) == folded(n)),
-    ("supersede-by-prefix", "Ends facts whose subject begins with that of the new one.", "7.3-03", lambda f, n: key(f)[::2] == key(n)[::2] and f["subject"].startswith(n["subject"])),
-    ("supersede-by-joined-key", "Matches subject and predicate joined without a separator.", "7.3-03", lambda f, n: joined(f) == joined(n)),
-    ("supersede-by-colon-key", "Matches subject and predicate joined by a colon.", "7.3-03", lambda f, n: joined_with_colon(f) == joined_with_colon(n)),
-    ("supersede-trims", "Matches without regard to spaces at the ends.", "7.3-03", lambda f, n: [x.strip() for x in key(f)] == [x.strip() for x in key(n)]),
-    ("supersede-per-actor", "Ends the fact only if the same actor asserted it.", "7.3-05 8.6-10", lambda f, n: key(f) == key(n) and (f["asserted_by"] or {}).get("id") == (n["asserted_by"] or {}).get("id")),
-    ("supersede-per-source", "Ends the fact only if it has the same source package.", "7.3-05 8.6-10", lambda f, n: key(f) == key(n) and f["source_package_id"] == n["source_package_id"]),
-    ("supersede-equal-source-null", "Compares source packages in SQL, where null equals nothing.", "7.3-05 8.6-10", lambda f, n: key(f) == key(n) and n["source_package_id"] is not None),
-    ("supersede-only-older", "Ends the fact only if its valid_from is earlier, not if it is the same.", "7.3-05", lambda f, n: key(f) == key(n) and moment(f["valid_from"]) < moment(n["valid_from"])),
-    ("supersede-only-certain", "Ends the fact only if the new one is as certain.", "7.3-05", lambda f, n: key(f) == key(n) and (1 if n["confidence"] is None else n["confidence"]) >= (1 if f["confidence"] is None else f["confidence"])),
+    (
+        "supersede-by-prefix",
+        "Ends facts whose subject begins with that of the new one.",
+        "7.3-03",
+        lambda f, n: key(f)[::2] == key(n)[::2] and f["subject"].startswith(n["subject"]),
+    ),
+    (
+        "supersede-by-joined-key",
+        "Matches subject and predicate joined without a separator.",
+        "7.3-03",
+        lambda f, n: joined(f) == joined(n),
+    ),
+    (
+        "supersede-by-colon-key",
+        "Matches subject and predicate joined by a colon.",
+        "7.3-03",
+        lambda f, n: joined_with_colon(f) == joined_with_colon(n),
+    ),
+    (
+        "supersede-trims",
+        "Matches without regard to spaces at the ends.",
+        "7.3-03",
+        lambda f, n: [x.strip() for x in key(f)] == [x.strip() for x in key(n)],
+    ),
+    (
+        "supersede-per-actor",
+        "Ends the fact only if the same actor asserted it.",
+        "7.3-05 8.6-10",
+        lambda f, n: key(f) == key(n) and (f["asserted_by"] or {}).get("id") == (n["asserted_by"] or {}).get("id"),
+    ),
+    (
+        "supersede-per-source",
+        "Ends the fact only if it has the same source package.",
+        "7.3-05 8.6-10",
+        lambda f, n: key(f) == key(n) and f["source_package_id"] == n["source_package_id"],
+    ),
+    (
+        "supersede-equal-source-null",
+        "Compares source packages in SQL, where null equals nothing.",
+        "7.3-05 8.6-10",
+        lambda f, n: key(f) == key(n) and n["source_package_id"] is not None,
+    ),
+    (
+        "supersede-only-older",
+        "Ends the fact only if its valid_from is earlier, not if it is the same.",
+        "7.3-05",
+        lambda f, n: key(f) == key(n) and moment(f["valid_from"]) < moment(n["valid_from"]),
+    ),
+    (
+        "supersede-only-certain",
+        "Ends the fact only if the new one is as certain.",
+        "7.3-05",
+        lambda f, n: key(f) == key(n)
+        and (1 if n["confidence"] is None else n["confidence"]) >= (1 if f["confidence"] is None else f["confidence"]),
+    ),
 ):
     SUPERSEDES[_name] = match(_same)
     l2(_name, _about, _breaks)
@@ -456,7 +590,11 @@ l2("supersede-deletes", "Deletes the old row.", "3-02 8.6-10 5.1-02")
 l2("history-of-two", "Keeps two rows of a pair.", "3-02 7.3-06")
 l2("supersede-before-validate", "Ends the old fact, then refuses the new one.", "7.3-07 8.6-11")
 l2("supersede-race", "Reads, ends and inserts in turns of their own.", "7.3-08 10.1-02")
-l2("supersede-race-lost", "Reads all facts, adds one and writes all back: of parallel asserts one is left.", "7.3-08 10.1-02")
+l2(
+    "supersede-race-lost",
+    "Reads all facts, adds one and writes all back: of parallel asserts one is left.",
+    "7.3-08 10.1-02",
+)
 l2("supersede-race-500", "Parallel asserts fail with 500 at the unique key.", "7.3-08")
 l2("supersede-gap", "Readers see no fact between the end of the old and the insert of the new.", "7.3-07 8.6-11")
 l2("supersede-overlap", "Readers see two facts between the insert of the new and the end of the old.", "7.3-07 8.6-11")
@@ -465,7 +603,12 @@ l2("reassert-folds-case", "A value that differs in case only is not asserted.", 
 l2("reassert-as-numbers", "A value that is the same number is not asserted: 97 for 97.0.", "7.1-11")
 l2("reassert-duplicates", "Asserting the current value again inserts a second current row.", "8.6-14 7.3-05")
 l2("reassert-ends", "Asserting the current value again ends it.", "8.6-14")
-l2("reassert-moves-start", "Asserting the current value again moves its valid_from.", "8.6-14", needs=("reassert-noop",))
+l2(
+    "reassert-moves-start",
+    "Asserting the current value again moves its valid_from.",
+    "8.6-14",
+    needs=("reassert-noop",),
+)
 l2("backdated-two-current", "A backdated assert leaves two current facts.", "8.6-13")
 l2("backdated-none-current", "A backdated assert leaves no current fact.", "8.6-13")
 l2("assert-returns-old", "An assert answers the fact that it ended.", "7.3-04 8.6-01")
@@ -480,15 +623,50 @@ l2("created-at-touched", "Ending a fact changes its created_at.", "7.1-15")
 # --- Invalidation -----------------------------------------------------------------------------------------------------
 
 for _name, _about, _breaks, _same in (
-    ("invalidate-by-subject", "Ignores predicate.", "8.7-02 8.7-04", lambda f, p, s, q: is_open(f) and key(f)[:2] == (p, s)),
+    (
+        "invalidate-by-subject",
+        "Ignores predicate.",
+        "8.7-02 8.7-04",
+        lambda f, p, s, q: is_open(f) and key(f)[:2] == (p, s),
+    ),
     ("invalidate-by-predicate", "Ignores subject.", "8.7-02", lambda f, p, s, q: is_open(f) and key(f)[::2] == (p, q)),
-    ("invalidate-without-subject", "Without subject it ends every fact of the predicate.", "8.7-03", lambda f, p, s, q: is_open(f) and f["project_id"] == p and f["predicate"] == q and s in (None, f["subject"])),
-    ("invalidate-all-projects", "Ignores the project.", "8.7-02", lambda f, p, s, q: is_open(f) and key(f)[1:] == (s, q)),
-    ("invalidate-folds-case", "Matches without regard to case.", "8.7-02", lambda f, p, s, q: is_open(f) and folded(f) == (p, str(s).lower(), str(q).lower())),
-    ("invalidate-by-prefix", "Ends facts whose subject begins alike.", "8.7-02", lambda f, p, s, q: is_open(f) and key(f)[::2] == (p, q) and f["subject"].startswith(s)),
-    ("invalidate-rewrites-history", "Sets valid_to on every row of the pair.", "8.7-11 8.7-08 8.7-10", lambda f, p, s, q: key(f) == (p, s, q)),
+    (
+        "invalidate-without-subject",
+        "Without subject it ends every fact of the predicate.",
+        "8.7-03",
+        lambda f, p, s, q: is_open(f) and f["project_id"] == p and f["predicate"] == q and s in (None, f["subject"]),
+    ),
+    (
+        "invalidate-all-projects",
+        "Ignores the project.",
+        "8.7-02",
+        lambda f, p, s, q: is_open(f) and key(f)[1:] == (s, q),
+    ),
+    (
+        "invalidate-folds-case",
+        "Matches without regard to case.",
+        "8.7-02",
+        lambda f, p, s, q: is_open(f) and folded(f) == (p, str(s).lower(), str(q).lower()),
+    ),
+    (
+        "invalidate-by-prefix",
+        "Ends facts whose subject begins alike.",
+        "8.7-02",
+        lambda f, p, s, q: is_open(f) and key(f)[::2] == (p, q) and f["subject"].startswith(s),
+    ),
+    (
+        "invalidate-rewrites-history",
+        "Sets valid_to on every row of the pair.",
+        "8.7-11 8.7-08 8.7-10",
+        lambda f, p, s, q: key(f) == (p, s, q),
+    ),
     ("invalidate-nothing", "Answers 0 and ends nothing.", "8.7-01 7.4-03", lambda f, p, s, q: False),
-    ("invalidate-started-today", "Ends facts that began within a day only.", "8.7-01 7.4-03", lambda f, p, s, q: is_open(f) and key(f) == (p, s, q) and f["valid_from"][:10] >= f["created_at"][:10]),
+    (
+        "invalidate-started-today",
+        "Ends facts that began within a day only.",
+        "8.7-01 7.4-03",
+        lambda f, p, s, q: is_open(f) and key(f) == (p, s, q) and f["valid_from"][:10] >= f["created_at"][:10],
+    ),
 ):
     INVALIDATES[_name] = _same
     l2(_name, _about, _breaks)
@@ -570,14 +748,53 @@ def asks(project=True, subject=True, predicate=True, only=None):
 
 for _name, _about, _breaks, _same in (
     ("facts-of-all-projects", "The query forgets the project.", "5.2-02", asks(project=False, only="current")),
-    ("history-of-all-projects", "The query for ended facts forgets the project.", "5.2-02 5.2-10", asks(project=False, only="history")),
-    ("pit-of-all-projects", "The query for an instant forgets the project.", "5.2-02 11.3-05", asks(project=False, only="as_of")),
+    (
+        "history-of-all-projects",
+        "The query for ended facts forgets the project.",
+        "5.2-02 5.2-10",
+        asks(project=False, only="history"),
+    ),
+    (
+        "pit-of-all-projects",
+        "The query for an instant forgets the project.",
+        "5.2-02 11.3-05",
+        asks(project=False, only="as_of"),
+    ),
     ("facts-of-any-subject", "The query forgets the subject.", "7.3-10 7.1-06", asks(subject=False, only="current")),
-    ("facts-of-any-predicate", "The query forgets the predicate.", "7.3-10 12.3-01", asks(predicate=False, only="current")),
-    ("history-of-any-predicate", "The query for ended facts forgets the predicate.", "7.3-06 3-02", asks(predicate=False, only="history")),
-    ("pit-of-any-predicate", "The query for an instant forgets the predicate.", "7.3-13 7.3-11", asks(predicate=False, only="as_of")),
-    ("facts-fold-case", "The query matches without regard to case.", "7.3-03", lambda f, p, q, kind: f["project_id"] == p and (q.get("subject") or f["subject"]).lower() == f["subject"].lower() and (q.get("predicate") or f["predicate"]).lower() == f["predicate"].lower()),
-    ("facts-by-prefix", "The query finds subjects that begin alike.", "7.3-10", lambda f, p, q, kind: f["project_id"] == p and f["subject"].startswith(q.get("subject") or "") and q.get("predicate") in (None, f["predicate"])),
+    (
+        "facts-of-any-predicate",
+        "The query forgets the predicate.",
+        "7.3-10 12.3-01",
+        asks(predicate=False, only="current"),
+    ),
+    (
+        "history-of-any-predicate",
+        "The query for ended facts forgets the predicate.",
+        "7.3-06 3-02",
+        asks(predicate=False, only="history"),
+    ),
+    (
+        "pit-of-any-predicate",
+        "The query for an instant forgets the predicate.",
+        "7.3-13 7.3-11",
+        asks(predicate=False, only="as_of"),
+    ),
+    (
+        "facts-fold-case",
+        "The query matches without regard to case.",
+        "7.3-03",
+        lambda f, p, q, kind: f["project_id"] == p
+        and (q.get("subject") or f["subject"]).lower() == f["subject"].lower()
+        and (q.get("predicate") or f["predicate"]).lower() == f["predicate"].lower(),
+    ),
+    (
+        "facts-by-prefix",
+        "The query finds subjects that begin alike.",
+        "7.3-10",
+        lambda f, p, q, kind: f["project_id"] == p
+        and f["subject"].startswith(q.get("subject") or "")
+        and q.get("predicate") in (None, f["predicate"]),
+    ),
 ):
     ASKED[_name] = _same
     l2(_name, _about, _breaks)
@@ -887,9 +1104,19 @@ l3("flag-complete-409", "Flag on a complete package answers 409.", "8.5-07")
 l3("flag-complete-200", "Flag on a complete package answers 200 and does nothing.", "8.5-07 5.3-19")
 l3("flag-refused-yet-marked", "A refused flag has set review_type.", "8.5-07 10.1-01 5.3-19")
 l3("hash-stuck-after-flag", "After a move the hash is that of no state.", "6.6-17", needs=("hash-everywhere",))
-l3("hash-of-old-review-type", "After a flag the hash is that of the new status and the old review_type.", "6.6-17", needs=("hash-everywhere",))
+l3(
+    "hash-of-old-review-type",
+    "After a flag the hash is that of the new status and the old review_type.",
+    "6.6-17",
+    needs=("hash-everywhere",),
+)
 l3("hash-zeroed-after-move", "After a move the hash is all zeros.", "6.6-17", needs=("hash-everywhere",))
-l3("redeposit-resets-status", "The original body, deposited again, takes a package back to its first status.", "11.2-03 11.2-04 10.1-01", needs=("redeposit-after-move-ok",))
+l3(
+    "redeposit-resets-status",
+    "The original body, deposited again, takes a package back to its first status.",
+    "11.2-03 11.2-04 10.1-01",
+    needs=("redeposit-after-move-ok",),
+)
 
 # --- Moves ------------------------------------------------------------------------------------------------------------
 
@@ -996,9 +1223,18 @@ l3("unknown-status-stored", "The status route stores any text.", "5.3-23")
 l3("unknown-status-ignored", "An unknown status answers 200.", "5.3-23")
 l3("empty-status-is-draft", "An empty status means draft.", "5.3-23")
 l3("status-by-number", "A number is taken for a place in the list of states.", "5.3-23")
-l3("complete-again-reset", "complete to complete answers 200 and sets review_type.", "5.3-21 10.1-01", needs=("self-move-ok",))
+l3(
+    "complete-again-reset",
+    "complete to complete answers 200 and sets review_type.",
+    "5.3-21 10.1-01",
+    needs=("self-move-ok",),
+)
 l3("self-move-advances", "Asking for the present state goes to the next.", "5.3-15 5.3-17", needs=("self-move-ok",))
-l3("transition-race", "Looks at the state, then writes, in turns of their own: a completed package moves on.", "5.3-20 10.1-01")
+l3(
+    "transition-race",
+    "Looks at the state, then writes, in turns of their own: a completed package moves on.",
+    "5.3-20 10.1-01",
+)
 l3("move-not-stored", "A transition answers the new package and stores nothing.", "5.3-09 11.4-02")
 
 # --- The list of what waits -------------------------------------------------------------------------------------------
@@ -1009,19 +1245,109 @@ def in_state(*states):
 
 
 for _name, _about, _breaks, _list in (
-    ("awaiting-list-global", "The list of waiting packages ignores the project.", "11.4-05", lambda packages, store: in_state("awaiting_review")(store.all_packages(), store)),
-    ("awaiting-list-first-five", "The list of waiting packages is cut at five.", "11.4-06", lambda packages, store: store.by_time(in_state("awaiting_review")(packages, store))[:5]),
-    ("awaiting-list-includes-revision", "The list of waiting packages shows revision_requested too.", "11.4-04", in_state("awaiting_review", "revision_requested")),
-    ("awaiting-list-includes-drafts", "The list of waiting packages shows drafts too.", "11.4-04", in_state("awaiting_review", "draft")),
-    ("awaiting-list-humans-only", "The list of waiting packages shows those for humans only.", "11.4-04", lambda packages, store: [x for x in in_state("awaiting_review")(packages, store) if x.value["review_type"] == "human"]),
-    ("awaiting-list-flagged-only", "The list of waiting packages misses those deposited in that state.", "11.4-04", lambda packages, store: [x for x in in_state("awaiting_review")(packages, store) if x.submitted["status"] != "awaiting_review"]),
-    ("awaiting-list-deposited-only", "The list of waiting packages has those deposited in that state.", "11.4-04", lambda packages, store: [x for x in packages if x.submitted["status"] == "awaiting_review" and x.value["status"] == "awaiting_review"]),
-    ("awaiting-list-by-first-status", "The list of waiting packages keeps those that have moved on.", "11.4-06", lambda packages, store: [x for x in packages if "awaiting_review" in (x.submitted["status"], x.value["status"]) or x.order in store.remembered.get("awaiting_review", ())]),
-    ("awaiting-list-first-review", "The list of waiting packages misses those flagged again after a revision.", "11.4-06", lambda packages, store: [x for x in in_state("awaiting_review")(packages, store) if x.order not in store.remembered.get("revision_requested", ())]),
-    ("awaiting-list-one-per-actor", "The list of waiting packages has one for each actor.", "11.4-04", lambda packages, store: list({x.value["created_by"]["id"]: x for x in in_state("awaiting_review")(packages, store)}.values())),
-    ("awaiting-list-without-custom", "The list of waiting packages leaves x- types out.", "11.4-04", lambda packages, store: [x for x in in_state("awaiting_review")(packages, store) if not x.value["package_type"].startswith("x-")]),
-    ("awaiting-list-of-the-day", "The list of waiting packages has those created within a day.", "11.4-06", lambda packages, store: [x for x in in_state("awaiting_review")(packages, store) if x.created()[0] > store.clock()[0] - 1800]),
-    ("awaiting-list-cached", "The list of waiting packages is what it was the first time.", "11.4-06", lambda packages, store: store.remembered.setdefault(("waiting", packages[0].project), in_state("awaiting_review")(packages, store)) if packages else []),
+    (
+        "awaiting-list-global",
+        "The list of waiting packages ignores the project.",
+        "11.4-05",
+        lambda packages, store: in_state("awaiting_review")(store.all_packages(), store),
+    ),
+    (
+        "awaiting-list-first-five",
+        "The list of waiting packages is cut at five.",
+        "11.4-06",
+        lambda packages, store: store.by_time(in_state("awaiting_review")(packages, store))[:5],
+    ),
+    (
+        "awaiting-list-includes-revision",
+        "The list of waiting packages shows revision_requested too.",
+        "11.4-04",
+        in_state("awaiting_review", "revision_requested"),
+    ),
+    (
+        "awaiting-list-includes-drafts",
+        "The list of waiting packages shows drafts too.",
+        "11.4-04",
+        in_state("awaiting_review", "draft"),
+    ),
+    (
+        "awaiting-list-humans-only",
+        "The list of waiting packages shows those for humans only.",
+        "11.4-04",
+        lambda packages, store: [
+            x for x in in_state("awaiting_review")(packages, store) if x.value["review_type"] == "human"
+        ],
+    ),
+    (
+        "awaiting-list-flagged-only",
+        "The list of waiting packages misses those deposited in that state.",
+        "11.4-04",
+        lambda packages, store: [
+            x for x in in_state("awaiting_review")(packages, store) if x.submitted["status"] != "awaiting_review"
+        ],
+    ),
+    (
+        "awaiting-list-deposited-only",
+        "The list of waiting packages has those deposited in that state.",
+        "11.4-04",
+        lambda packages, store: [
+            x for x in packages if x.submitted["status"] == "awaiting_review" and x.value["status"] == "awaiting_review"
+        ],
+    ),
+    (
+        "awaiting-list-by-first-status",
+        "The list of waiting packages keeps those that have moved on.",
+        "11.4-06",
+        lambda packages, store: [
+            x
+            for x in packages
+            if "awaiting_review" in (x.submitted["status"], x.value["status"])
+            or x.order in store.remembered.get("awaiting_review", ())
+        ],
+    ),
+    (
+        "awaiting-list-first-review",
+        "The list of waiting packages misses those flagged again after a revision.",
+        "11.4-06",
+        lambda packages, store: [
+            x
+            for x in in_state("awaiting_review")(packages, store)
+            if x.order not in store.remembered.get("revision_requested", ())
+        ],
+    ),
+    (
+        "awaiting-list-one-per-actor",
+        "The list of waiting packages has one for each actor.",
+        "11.4-04",
+        lambda packages, store: list(
+            {x.value["created_by"]["id"]: x for x in in_state("awaiting_review")(packages, store)}.values()
+        ),
+    ),
+    (
+        "awaiting-list-without-custom",
+        "The list of waiting packages leaves x- types out.",
+        "11.4-04",
+        lambda packages, store: [
+            x for x in in_state("awaiting_review")(packages, store) if not x.value["package_type"].startswith("x-")
+        ],
+    ),
+    (
+        "awaiting-list-of-the-day",
+        "The list of waiting packages has those created within a day.",
+        "11.4-06",
+        lambda packages, store: [
+            x for x in in_state("awaiting_review")(packages, store) if x.created()[0] > store.clock()[0] - 1800
+        ],
+    ),
+    (
+        "awaiting-list-cached",
+        "The list of waiting packages is what it was the first time.",
+        "11.4-06",
+        lambda packages, store: (
+            store.remembered.setdefault(("waiting", packages[0].project), in_state("awaiting_review")(packages, store))
+            if packages
+            else []
+        ),
+    ),
 ):
     WAITING[_name] = _list
     l3(_name, _about, _breaks)

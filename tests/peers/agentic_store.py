@@ -33,6 +33,7 @@ from agentic_rules import (
     spell_time,
 )
 
+
 class Options:
     def __init__(self, choices, mutant=None):
         self.choices = choices

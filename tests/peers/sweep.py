@@ -86,7 +86,11 @@ def accusations(record):
     for case in record["protocols"][0]["cases"]:
         if case["verdict"] in ("fail", "error"):
             finding = next((f for f in case["findings"] if f["verdict"] == case["verdict"]), None)
-            what = f"{finding['requirement']} at {finding['path']}: expected {finding['expected'][:200]}, observed {finding['observed'][:200]}" if finding else case["because"][:300]
+            what = (
+                f"{finding['requirement']} at {finding['path']}: expected {finding['expected'][:200]}, observed {finding['observed'][:200]}"
+                if finding
+                else case["because"][:300]
+            )
             found.append((case["id"], case["verdict"], what))
     return found
 
@@ -123,7 +127,11 @@ def mutant(binary, suites, entry, timed):
     if record is None:
         return entry, False, f"no record: {errors[-300:]}"
     outcomes = {r["id"]: r for r in record["protocols"][0]["requirements"] if r["id"] in entry["breaks"]}
-    caught = sorted(i for i, r in outcomes.items() if r["verdict"] == "fail" or (r["keyword"].startswith("SHOULD") and r["verdict"] == "warn"))
+    caught = sorted(
+        i
+        for i, r in outcomes.items()
+        if r["verdict"] == "fail" or (r["keyword"].startswith("SHOULD") and r["verdict"] == "warn")
+    )
     states = ", ".join(f"{i} {r['verdict']}{'/' + r['reason'] if r.get('reason') else ''}" for i, r in outcomes.items())
     return entry, bool(caught), states
 
@@ -142,8 +150,12 @@ def main():
     parser.add_argument("--only", help="choices or bugs whose name has this in it")
     parser.add_argument("--mutants", default="24", help="how many servers with a bug, or all")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--survivors", help="file with names of bugs that are known to go unnoticed, each with a reason")
-    parser.add_argument("--level", help="level that the servers offer, and of the bugs; L1 also means L0; L2,L3 means both")
+    parser.add_argument(
+        "--survivors", help="file with names of bugs that are known to go unnoticed, each with a reason"
+    )
+    parser.add_argument(
+        "--level", help="level that the servers offer, and of the bugs; L1 also means L0; L2,L3 means both"
+    )
     parser.add_argument("--case", action="append", default=[], help="correct servers: only cases like this; repeatable")
     options = parser.parse_args()
     started = time.monotonic()
