@@ -127,21 +127,23 @@ class Facts:
     # --- Assert -------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def turn(self):
-        """Asserts run one after the other; a choice refuses those that would have to wait."""
+    def turn(self, key):
+        """Asserts run one after the other; a choice refuses those of one fact that would have to wait."""
         choice = self.o.one("contention-none", "contention-409", "contention-429", "contention-503")
         if choice == "contention-none":
             with self.lock:
                 yield
             return
-        if not self.gate.acquire(blocking=False):
-            raise Refusal(int(choice[-3:]), "fact_conflict", "another update is under way")
+        with self.lock:
+            if key in self.busy:
+                raise Refusal(int(choice[-3:]), "fact_conflict", "another update of the fact is under way")
+            self.busy.add(key)
         try:
             time.sleep(0.002)
             with self.lock:
                 yield
         finally:
-            self.gate.release()
+            self.busy.discard(key)
 
     def facts_writable(self, project_id):
         project = self.projects.get(project_id)
@@ -163,7 +165,7 @@ class Facts:
         self.check_fact_body(body)
         if o.mutant in IN_PIECES:
             return self.assert_in_pieces(project_id, body, actor)
-        with self.turn():
+        with self.turn((project_id, *pair_of(body))):
             self.facts_writable(project_id)
             self.project_to_write(project_id)
             self.check_source(project_id, body)

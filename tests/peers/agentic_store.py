@@ -113,6 +113,7 @@ class Store(Facts, Review):
         self.skew = 100 if options.has("clock-ahead") else -100 if options.has("clock-behind") else 0
         self.started = self.now_text()
         self.gate = threading.Lock()
+        self.busy = set()  # facts that an assert is at work on
         self.remembered = {}  # what mutants keep
 
     # --- Time ---------------------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def main():
     parser.add_argument("--random", type=int, default=12, help="mixtures of random choices")
     parser.add_argument("--seed", type=int, default=1, help="first mixture")
     parser.add_argument("--singles", action="store_true", help="each choice alone as well")
-    parser.add_argument("--only", help="choices or bugs whose name has this in it")
+    parser.add_argument("--only", action="append", default=[], help="choices or bugs with this in the name; repeatable")
     parser.add_argument("--mutants", default="24", help="how many servers with a bug, or all")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
@@ -163,6 +163,7 @@ def main():
     if "L1" in levels:
         levels.append("L0")
     offered = ["--level", max(levels)] if options.level else []
+    wanted = lambda name: not options.only or any(part in name for part in options.only)
     more = [word for glob in options.case for word in ("--only", glob)]
     accused = missed = passed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -171,7 +172,7 @@ def main():
         if options.random == 0:
             runs = []
         if options.singles:
-            names = [c["name"] for c in listing("--list-choices") if not options.only or options.only in c["name"]]
+            names = [c["name"] for c in listing("--list-choices") if wanted(c["name"])]
             runs = [["--choice", n] + (KEYS if n in AUTHENTICATED else []) for n in names]
         runs = [(r + offered, more + (["--profile", "strict"] if "strict" in r else [])) for r in runs]
         for arguments, code, found, cases in pool.map(lambda run: correct(options.binary, options.suites, *run), runs):
@@ -185,9 +186,7 @@ def main():
                 passed += 1
                 counts = ", ".join(f"{cases.get(word)} {word}" for word in ("pass", "warn", "inconclusive"))
                 print(f"ok {name}: exit {code}, {counts}", flush=True)
-        mutants = [m for m in listing("--list-mutants") if m["level"] in levels]
-        if options.only:
-            mutants = [m for m in mutants if options.only in m["name"]]
+        mutants = [m for m in listing("--list-mutants") if m["level"] in levels and wanted(m["name"])]
         if options.mutants != "all":
             random.Random(options.seed).shuffle(mutants)
             mutants = mutants[: int(options.mutants)]
