@@ -427,6 +427,8 @@ class Facts:
             out["confidence"] = 1.0
         if out.get("tags") is None and o.has("fact-defaults-shown"):
             out["tags"] = []
+        if o.has("fact-defaults-omitted"):
+            out = {k: v for k, v in out.items() if not (k == "confidence" and v == 1 or k == "tags" and v == [])}
         by = out.get("asserted_by")
         if type(by) is dict and o.has("asserted-by-null-session"):
             out["asserted_by"] = {"session_id": None, **by}

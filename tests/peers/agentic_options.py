@@ -687,6 +687,7 @@ _group(
     "7.2",
     ("fact-defaults-hidden", "Facts show confidence and tags only if they were given.", "*"),
     ("fact-defaults-shown", "Facts show the defaults of confidence and tags.", ""),
+    ("fact-defaults-omitted", "Facts leave out a confidence of 1 and empty tags, given or not.", "w"),
 )
 _group(
     "fact-body",
