@@ -63,7 +63,7 @@ class Facts:
         value = body.get("value")
         if is_number(value) and not o.has("number-value-refused") and not o.bug("value-number-kept"):
             body["value"] = json.dumps(float(value) if o.has("number-value-double") else value)
-        elif value is not None:
+        elif value is not None and not (is_number(value) and o.bug("value-number-kept")):
             self.check("fact-value-type", type(value) is str, "value must be a string", "/value")
             if value == "" and o.has("empty-value-refused"):
                 raise self.fact_refusal("value must not be empty", "/value")

@@ -183,7 +183,7 @@ def _(body, store):
     return body if type(text) is str and instant(text) else {k: v for k, v in body.items() if k != "valid_from"}
 
 
-@asserted("valid-from-epoch-accepted", "Takes a number as seconds since 1970.", "7.1-16")
+@asserted("valid-from-epoch-accepted", "Takes a number as seconds since 1970.", "7.1-16", needs=("backdated-history",))
 def _(body, store):
     text = body.get("valid_from")
     return {**body, "valid_from": spell_time_z(text)} if type(text) is int else body
