@@ -133,19 +133,20 @@ class Review:
                 return self.found(package_id)
         with self.lock:
             package = self.found(package_id)
-            new = self.new_status(body.get("status"))
             old = package.value["status"]
+            new = self.new_status(old, body.get("status"))
             if new == old:
                 kept = o.has("self-move-complete") if old != "complete" else o.has("self-move-not-complete")
                 if o.has("self-move-refused") or kept:
                     raise self.illegal(old, new)
                 if o.bug("complete-again-reset") and old == "complete":
-                    package.value = {**package.value, "review_type": "human"}
+                    other = "agent" if package.value["review_type"] == "human" else "human"
+                    package.value = {**package.value, "review_type": other}
                     package.digest = self.canon.digest(package.value)
                 if o.bug("self-move-advances"):
                     self.move(package, {"draft": "awaiting_review", "revision_requested": "complete"}.get(old, old))
                 return package
-            if not self.may(package, new, "status"):
+            if not self.may(package, new, "status") and new in STATUSES:
                 if o.bug("refused-move-stored"):
                     self.move(package, new)
                 if o.bug("illegal-move-200"):
@@ -158,14 +159,14 @@ class Review:
             self.move(package, new)
             return package
 
-    def new_status(self, new):
+    def new_status(self, old, new):
         o = self.o
         if o.bug("unknown-status-stored") and type(new) is str:
             return new
-        if o.bug("empty-status-is-draft") and new == "":
-            return "draft"
+        if o.bug("empty-status-ignored") and not new:
+            return old
         if o.bug("status-by-number") and type(new) is int:
-            return STATUSES[new % len(STATUSES)]
+            return sorted(MOVES[old])[new % len(MOVES[old])] if MOVES[old] else old
         if o.bug("unknown-status-ignored") and new not in STATUSES:
             raise Refusal(200, "ok", "nothing to do")
         if type(new) is not str or new not in STATUSES:
