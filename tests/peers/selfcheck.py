@@ -1100,6 +1100,9 @@ def review_steps(add, deposit, json_of, odd):
         deposit(p_min(f"pkg_rw{n}", "proj_r", status="awaiting_review", review_type="agent", **more))
         move(f"pkg_rw{n}", "complete")
         look(f"pkg_rw{n}")
+    old = p_min("pkg_rold", "proj_r", status="awaiting_review", review_type="human", created_at=at(days=40))
+    deposit(old)
+    look("pkg_rold")
     waiting = p_min("pkg_rv", "proj_r", status="awaiting_review", review_type="human")
     deposit(waiting)
     for status in ("revision_requested", "awaiting_review", "complete", "draft", "complete"):
