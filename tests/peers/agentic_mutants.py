@@ -39,7 +39,7 @@ def skip(name, rules, about, breaks, **more):
     SKIPS[name] = frozenset(rules.split())
 
 
-def _registering(table):
+def registering(table):
     def named(name, about, breaks, **more):
         inline(name, about, breaks, **more)
 
@@ -52,7 +52,7 @@ def _registering(table):
     return named
 
 
-before, stored, shown = _registering(BEFORE), _registering(STORED), _registering(SHOWN)
+before, stored, shown = registering(BEFORE), registering(STORED), registering(SHOWN)
 
 
 def every_string(value, change):
@@ -1133,33 +1133,6 @@ inline(
 )
 inline("server-error-once-in-20", "Every twentieth request fails with 500.", "8.1-08 8.2-07")
 inline("answers-of-neighbours", "Under load an answer may be that of another request.", "11.2-07 8.1-09")
-
-# --- Facts and review, as far as they come with L2 and L3 -----------------------------------------------------------------
-
-inline(
-    "supersede-with-clock", "Ends the old fact at the clock, not at the new valid_from.", "7.3-02 7.3-06", level="L2"
-)
-inline("supersede-forgets-old", "Inserts without ending the old fact.", "7.3-05", level="L2")
-inline("supersede-ignores-project", "Ends the fact of other projects too.", "5.2-10", level="L2")
-inline("supersede-before-validate", "Ends the old fact, then refuses the new one.", "7.3-07", level="L2")
-inline("supersede-in-place", "Updates the value of the row.", "5.1-02 3-02", level="L2")
-inline("pit-end-inclusive", "A query for an instant includes valid_to.", "7.3-12", level="L2")
-inline("pit-start-exclusive", "A query for an instant excludes valid_from.", "7.3-11", level="L2")
-inline("pit-text-compare", "Compares instants as text.", "7.3-16", level="L2")
-inline("invalidate-deletes", "Deletes the row.", "7.4-04 7.4-02", level="L2")
-inline("invalidate-by-subject", "Ignores predicate.", "8.7-02", level="L2")
-inline("invalidate-count-total", "Counts all rows of the pair.", "8.7-08", level="L2")
-inline("confidence-zero-is-default", "Takes 0 for absent and stores 1.", "7.2-06", level="L2")
-inline("value-as-number", "Returns values that look like numbers as numbers.", "7.1-10 7.1-11", level="L2")
-inline("orient-shows-ended", "active_facts has every fact.", "8.3-07", level="L2")
-inline("export-current-only", "Export leaves ended facts out.", "10.1-06 5.2-06", level="L2")
-inline("complete-can-be-flagged", "Flag does not look at the present status.", "5.3-19 8.5-07 10.1-01", level="L3")
-inline("complete-can-reopen", "complete may go to draft.", "5.3-18", level="L3")
-inline("flag-keeps-review-type", "Flag changes status only.", "8.5-02", level="L3")
-inline("flag-note-into-handoff", "Flag writes its note into handoff_note.", "8.5-05 6.6-16", level="L3")
-inline("flag-missing-id-200", "Flag on an unknown id answers 200.", "8.5-09", level="L3")
-inline("unknown-lost-on-flag", "A transition rewrites the package from the tables.", "6-10", level="L3")
-inline("awaiting-list-first-five", "The list of waiting packages is cut at five.", "11.4-06", level="L3")
 
 
 def copied(p):

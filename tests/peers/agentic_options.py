@@ -99,6 +99,7 @@ _group(
     ("package-bare", "A single package is the body itself.", "*"),
     ("package-under-package", "A single package stands under package.", ""),
     ("package-under-data", "A single package stands under data.", ""),
+    ("package-with-success", "A single package stands under data, beside success, message and meta.", ""),
 )
 _group(
     "list-view",
@@ -108,6 +109,8 @@ _group(
     ("list-items", "A list of packages stands under items, beside a total.", ""),
     ("list-results", "A list of packages stands under results.", ""),
     ("list-data", "A list of packages stands under data.", ""),
+    ("list-paged", "A list of packages stands under packages, beside total, offset, has_more and next_cursor.", ""),
+    ("list-with-meta", "A list of packages stands under data, beside meta and links.", ""),
 )
 _group("list-elements", "E66", ("elements-wrapped", "Elements of lists are objects with package.", ""))
 _group(
@@ -132,6 +135,8 @@ _group(
     ("facts-results", "A list of facts stands under results.", ""),
     ("facts-data", "A list of facts stands under data.", ""),
     ("facts-wrapped", "Facts stand under facts, each an object with fact.", ""),
+    ("facts-paged", "Facts stand under facts, beside total, offset, has_more and next_cursor.", ""),
+    ("facts-with-meta", "Facts stand under data, beside meta and links.", ""),
 )
 _group(
     "error-body",
@@ -144,6 +149,9 @@ _group(
     ("error-problem", "Errors are application/problem+json.", "w"),
     ("error-problem-as-json", "Errors have the members of problem+json, sent as application/json.", ""),
     ("error-empty", "Errors have no body, except for a missing capability.", "w"),
+    ("error-spring", "Errors have timestamp, status, error and path, as Spring writes them; no name.", "w"),
+    ("error-nest", "Errors have statusCode, error and an array of messages, as Nest writes them; no name.", "w"),
+    ("error-errors", "Errors are an array under errors, each with code, detail and source.", ""),
 )
 _group(
     "member-order",
@@ -408,6 +416,11 @@ _group(
     ("drafts-listed", "Drafts are listed like other packages.", ""),
 )
 _group(
+    "draft-readers",
+    "E55",
+    ("drafts-private", "A draft is found by the actor that deposited it alone, where actors are known.", ""),
+)
+_group(
     "search",
     "E27 E29",
     ("search-semantic", "semantic_search alone is declared; relevant works.", "*"),
@@ -475,10 +488,26 @@ _group(
     ("export-absent", "There is no export route.", "u"),
 )
 _group(
+    "export-lines",
+    "E67 E69",
+    ("export-newline", "Each line of an export ends in a newline.", "*"),
+    ("export-crlf", "Lines of an export end in carriage return and line feed.", ""),
+    ("export-no-last-newline", "The last line of an export has no newline.", ""),
+    ("export-facts-first", "An export has the facts before the packages.", ""),
+)
+_group(
+    "export-type",
+    "E67",
+    ("export-ndjson", "Export is application/x-ndjson.", "*"),
+    ("export-ndjson-charset", "Export is application/x-ndjson with a charset, as an attachment.", ""),
+    ("export-jsonl", "Export is application/jsonl.", ""),
+)
+_group(
     "import",
     "E69",
     ("import-204", "Import answers 204.", "*"),
     ("import-200", "Import answers 200 and counts.", ""),
+    ("import-201", "Import answers 201 and counts.", ""),
     ("import-absent", "There is no import route.", "u"),
 )
 _group(
@@ -500,15 +529,29 @@ _group(
     "fact-query",
     "E37",
     ("facts-query", "Facts can be queried.", "*"),
+    ("facts-query-pair", "A query has to name subject and predicate; without it is refused with 400.", ""),
     ("facts-query-404", "There is no fact query: 404.", "u"),
     ("facts-query-405", "There is no fact query: 405.", "u"),
+    ("facts-query-501", "There is no fact query: 501.", "u"),
 )
 _group(
+    "facts-order",
+    "E37",
+    ("facts-newest-first", "Facts are listed newest valid_from first.", "*"),
+    ("facts-oldest-first", "Facts are listed oldest valid_from first.", ""),
+    ("facts-shuffled", "Facts are listed in another order each time.", ""),
+)
+_group("facts-page", "E37", ("facts-page-100", "Without limit a query lists a hundred facts at most.", ""))
+_group(
     "assert-answer",
-    "E32 E40",
+    "E32 E40 E91",
     ("assert-200", "An assert answers 200 and the fact.", "*"),
     ("assert-201", "An assert answers 201 and the fact.", ""),
+    ("assert-201-location", "An assert answers 201, the fact and a Location.", ""),
+    ("assert-201-beside", "An assert answers 201 and the fact under fact, beside what it superseded.", ""),
     ("assert-empty", "An assert answers 200 without a body.", ""),
+    ("assert-201-empty", "An assert answers 201 and a Location, without a body.", ""),
+    ("assert-ack", "An assert answers 200 and says ok, no more.", "s"),
 )
 _group(
     "assert-refusal",
@@ -524,6 +567,8 @@ _group(
     ("count-invalidated-count", "The count stands under invalidated_count.", ""),
     ("count-bare", "The count is the body.", ""),
     ("count-only-integer", "The count is the only integer of the body, under a name of its own.", ""),
+    ("count-among-numbers", "The count stands under count, after other integers.", ""),
+    ("count-with-facts", "The count stands under invalidated, beside the facts that were ended.", ""),
 )
 _group(
     "none-ended",
@@ -535,6 +580,7 @@ _group(
     "number-value",
     "E44",
     ("number-value-text", "A JSON number as value is stored as its text.", "*"),
+    ("number-value-double", "A JSON number as value is stored as the text of a double: 97 becomes 97.0.", ""),
     ("number-value-refused", "A JSON number as value is refused.", ""),
 )
 _group(
@@ -567,8 +613,9 @@ _group(
 _group(
     "low-confidence",
     "E79 E84",
-    ("low-confidence-hidden", "Facts with a confidence below 0.5 are not listed.", "*"),
+    ("low-confidence-hidden", "Facts with a confidence below 0.5 are not listed as current.", "*"),
     ("low-confidence-listed", "Facts are listed whatever their confidence.", ""),
+    ("low-confidence-never", "Facts with a confidence below 0.5 are in no query, be it for the past or all.", ""),
 )
 _group(
     "asserted-by-default",
@@ -583,10 +630,76 @@ _group(
     ("asserted-by-tight", "A malformed asserted_by is refused.", ""),
 )
 _group(
+    "asserted-by-session",
+    "E45 E48",
+    ("asserted-by-null-session", "An asserted_by without session_id is shown with null.", ""),
+)
+_group(
+    "source-unknown",
+    "E45",
+    ("source-unknown-400", "A source_package_id that names no package of the project is refused with 400.", "*"),
+    ("source-unknown-404", "A source_package_id that names no package of the project is refused with 404.", ""),
+    ("source-unknown-409", "A source_package_id that names no package of the project is refused with 409.", ""),
+    ("source-unknown-accepted", "A source_package_id that names no package is taken.", ""),
+)
+_group(
     "fact-times",
     "E58",
     ("fact-times-padded", "Times of facts are printed with six digits.", "*s"),
+    ("fact-times-millis", "Times of facts have three digits.", "s"),
+    ("fact-times-nanos", "Times of facts are printed with nine digits.", "s"),
+    ("fact-times-zeros-cut", "Times of facts are printed without trailing zeros, as Go does.", "s"),
+    ("fact-times-seconds", "Times of facts have whole seconds.", "s"),
+    ("fact-times-offset", "Times of facts are printed with six digits and +00:00, as Python does.", "s"),
     ("fact-times-verbatim", "Times of facts are printed as they came.", ""),
+)
+_group(
+    "fact-zone",
+    "E57",
+    ("fact-zone-zero", "valid_from may end in +00:00.", "*"),
+    ("fact-zone-z", "valid_from must end in Z.", ""),
+    ("fact-zone-any", "valid_from may have any offset and is turned to UTC.", "s"),
+)
+_group("fact-clock", "E43", ("fact-clock-twice", "created_at is read off the clock after valid_from.", ""))
+_group(
+    "future",
+    "E39",
+    ("future-accepted", "valid_from may lie in the future, the fact is current at once.", "*"),
+    ("future-refused", "A valid_from in the future is refused.", "s"),
+    ("future-not-yet", "A fact whose valid_from lies in the future is not listed as current yet.", "s"),
+)
+_group(
+    "fact-id",
+    "7.1-03",
+    ("fact-id-hex", "fact_id is fact_ and 32 hex digits.", "*"),
+    ("fact-id-uuid", "fact_id is a UUID.", "w"),
+    ("fact-id-serial", "fact_id is the text of a serial number.", "w"),
+)
+_group(
+    "fact-nulls",
+    "E48",
+    ("fact-nulls-absent", "Null members of facts are left out, valid_to too.", "*"),
+    ("fact-valid-to-null", "Null members of facts are left out, but for valid_to.", ""),
+    ("fact-nulls-shown", "Null members of facts are shown.", ""),
+)
+_group(
+    "fact-defaults",
+    "7.2",
+    ("fact-defaults-hidden", "Facts show confidence and tags only if they were given.", "*"),
+    ("fact-defaults-shown", "Facts show the defaults of confidence and tags.", ""),
+    ("fact-defaults-omitted", "Facts leave out a confidence of 1 and empty tags, given or not.", "w"),
+)
+_group(
+    "fact-body",
+    "E46 E48",
+    ("fact-body-open", "An assert may have further members and null for optional ones.", "*"),
+    ("fact-body-closed", "An assert with a member that is no input is refused.", "s"),
+    ("fact-body-no-nulls", "An assert with null for an optional input is refused.", ""),
+)
+_group(
+    "archived-facts",
+    "E36",
+    ("archived-facts-403", "An archived project refuses asserts and invalidations with 403.", ""),
 )
 _group(
     "server-times",
@@ -608,9 +721,16 @@ _group(
     ("as-of-date-refused", "A bare date in as_of is refused.", ""),
 )
 _group(
+    "as-of-zone",
+    "E38 E57",
+    ("as-of-any-zone", "as_of may have any offset.", "*"),
+    ("as-of-z", "as_of must end in Z.", ""),
+)
+_group(
     "contention",
     "E78",
     ("contention-409", "Of racing asserts the losers are refused with 409.", ""),
+    ("contention-429", "Of racing asserts the losers are refused with 429.", ""),
     ("contention-503", "Of racing asserts the losers are refused with 503.", ""),
 )
 
@@ -629,12 +749,36 @@ _group(
     "E15",
     ("self-move-ok", "A move to the same state answers 200 and changes nothing.", "*s"),
     ("self-move-refused", "A move to the same state is refused.", ""),
+    ("self-move-complete", "Only complete may be asked for again; it answers 200 and changes nothing.", "s"),
+    ("self-move-not-complete", "A move to the same state answers 200, but for complete, which is refused.", "s"),
+)
+_group(
+    "move-answer",
+    "E14",
+    ("move-package", "A transition answers the package.", "*"),
+    ("move-empty", "A transition answers 200 without a body.", ""),
+    ("move-ack", "A transition answers 200 and the new status, no more.", ""),
+    ("move-hash", "A transition answers 200 and the hash, no more.", ""),
+)
+_group(
+    "move-to-review",
+    "E77",
+    ("move-to-review-ok", "The status route also moves into awaiting_review.", "*"),
+    ("move-to-review-refused", "The status route refuses awaiting_review: that is what flag is for.", "w"),
+)
+_group(
+    "unknown-status",
+    "E16",
+    ("unknown-status-422", "A status outside the four is refused with 422.", "*"),
+    ("unknown-status-400", "A status outside the four is refused with 400.", ""),
+    ("unknown-status-409", "A status outside the four is refused with 409.", ""),
 )
 _group(
     "reflag",
     "E15",
     ("reflag-updates", "Flagging a waiting package sets the new review_type.", "*"),
     ("reflag-refused", "Flagging a waiting package is refused with 400.", ""),
+    ("reflag-409", "Flagging a waiting package is refused with 409.", ""),
 )
 _group(
     "illegal-move",
@@ -642,18 +786,23 @@ _group(
     ("illegal-move-409", "An illegal move is refused with 409.", "*s"),
     ("illegal-move-400", "An illegal move is refused with 400.", ""),
     ("illegal-move-422", "An illegal move is refused with 422.", "s"),
+    ("illegal-move-403", "An illegal move is refused with 403.", "s"),
+    ("illegal-move-412", "An illegal move is refused with 412.", "s"),
 )
 _group(
     "finish",
     "E77 E85",
     ("finish-allowed", "draft and revision_requested may go to complete.", "*"),
     ("finish-refused", "draft and revision_requested may not go to complete.", "w"),
+    ("finish-draft-refused", "draft may not go to complete, revision_requested may.", "w"),
+    ("finish-revision-refused", "revision_requested may not go to complete, draft may.", "w"),
 )
 _group(
     "review-reset",
     "E18",
     ("review-type-stays", "After a review review_type stays.", "*"),
-    ("review-type-reset", "After a review review_type becomes none.", "w"),
+    ("review-type-reset", "After an approval review_type becomes none.", "w"),
+    ("review-type-reset-both", "After a review, whatever its result, review_type becomes none.", "w"),
 )
 _group(
     "note",
@@ -661,6 +810,7 @@ _group(
     ("note-dropped", "The note of a flag is not kept.", "*"),
     ("note-as-x-member", "The note of a flag becomes x-review-note.", "w"),
     ("note-in-answer", "The note of a flag is shown in a header of the answer.", ""),
+    ("note-beside", "The note of a flag is shown beside the package, where the hash is not part of it.", ""),
 )
 _group(
     "flag-refusal",
@@ -673,6 +823,12 @@ _group(
     "E19 E93",
     ("awaiting-queue", "Waiting packages are listed by /review-queue; status= is ignored.", "*"),
     ("awaiting-filter", "Waiting packages are listed by status=; there is no /review-queue.", ""),
+    ("awaiting-both", "Waiting packages are listed by status= and by /review-queue.", ""),
+    ("awaiting-filter-empty", "status= lists them; /review-queue is there for another purpose and always empty.", ""),
+    ("awaiting-queue-notes", "/review-queue lists objects with package, note and place; status= is ignored.", ""),
+    ("awaiting-queue-400", "/review-queue lists them; status= on the list is refused with 400.", ""),
+    ("awaiting-filter-limited", "status= lists them, five unless limit says more, beside a total.", ""),
+    ("awaiting-filter-mode", "status= lists them only where mode=latest is said as well.", "u"),
     ("awaiting-none", "There is no list of waiting packages.", "u"),
 )
 
@@ -704,6 +860,13 @@ _group(
     ("type-plain", "Content-Type is application/json.", ""),
     ("type-odd", "Content-Type is spelled with capitals, quotes and a space.", ""),
 )
+_group(
+    "location",
+    "E32",
+    ("location-header", "Deposits answer with a Location and a Link.", ""),
+)
+_group("entity-tag", "E02", ("entity-tag-counter", "Every answer has an ETag that is no hash.", ""))
+_group("compression", "E81", ("gzip-answers", "Bodies are compressed where the client says it can take it.", ""))
 _group("extra-headers", "E81", ("extra-headers", "Answers have twenty further headers, cookies included.", ""))
 _group(
     "json-style",

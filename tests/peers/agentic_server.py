@@ -12,6 +12,7 @@ Python 3.11, standard library only.
 """
 
 import argparse
+import gzip
 import json
 import os
 import random
@@ -24,7 +25,7 @@ import traceback
 from email.utils import formatdate
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import unquote_plus, unquote_to_bytes
+from urllib.parse import quote, unquote_plus, unquote_to_bytes
 
 from agentic_mutants import MUTANTS
 from agentic_options import CHOICES, resolve
@@ -198,8 +199,12 @@ class Service:
         value = self.package_value(package, where, flat)
         if o.has("note-in-answer") and package.note is not None:
             headers.append(("X-Review-Note", json.dumps(package.note)))
+        if o.has("note-beside") and package.note is not None and flat is None:
+            beside = {**beside, "review": {"note": package.note, "requested_by": None}}
         if o.has("package-under-data"):
             value = {"data": value, **beside}
+        elif o.has("package-with-success"):
+            value = {"success": True, "data": value, "message": None, "meta": {"version": 1}, **beside}
         elif beside or o.has("package-under-package"):
             value = {"package": value, **beside}
         if o.bug("double-encoded"):
@@ -220,15 +225,22 @@ class Service:
             return items
         if o.has(f"{kind}-items"):
             return {"items": items, "total": len(items or []), "next": None}
+        if o.has(f"{kind}-paged"):
+            count = len(items or [])
+            return {"total": count, "offset": 0, "has_more": False, "next_cursor": None, name: items}
+        if o.has(f"{kind}-with-meta"):
+            return {"data": items, "meta": {"count": len(items or [])}, "links": {"self": "/", "next": None}}
         if o.has(f"{kind}-results"):
             return {"results": items}
         if o.has(f"{kind}-data"):
             return {"data": items}
         return {name: items}
 
-    def packages_answer(self, packages):
+    def packages_answer(self, packages, queue=False):
         values = [self.package_value(x, "list") for x in packages]
-        if self.o.has("elements-wrapped"):
+        if queue and self.o.has("awaiting-queue-notes"):
+            values = [{"package": v, "note": x.note, "place": i} for i, (v, x) in enumerate(zip(values, packages))]
+        elif self.o.has("elements-wrapped"):
             values = [{"package": v} for v in values]
         media = "text/json" if self.o.bug("lists-as-text-json") else "application/json"
         return Answer(200, self.in_list("packages", values), media=media)
@@ -250,25 +262,51 @@ class Service:
         return Answer(200, self.in_list("packages", values))
 
     def facts_answer(self, facts):
+        if not facts and self.o.bug("facts-empty-404"):
+            raise Refusal(404, "fact_not_found", "no fact matches")
+        if not facts and self.o.bug("facts-empty-null"):
+            facts = None
         if self.o.has("facts-wrapped"):
             return Answer(200, {"facts": [{"fact": f} for f in facts]})
         return Answer(200, self.in_list("facts", facts))
 
-    def fact_answer(self, fact):
+    def fact_answer(self, project, fact, ended):
         o = self.o
+        if o.bug("assert-202"):
+            return Answer(202, self.store.show_fact(fact))
         if o.has("assert-empty"):
             return Answer(200, empty=True)
+        if o.has("assert-ack"):
+            return Answer(200, {"ok": True})
+        place = [("Location", f"/v1/projects/{quote(project, safe='')}/facts/{fact['fact_id']}")]
+        if o.has("assert-201-empty"):
+            return Answer(201, empty=True, headers=place)
         value = self.store.show_fact(fact)
+        if o.has("assert-201-beside"):
+            return Answer(201, {"superseded": [self.store.show_fact(f) for f in ended], "fact": value})
+        if o.has("assert-201-location"):
+            return Answer(201, value, headers=place)
         if o.has("fact-under-fact"):
             value = {"fact": value}
         elif o.has("fact-under-data"):
             value = {"data": value}
         return Answer(201 if o.has("assert-201") else 200, value)
 
-    def count_answer(self, count):
+    def count_answer(self, facts):
+        """Of the facts that were ended, or whatever a mutant takes for their count."""
         o = self.o
+        count = len(facts) if type(facts) is list else facts
+        if o.bug("invalidate-204"):
+            return Answer(204, empty=True)
+        if o.bug("invalidate-no-count"):
+            return Answer(200, {"ok": True})
         if o.has("count-bare"):
             return Answer(200, count)
+        if o.has("count-among-numbers"):
+            return Answer(200, {"status": 200, "elapsed_ms": 3, "count": count})
+        if o.has("count-with-facts"):
+            shown = [self.store.show_fact(f) for f in facts] if type(facts) is list else []
+            return Answer(200, {"facts": shown, "invalidated": count})
         name = {
             "count-count": "count",
             "count-invalidated": "invalidated",
@@ -315,6 +353,14 @@ class Service:
                 "code": refusal.code,
                 **more,
             }
+        elif o.has("error-spring"):
+            phrase = refusal.capability or HTTPStatus(status).phrase
+            body = {"timestamp": self.store.now_text(), "status": status, "error": phrase, "path": "/v1"}
+        elif o.has("error-nest"):
+            text = refusal.message + (f" ({refusal.capability} is missing)" if refusal.capability else "")
+            body = {"statusCode": status, "message": [text], "error": HTTPStatus(status).phrase}
+        elif o.has("error-errors"):
+            body = {"errors": [{"code": refusal.code, "detail": refusal.message, "source": more}]}
         elif o.has("error-empty") and status != 501:
             return Answer(status, headers=headers, empty=True)
         else:
@@ -483,11 +529,12 @@ class Service:
                 return self.export(project)
             case ["projects", project, "sessions"] if method == "GET" and self.o.has("sessions-listed"):
                 return Answer(200, {"sessions": self.store.sessions(project)})
-            case ["projects", project, "review-queue"] if method == "GET" and self.o.has("awaiting-queue"):
+            case ["projects", project, "review-queue"] if method == "GET" and self.has_queue():
                 self.needs(3)
-                return self.packages_answer(self.store.awaiting(project))
+                empty = self.o.has("awaiting-filter-empty")
+                return self.packages_answer([] if empty else self.store.awaiting(project), queue=True)
             case ["packages", package]:
-                return self.package(request, package)
+                return self.package(request, package, actor)
             case ["packages", package, "flag"] if method == "POST":
                 return self.flag(request, package)
             case ["packages", package, "status"] if method == "PATCH":
@@ -497,6 +544,16 @@ class Service:
             case ["import"] if method == "POST" and not self.o.has("import-absent"):
                 return self.load(request)
         raise Refusal(404, "not_found", "there is no such resource")
+
+    def has_queue(self):
+        names = (
+            "awaiting-queue",
+            "awaiting-both",
+            "awaiting-filter-empty",
+            "awaiting-queue-notes",
+            "awaiting-queue-400",
+        )
+        return any(self.o.has(n) for n in names)
 
     def check_media(self, request):
         media = (request.headers.get("Content-Type") or "application/json").partition(";")
@@ -553,6 +610,9 @@ class Service:
         if o.bug("deposit-returns-204"):
             return Answer(204, empty=True)
         answer = self.package_answer(status, package, "deposit", request.connection)
+        if o.has("location-header"):
+            place = "/v1/packages/" + quote(str(package.value["package_id"]), safe="")
+            answer.headers += [("Location", place), ("Link", f'<{place}/flag>; rel="flag"')]
         if o.bug("answers-of-neighbours"):
             last, self.last_deposit = self.last_deposit, answer
             if last is not None and self.busy > 1 and random.random() < 0.5:
@@ -564,8 +624,18 @@ class Service:
         if o.bug("project-of-connection"):
             project = request.connection.setdefault("project", project)
         mode = query.get("mode")
-        if query.get("status") == "awaiting_review" and o.has("awaiting-filter") and self.level >= 3:
-            return self.packages_answer(self.store.awaiting(project))
+        if query.get("status") is not None and self.level >= 3:
+            if o.has("awaiting-queue-400"):
+                raise Refusal(400, "invalid_request", "status is no parameter")
+            said = o.has("awaiting-filter-mode") and mode == "latest"
+            names = ("awaiting-filter", "awaiting-both", "awaiting-filter-empty", "awaiting-filter-limited")
+            if query["status"] == "awaiting_review" and (said or any(o.has(n) for n in names)):
+                waiting = self.store.awaiting(project)
+                if o.has("awaiting-filter-limited"):
+                    count, waiting = len(waiting), waiting[: self.limit(query, 5)]
+                    values = [self.package_value(x, "list") for x in waiting]
+                    return Answer(200, {"packages": values, "total": count, "has_more": count > len(waiting)})
+                return self.packages_answer(waiting)
         if mode == "relevant":
             return self.relevant(request, project)
         if mode != "latest" and o.has("mode-required"):
@@ -627,25 +697,39 @@ class Service:
     def facts(self, request, project, actor):
         o = self.o
         if request.method == "GET":
-            if not o.has("facts-query"):
-                status = int(o.one("facts-query-404", "facts-query-405")[-3:])
+            if not o.has("facts-query") and not o.has("facts-query-pair"):
+                status = int(o.one("facts-query-404", "facts-query-405", "facts-query-501")[-3:])
                 raise Refusal(status, "not_found", "facts cannot be queried")
-            facts = self.store.query_facts(project, request.query)
-            if "limit" in request.query:
+            if o.has("facts-query-pair") and not {"subject", "predicate"} <= set(request.query):
+                raise Refusal(400, "invalid_request", "subject and predicate are required")
+            asked = (project, *sorted(request.query.items()))
+            kept = request.connection if o.bug("facts-of-connection") else {}
+            kept = self.store.remembered if o.bug("facts-cached") else kept
+            facts = kept.get(asked)
+            if facts is None:
+                facts = kept[asked] = self.store.query_facts(project, request.query)
+            if "limit" in request.query or o.has("facts-page-100"):
                 facts = facts[: self.number(request.query, "limit", 100, 1, 100000, True)]
             return self.facts_answer(facts)
         self.needs(2)
+        if o.bug("facts-of-connection"):
+            request.connection.clear()
         if request.method == "POST":
-            return self.fact_answer(self.store.assert_fact(project, self.object_body(request), actor))
+            fact, ended = self.store.assert_fact(project, self.object_body(request), actor)
+            return self.fact_answer(project, fact, ended)
         query = request.query
         return self.count_answer(
             self.store.invalidate(project, query.get("subject"), query.get("predicate"), query.get("object"))
         )
 
-    def package(self, request, identity):
+    def package(self, request, identity, actor):
         o = self.o
         if request.method == "GET":
             package = self.store.find(identity)
+            if package is not None and package.value["status"] == "draft":
+                foreign = package.owner is not None and package.owner != actor
+                if o.bug("draft-hidden-from-owner") or (foreign and o.has("drafts-private")):
+                    package = None
             if package is None or (package.project in self.hidden_projects()):
                 return self.missing_package()
             return self.package_answer(200, package, "pull", request.connection)
@@ -688,7 +772,16 @@ class Service:
         body = self.object_body(request)
         if self.o.bug("flag-missing-id-200") and self.store.find(identity) is None:
             return Answer(200, {})
-        return self.package_answer(200, self.store.flag(identity, body), "flag", request.connection)
+        if self.o.bug("flag-missing-id-500") and self.store.find(identity) is None:
+            raise RuntimeError("no row")
+        package = self.store.flag(identity, body)
+        if self.o.bug("flag-204"):
+            return Answer(204, empty=True)
+        if self.o.bug("flag-empty-answer"):
+            return Answer(200, empty=True)
+        if self.o.bug("flag-answers-status-only"):
+            return Answer(200, {n: package.value[n] for n in ("package_id", "status", "review_type")})
+        return self.package_answer(202 if self.o.bug("flag-202") else 200, package, "flag", request.connection)
 
     def transition(self, request, identity):
         if not self.o.has("status-route-here"):
@@ -696,6 +789,12 @@ class Service:
             raise Refusal(status, "not_found", "there is no such resource")
         self.needs(3)
         package = self.store.transition(identity, self.object_body(request))
+        if self.o.has("move-empty"):
+            return Answer(200, empty=True)
+        if self.o.has("move-ack"):
+            return Answer(200, {"ok": True, "status": package.value["status"]})
+        if self.o.has("move-hash"):
+            return Answer(200, {"content_hash": self.store.hash_text(package)})
         return self.package_answer(200, package, "flag", request.connection)
 
     def export(self, project):
@@ -717,12 +816,23 @@ class Service:
             lines = [json.dumps(r, indent=2, ensure_ascii=False) for r in records]
         else:
             lines = [json.dumps(r, ensure_ascii=False) for r in records]
-        return Answer(200, Raw("".join(line + "\n" for line in lines)), media="application/x-ndjson")
+        end = "\r\n" if o.has("export-crlf") else "\n"
+        text = "".join(line + end for line in lines)
+        if o.has("export-no-last-newline"):
+            text = text.removesuffix(end)
+        media = "application/jsonl" if o.has("export-jsonl") else "application/x-ndjson"
+        headers = []
+        if o.has("export-ndjson-charset"):
+            media += "; charset=utf-8"
+            headers = [("Content-Disposition", 'attachment; filename="project.ndjson"')]
+        return Answer(200, Raw(text), headers, media)
 
     def load(self, request):
         self.needs(1)
         counts = self.store.load(self.records(request.body))
-        return Answer(204, empty=True) if self.o.has("import-204") else Answer(200, counts)
+        if self.o.has("import-204"):
+            return Answer(204, empty=True)
+        return Answer(201 if self.o.has("import-201") else 200, counts)
 
     def records(self, data):
         """Lines of NDJSON, or a JSON array."""
@@ -755,6 +865,8 @@ def split_target(o, target, base=""):
         else:
             segments = [decode_segment(o, s) for s in raw.split("/")[1:]]
         query = {}
+        if o.mutant is not None and o.mutant.startswith("query-"):
+            return segments, spoiled_query(o, query_text), None
         for pair in query_text.split("&"):
             if pair:
                 name, _, value = pair.partition("=")
@@ -762,6 +874,29 @@ def split_target(o, target, base=""):
         return segments, query, None
     except UnicodeDecodeError:
         return ["v1"], {}, "the target is not UTF-8"
+
+
+def spoiled_query(o, text):
+    """The query as mutants read it."""
+    if o.bug("query-decoded-before-split"):
+        text = unquote_plus(text)
+    query = {}
+    for pair in text.split("&"):
+        name, _, value = pair.partition("=")
+        if o.bug("query-plus-decoded-late"):
+            value = unquote_to_bytes(value).decode("utf-8", "replace").replace("+", " ")
+        elif not o.bug("query-not-decoded"):
+            value = unquote_plus(value, encoding="latin-1" if o.bug("query-as-latin1") else "utf-8")
+        if o.bug("query-decoded-twice"):
+            value = unquote_plus(value)
+        if o.bug("query-cut-at-semicolon"):
+            value = value.partition(";")[0]
+        if o.bug("query-in-lower-case"):
+            value = value.lower()
+        if o.bug("query-trimmed"):
+            value = value.strip()
+        query.setdefault(name, value)
+    return query
 
 
 def decode_segment(o, text):
@@ -894,6 +1029,12 @@ class Handler(BaseHTTPRequestHandler):
                 headers.append(("Content-Type", kind))
         if o.has("extra-headers"):
             headers += EXTRA_HEADERS
+        if o.has("entity-tag-counter") and not any(n == "ETag" for n, _ in headers):
+            headers.append(("ETag", f'W/"{len(data):x}-17"'))
+        sent = getattr(self, "headers", None)
+        if data and o.has("gzip-answers") and sent and "gzip" in (sent.get("Accept-Encoding") or ""):
+            data = gzip.compress(data, mtime=0)
+            headers += [("Content-Encoding", "gzip"), ("Vary", "Accept-Encoding")]
         chunked = False
         http10 = self.request_version != "HTTP/1.1" or o.has("framing-http10")
         if answer.status == 204:

@@ -11,15 +11,16 @@ import secrets
 import threading
 import time
 import unicodedata
-from contextlib import contextmanager
 
+from agentic_facts import Facts
 from agentic_mutants import BEFORE, SHOWN, SKIPS, STORED, copied
+from agentic_review import Review
+from agentic_state_mutants import IMPORTED
 from agentic_rules import (
     ACTORS,
     Canon,
     DEFAULTS,
     Refusal,
-    STATUSES,
     TYPES,
     Validator,
     fill_defaults,
@@ -31,13 +32,6 @@ from agentic_rules import (
     spell_hash,
     spell_time,
 )
-
-MOVES = {
-    "draft": {"complete", "awaiting_review"},
-    "awaiting_review": {"complete", "revision_requested"},
-    "revision_requested": {"awaiting_review", "complete"},
-    "complete": set(),
-}
 
 
 class Options:
@@ -62,7 +56,7 @@ class Options:
 class Package:
     """A deposited package. `value` is the object as deposited; status and review_type are replaced by transitions."""
 
-    __slots__ = ("value", "project", "digest", "deposited", "order", "raw", "visible_at", "note", "submitted")
+    __slots__ = ("value", "project", "digest", "deposited", "order", "raw", "visible_at", "note", "submitted", "owner")
 
     def __init__(self, value, project, digest, order, raw, submitted):
         self.value = value
@@ -74,6 +68,7 @@ class Package:
         self.raw = raw
         self.visible_at = 0.0
         self.note = None
+        self.owner = None  # the actor whose credentials deposited it
 
     def created(self):
         found = moment(self.value["created_at"]) if type(self.value.get("created_at")) is str else None
@@ -104,7 +99,7 @@ def with_sorted_arrays(value):
     return value
 
 
-class Store:
+class Store(Facts, Review):
     def __init__(self, options):
         self.o = options
         self.lock = threading.RLock()
@@ -118,6 +113,8 @@ class Store:
         self.skew = 100 if options.has("clock-ahead") else -100 if options.has("clock-behind") else 0
         self.started = self.now_text()
         self.gate = threading.Lock()
+        self.busy = set()  # facts that an assert is at work on
+        self.remembered = {}  # what mutants keep
 
     # --- Time ---------------------------------------------------------------------------------------------------------
 
@@ -220,6 +217,11 @@ class Store:
                             self.packages[package.value["package_id"]].remove(package)
                             project.by_id.pop(package.value["package_id"], None)
                     project.packages = keep
+                if self.o.bug("archive-deletes-facts"):
+                    project.facts = []
+                if self.o.bug("archive-ends-facts"):
+                    for fact in project.facts:
+                        fact["valid_to"] = fact["valid_to"] or self.fact_time()
             return self.show_project(project)
 
     # --- Deposit ------------------------------------------------------------------------------------------------------
@@ -402,6 +404,8 @@ class Store:
             old = self.existing(project_id, p["package_id"])
             if old is not None:
                 if self.is_identical(old, p, digest, raw):
+                    if o.bug("redeposit-resets-status"):
+                        self.move(old, p["status"], p["review_type"])
                     if o.bug("duplicate-listed-twice"):
                         self.projects[old.project].packages.append(old)
                     return old, False
@@ -413,7 +417,9 @@ class Store:
                     status = 400 if o.bug("duplicate-409-wrong-status") else 409
                     raise Refusal(status, "duplicate_package_id", "the id is taken by another package", "/package_id")
             self.check_parent(p)
-            return self.insert(project_id, path_project, p, digest, raw), True
+            package = self.insert(project_id, path_project, p, digest, raw)
+            package.owner = actor
+            return package, True
 
     def remove(self, package):
         project = self.projects[package.project]
@@ -446,6 +452,14 @@ class Store:
         if o.bug("old-packages-forgotten") and len(project.packages) > 8:
             self.remove(project.packages[0])
         self.note_session(project, package)
+        if o.bug("deposit-ends-facts"):
+            for fact in project.facts:
+                if fact["valid_to"] is None and fact["subject"] in str(value.get("description")):
+                    fact["valid_to"] = self.fact_time()
+        if o.bug("deposit-asserts-fact"):
+            body = {"subject": str(p["package_id"]), "predicate": "status", "value": str(p["status"])}
+            now = self.fact_time()
+            project.facts.append(self.new_fact(project, body, None, now, now, None))
         return package
 
     def store_unseen(self, project_id, p, raw):
@@ -678,11 +692,7 @@ class Store:
                 recent = [{"package_id": x["package_id"], "title": x["title"]} for x in recent]
             if o.bug("orient-ids-only"):
                 recent = [x["package_id"] for x in recent]
-            facts = self.query_facts(project_id, {})
-            if o.has("orient-facts-five"):
-                facts = facts[-5:]
-            if o.bug("orient-shows-ended") and project:
-                facts = [self.show_fact(f) for f in project.facts]
+            facts = self.active_facts(project_id)
             bundle = {
                 "project": self.show_project(project, project_id),
                 "recent_packages": recent,
@@ -725,7 +735,8 @@ class Store:
             days = 14
             packages = []
             for project in projects:
-                packages += [x for x in self.listed(project) if x.value["status"] != "draft"]
+                seen = project.packages if self.o.bug("digest-shows-drafts") else self.listed(project)
+                packages += [x for x in seen if x.value["status"] != "draft" or self.o.bug("digest-shows-drafts")]
             packages = self.by_time(packages)[:200]
             facts = [self.show_fact(f) for p in projects for f in p.facts if f["valid_to"] is None]
             questions = self.questions(packages, None)
@@ -762,319 +773,6 @@ class Store:
                 }
             return digest
 
-    # --- Facts --------------------------------------------------------------------------------------------------------
-
-    def fact_refusal(self, message, pointer=None):
-        return Refusal(422 if self.o.has("assert-422") else 400, "invalid_schema", message, pointer)
-
-    def fact_time(self, body, name):
-        value = body.get(name)
-        if value is None:
-            return None
-        found = instant(value) if type(value) is str else None
-        if found is None or (found[3] != "Z" and found[2] != 0):
-            raise self.fact_refusal(f"{name} must be an RFC 3339 UTC time", "/" + name)
-        return value
-
-    def padded(self, text):
-        if text is None or self.o.has("fact-times-verbatim"):
-            return text
-        seconds, fraction, _, _ = instant(text)
-        return spell_time(self.o, seconds, fraction.ljust(6, "0"))
-
-    def check_fact_body(self, body):
-        o = self.o
-        for name in ("subject", "predicate", "value"):
-            if body.get(name) is None:
-                raise self.fact_refusal(f"{name} is required", "/" + name)
-        for name in ("subject", "predicate"):
-            if type(body[name]) is not str:
-                raise self.fact_refusal(f"{name} must be a string", "/" + name)
-        value = body["value"]
-        if is_number(value) and o.has("number-value-text"):
-            body["value"] = json.dumps(value)
-        elif type(value) is not str:
-            raise self.fact_refusal("value must be a string", "/value")
-        elif value == "" and o.has("empty-value-refused"):
-            raise self.fact_refusal("value must not be empty", "/value")
-        confidence = body.get("confidence")
-        if confidence is not None and not (is_number(confidence) and 0 <= confidence <= 1):
-            raise self.fact_refusal("confidence must be 0.0 to 1.0", "/confidence")
-        source = body.get("source_package_id")
-        if source is not None and type(source) is not str:
-            raise self.fact_refusal("source_package_id must be a string", "/source_package_id")
-        tags = body.get("tags")
-        if tags is not None and not (type(tags) is list and all(type(t) is str for t in tags)):
-            raise self.fact_refusal("tags must be an array of strings", "/tags")
-        by = body.get("asserted_by")
-        if by is not None:
-            if type(by) is not dict:
-                raise self.fact_refusal("asserted_by must be an object", "/asserted_by")
-            tight = type(by.get("id")) is str and by.get("type") in ACTORS
-            if not tight and o.has("asserted-by-tight"):
-                raise self.fact_refusal("asserted_by must have id and type", "/asserted_by")
-        self.fact_time(body, "valid_from")
-
-    @contextmanager
-    def turn(self):
-        """Asserts run one after the other; a choice refuses those that would have to wait."""
-        choice = self.o.one("contention-none", "contention-409", "contention-503")
-        if choice == "contention-none":
-            with self.lock:
-                yield
-            return
-        if not self.gate.acquire(blocking=False):
-            raise Refusal(int(choice[-3:]), "fact_conflict", "another update is under way")
-        try:
-            time.sleep(0.002)
-            with self.lock:
-                yield
-        finally:
-            self.gate.release()
-
-    def assert_fact(self, project_id, body, actor=None):
-        o = self.o
-        named = body.get("project_id")
-        if named is not None and named != project_id:
-            raise self.fact_refusal("project_id differs from the path", "/project_id")
-        if o.bug("supersede-before-validate") and type(body.get("subject")) is str:
-            with self.lock:
-                for fact in self.current(project_id, body["subject"], body.get("predicate")):
-                    fact["valid_to"] = self.now_text()
-        self.check_fact_body(body)
-        with self.turn():
-            self.project_to_write(project_id)
-            project = self.project(project_id, create=True)
-            now = self.now_text()
-            start = self.padded(body.get("valid_from")) or now
-            facts = self.current(project_id, body["subject"], body["predicate"])
-            old = facts[0] if facts else None
-            end = None
-            if old is not None:
-                if old["value"] == body["value"] and o.has("reassert-noop"):
-                    return old
-                if moment(start) < moment(old["valid_from"]):
-                    choice = o.one(
-                        "backdated-400", "backdated-409", "backdated-422", "backdated-history", "backdated-literal"
-                    )
-                    if choice == "backdated-history":
-                        later = [
-                            f["valid_from"]
-                            for f in self.history(project, body)
-                            if moment(f["valid_from"]) > moment(start)
-                        ]
-                        end = min(later, key=moment)
-                    elif choice != "backdated-literal":
-                        raise Refusal(
-                            int(choice[-3:]),
-                            "fact_conflict",
-                            "valid_from is before that of the current fact",
-                            "/valid_from",
-                        )
-                if end is None and not o.bug("supersede-forgets-old"):
-                    if o.bug("supersede-in-place"):
-                        old["value"] = body["value"]
-                        return old
-                    old["valid_to"] = now if o.bug("supersede-with-clock") else start
-            if o.bug("supersede-ignores-project"):
-                for other in self.projects:
-                    if other != project_id:
-                        for fact in self.current(other, body["subject"], body["predicate"]):
-                            fact["valid_to"] = start
-            fact = {
-                "fact_id": "fact_" + secrets.token_hex(16),
-                "project_id": project_id,
-                "subject": body["subject"],
-                "predicate": body["predicate"],
-                "value": body["value"],
-                "valid_from": start,
-                "valid_to": end,
-                "source_package_id": body.get("source_package_id"),
-                "confidence": 1.0 if body.get("confidence") is None else body["confidence"],
-                "asserted_by": self.asserted_by(project, body, actor),
-                "created_at": now,
-                "tags": body.get("tags") or [],
-            }
-            if o.bug("confidence-zero-is-default"):
-                fact["confidence"] = body.get("confidence") or 1.0
-            if o.has("fact-x-kept"):
-                fact.update({k: v for k, v in body.items() if k.startswith("x-")})
-            project.facts.append(fact)
-            return fact
-
-    def asserted_by(self, project, body, actor):
-        if body.get("asserted_by") is not None:
-            return body["asserted_by"]
-        source = body.get("source_package_id")
-        if source is not None:
-            package = project.by_id.get(source) or (self.packages.get(source) or [None])[0]
-            if package:
-                return dict(package.value["created_by"])
-        return {"id": actor or "peer", "type": "script"} if self.o.has("asserted-by-caller") else None
-
-    def history(self, project, body):
-        return [f for f in project.facts if (f["subject"], f["predicate"]) == (body["subject"], body["predicate"])]
-
-    def current(self, project_id, subject, predicate):
-        project = self.projects.get(project_id)
-        facts = project.facts if project else []
-        return [f for f in facts if (f["subject"], f["predicate"]) == (subject, predicate) and f["valid_to"] is None]
-
-    def invalidate(self, project_id, subject, predicate, value):
-        o = self.o
-        if subject is None:
-            raise self.fact_refusal("subject is required", "/subject")
-        if predicate is None and not o.bug("invalidate-by-subject"):
-            raise self.fact_refusal("predicate is required", "/predicate")
-        with self.lock:
-            project = self.project_to_read(project_id)
-            facts = self.current(project_id, subject, predicate)
-            if o.bug("invalidate-by-subject"):
-                facts = [
-                    f for f in (project.facts if project else []) if f["subject"] == subject and f["valid_to"] is None
-                ]
-            if value is not None and o.has("object-honoured"):
-                facts = [f for f in facts if f["value"] == value]
-            now = self.now_text()
-            for fact in facts:
-                fact["valid_to"] = now
-            if o.bug("invalidate-deletes"):
-                project.facts = [f for f in project.facts if f not in facts]
-            if not facts and o.has("none-ended-404"):
-                raise Refusal(404, "fact_not_found", "no current fact matches")
-            if o.bug("invalidate-count-total") and project:
-                return len([f for f in project.facts if (f["subject"], f["predicate"]) == (subject, predicate)])
-            return len(facts)
-
-    def show_fact(self, fact):
-        if self.o.bug("value-as-number"):
-            try:
-                fact = {**fact, "value": float(fact["value"])}
-            except ValueError:
-                pass
-        return {k: v for k, v in fact.items() if v is not None or k == "valid_to" or not self.o.has("nulls-dropped")}
-
-    def query_facts(self, project_id, query):
-        """Current facts, those of an instant (as_of), or all of them (include_ended)."""
-        o = self.o
-        at = query.get("as_of")
-        if at is not None:
-            if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", at) and o.has("as-of-date-midnight"):
-                at += "T00:00:00Z"
-            found = instant(at)
-            if found is None:
-                raise Refusal(400, "invalid_request", "as_of must be an RFC 3339 time", "/as_of")
-        with self.lock:
-            project = self.project_to_read(project_id)
-            out = []
-            for fact in project.facts if project else []:
-                if any(query.get(n) is not None and fact[n] != query[n] for n in ("subject", "predicate")):
-                    continue
-                if at is not None:
-                    if not self.holds(fact, at):
-                        continue
-                elif query.get("include_ended") not in ("true", "1", "yes"):
-                    if fact["valid_to"] is not None or (o.has("low-confidence-hidden") and fact["confidence"] < 0.5):
-                        continue
-                out.append(fact)
-            out.sort(key=lambda f: moment(f["valid_from"]))
-            return [self.show_fact(f) for f in out]
-
-    def holds(self, fact, at):
-        o = self.o
-        start, end = fact["valid_from"], fact["valid_to"]
-        if o.bug("pit-text-compare"):
-            return start <= at and (end is None or at < end)
-        start, at, end = moment(start), moment(at), moment(end) if end else None
-        begun = start < at if o.bug("pit-start-exclusive") else start <= at
-        return begun and (end is None or (at <= end if o.bug("pit-end-inclusive") else at < end))
-
-    # --- Review -------------------------------------------------------------------------------------------------------
-
-    def move(self, package, status, review_type=None):
-        o = self.o
-        value = dict(package.value)
-        if o.bug("unknown-lost-on-flag"):
-            value = known_members_only(value)
-        value["status"] = status
-        if review_type is not None and not o.bug("flag-keeps-review-type"):
-            value["review_type"] = review_type
-        if status == "complete" and package.value["status"] == "awaiting_review" and o.has("review-type-reset"):
-            value["review_type"] = "none"
-        package.value = value
-        package.digest = self.canon.digest(value)
-        package.raw = None
-
-    def found(self, package_id):
-        package = self.find(package_id)
-        if package is None:
-            raise Refusal(404, "package_not_found", "there is no such package")
-        return package
-
-    def flag(self, package_id, body):
-        o = self.o
-        with self.lock:
-            package = self.found(package_id)
-            review = body.get("review_type")
-            note = body.get("note")
-            status = 422 if o.has("flag-422") else 400
-            if review not in ("human", "agent"):
-                raise Refusal(status, "invalid_schema", "review_type must be human or agent", "/review_type")
-            if note is not None and type(note) is not str:
-                raise Refusal(status, "invalid_schema", "note must be a string", "/note")
-            state = package.value["status"]
-            if state == "complete" and not o.bug("complete-can-be-flagged"):
-                raise Refusal(400, "invalid_transition", "the package is complete")
-            if state == "awaiting_review" and o.has("reflag-refused"):
-                raise Refusal(400, "invalid_transition", "the package is waiting already")
-            self.move(package, "awaiting_review", review)
-            package.note = note
-            if note is not None and (o.has("note-as-x-member") or o.bug("flag-note-into-handoff")):
-                name = "handoff_note" if o.bug("flag-note-into-handoff") else "x-review-note"
-                package.value[name] = note
-                package.digest = self.canon.digest(package.value)
-            return package
-
-    def transition(self, package_id, body):
-        o = self.o
-        with self.lock:
-            package = self.found(package_id)
-            new = body.get("status")
-            if type(new) is not str or new not in STATUSES:
-                raise invalid(f"status must be one of {', '.join(STATUSES)}", "/status")
-            old = package.value["status"]
-            if new == old:
-                if o.has("self-move-refused"):
-                    raise self.illegal(old, new)
-                return package
-            allowed = new in MOVES[old]
-            if o.has("finish-refused") and new == "complete" and old != "awaiting_review":
-                allowed = False
-            if o.bug("complete-can-reopen") and old == "complete":
-                allowed = True
-            if not allowed:
-                raise self.illegal(old, new)
-            self.move(package, new)
-            return package
-
-    def illegal(self, old, new):
-        status = int(self.o.one("illegal-move-409", "illegal-move-400", "illegal-move-422")[-3:])
-        return Refusal(status, "invalid_transition", f"{old} does not lead to {new}")
-
-    def awaiting(self, project_id):
-        with self.lock:
-            project = self.project_to_read(project_id)
-            packages = [x for x in (project.packages if project else []) if x.value["status"] == "awaiting_review"]
-            packages = self.by_time(packages)
-            return packages[:5] if self.o.bug("awaiting-list-first-five") else packages
-
-    def edit(self, package_id, body, replace):
-        """Only mutants edit."""
-        with self.lock:
-            package = self.found(package_id)
-            package.value = {**({} if replace else package.value), **body} if body else package.value
-            return package
-
     # --- Export, import, sessions -------------------------------------------------------------------------------------
 
     def sessions(self, project_id):
@@ -1104,12 +802,35 @@ class Store:
                     packages = self.by_time(packages)[:5]
                 if o.bug("export-no-drafts"):
                     packages = [x for x in packages if x.value["status"] == "complete"]
-                out += [("package", self.show(x, "export")) for x in packages]
-                facts = [f for f in each.facts if f["valid_to"] is None] if o.bug("export-current-only") else each.facts
-                out += [("fact", self.show_fact(f)) for f in facts]
+                rows = [("package", self.show(x, "export")) for x in packages]
+                facts = [("fact", f) for f in self.exported_facts(each)]
+                out += facts + rows if o.has("export-facts-first") else rows + facts
                 if o.has("sessions-listed"):
                     out += [("session", s) for s in each.sessions.values()]
             return out
+
+    def exported_facts(self, project):
+        bug = self.o.bug
+        facts = project.facts
+        starts = {(f["subject"], f["predicate"], moment(f["valid_from"])) for f in facts}
+        if bug("export-current-only"):
+            facts = [f for f in facts if f["valid_to"] is None]
+        if bug("export-without-facts"):
+            facts = []
+        if bug("export-without-invalidated"):
+            follows = lambda f: (f["subject"], f["predicate"], moment(f["valid_to"])) in starts
+            facts = [f for f in facts if f["valid_to"] is None or follows(f)]
+        if bug("export-one-fact-per-pair"):
+            facts = list({(f["subject"], f["predicate"]): f for f in facts}.values())
+        if bug("export-facts-of-all-projects"):
+            facts = [f for p in self.projects.values() for f in p.facts]
+        shown = [self.show_fact(f) for f in facts]
+        if bug("export-valid-to-lost"):
+            shown = [{k: v for k, v in f.items() if k != "valid_to"} for f in shown]
+        if bug("export-store-names"):
+            names = {"predicate": "relation", "value": "object", "valid_to": "ended_at"}
+            shown = [{names.get(k, k): v for k, v in f.items()} for f in shown]
+        return shown
 
     def load(self, records):
         """Read records of an export. All or none."""
@@ -1169,6 +890,8 @@ class Store:
                 if o.bug("import-skips-custom-types") and p["package_type"] not in TYPES:
                     continue
                 self.insert(p["project_id"], p["project_id"], p, self.canon.digest(p), None)
+            if o.mutant in IMPORTED:
+                fresh = [f for f in (IMPORTED[o.mutant](f, self) for f in fresh) if f is not None]
             for fact in fresh:
                 self.project(fact["project_id"], create=True).facts.append(fact)
             for session in sessions:
@@ -1187,7 +910,7 @@ class Store:
         confidence = fact.get("confidence")
         if confidence is not None and not (is_number(confidence) and 0 <= confidence <= 1):
             raise invalid("confidence must be 0.0 to 1.0", "/confidence")
-        return {"valid_to": None, **fact, "confidence": 1.0 if confidence is None else confidence}
+        return {"valid_to": None, **fact}
 
 
 def same_value(a, b):

@@ -449,7 +449,7 @@ def review(c, f):
     filtered = list_view(c.ask("GET", "/v1/projects/proj_a/packages?status=awaiting_review").json or []) or []
     queue = c.ask("GET", "/v1/projects/proj_a/review-queue")
     queue = list_view(queue.json) if queue.status == 200 else None
-    if queue is not None:
+    if queue:
         f.equal("11.4-04 queue", ["pkg_draft"], [p["package_id"] for p in queue])
     elif all(p["status"] == "awaiting_review" for p in filtered):
         f.check("11.4-04 filter", [p["package_id"] for p in filtered] in (["pkg_draft"], []), len(filtered))
@@ -545,8 +545,11 @@ def racing(port, f):
 # --- Part 2: does a choice or mutant show? ------------------------------------------------------------------------------
 
 
-def scenario():
-    """Steps (method, path, body, headers) that touch everything. The same bytes each time."""
+def scenario(part="all"):
+    """Steps (method, path, body, headers) that touch everything. The same bytes each time.
+
+    `core` leaves out the long look at facts and review, `state` most of what comes before it.
+    """
     steps = []
     add = lambda method, path, body=None, headers=None: steps.append((method, path, body, headers))
     json_of = lambda value: json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -568,6 +571,7 @@ def scenario():
     deposit(p_min("pkg_parent", title="parent"))
     full = p_full("pkg_full", "pkg_parent")
     deposit(full)
+    prelude = len(steps)
     deposit(
         p_full("pkg_second", "pkg_parent", title="a second child", created_by={"id": "pm-actor-b", "type": "agent"})
     )
@@ -823,6 +827,7 @@ def scenario():
         add("GET", f"/v1/projects/proj_a/orient{tail}")
         add("GET", f"/v1/projects/proj_b/orient{tail}")
     # Facts
+    facts_from = len(steps)
     base = "/v1/projects/proj_a/facts"
     fact = {"subject": "s", "predicate": "p", "value": "1"}
     for n, value in enumerate(("1", "2", "3")):
@@ -893,6 +898,11 @@ def scenario():
     add("GET", "/v1/projects/proj_b/packages?status=awaiting_review&mode=latest&limit=50")
     add("GET", "/v1/projects/proj_b/packages?status=awaiting_review")
     add("GET", "/v1/projects/proj_b/review-queue")
+    before = len(steps)
+    fact_steps(add, json_of)
+    review_steps(add, deposit, json_of, odd)
+    after = len(steps)
+    add("GET", "/v1/packages/pkg_full", None, {"Accept-Encoding": "gzip"})
     # Projects as a whole
     add("GET", "/v1/projects/proj_a/sessions")
     add("GET", "/v1/projects/proj_a/export")
@@ -910,6 +920,12 @@ def scenario():
         p_full("pkg_i1", "pkg_full", "proj_i"),
         p_min("pkg_i2", "proj_i", package_type="x-eval"),
     ]
+    row = {"project_id": "proj_i", "subject": "s", "predicate": "p", "created_at": at(hours=9), "confidence": 0.75}
+    row["tags"] = ["b", "a"]
+    spans = ((9, 8), (8, 7), (7, None))
+    for n, (start, end) in enumerate(spans):
+        times = {"valid_from": at(hours=start), "valid_to": end and at(hours=end)}
+        lines.append({**row, **times, "fact_id": f"fact_{n:032x}", "value": str(n), "x-origin": {"n": n}})
     add(
         "POST",
         "/v1/import",
@@ -918,8 +934,197 @@ def scenario():
     )
     add("GET", "/v1/projects/proj_i/packages?mode=latest&limit=5")
     add("GET", "/v1/projects/proj_i/orient")
+    add("GET", "/v1/projects/proj_i/facts?subject=s&predicate=p&include_ended=true")
+    add("GET", "/v1/projects/proj_i/export")
     add("GET", "/v1/nowhere")
-    return steps
+    if part == "core":
+        return steps[:before] + steps[after:]
+    return steps[:prelude] + steps[facts_from:] if part == "state" else steps
+
+
+def fact_steps(add, json_of):
+    """Facts: what an assert may hold, who is superseded, what ends, what a query finds."""
+    ask = lambda project, tail: add("GET", f"/v1/projects/{project}/facts{tail}")
+    pair = lambda subject, predicate: f"?subject={segment(subject)}&predicate={segment(predicate)}"
+
+    def claim(subject, predicate, value, project="proj_f", **more):
+        body = {"subject": subject, "predicate": predicate, "value": value, **more}
+        add("POST", f"/v1/projects/{project}/facts", json_of({k: v for k, v in body.items() if v is not ...}))
+
+    def end(subject, predicate, tail="", project="proj_f"):
+        add("DELETE", f"/v1/projects/{project}/facts{pair(subject, predicate)}{tail}")
+
+    for project in ("proj_f", "proj_g"):
+        add("POST", "/v1/projects", json_of({"project_id": project, "name": project}))
+        claim("s", "p", "first", project)
+        claim("s", "other", "o", project)
+        ask(project, pair("s", "p"))
+        add("GET", f"/v1/projects/{project}/orient")
+    source = p_full("pkg_fs", "pkg_parent", "proj_f", parent_package_id=None, description="about note")
+    add("POST", "/v1/projects/proj_f/packages", json_of(source))
+    full = {"source_package_id": "pkg_fs", "confidence": 0.75, "tags": ["b", "a"], "valid_from": at(days=10)}
+    claim("full", "p", "x", asserted_by={"id": "kim", "type": "human"}, **full)
+    claim("full", "q", "x", **full)
+    claim("full", "r", "x", **{**full, "source_package_id": "pkg_nowhere"})
+    add("GET", "/v1/projects/proj_f/packages?mode=latest&limit=50")
+    add("GET", "/v1/packages/pkg_fs")
+    claim("note", "p", "x")
+    add("POST", "/v1/projects/proj_f/packages", json_of(p_min("pkg_fn", "proj_f", description="a note")))
+    ask("proj_f", pair("note", "p"))
+    # Names and values
+    names = (" S/1 ", "S/1", "a&b=c", "a;b", "a+b", "100%20x", "ä", "e\u0301", "s", "S", "s2", "ab", "a", "x:y", "x")
+    for name in names:
+        claim(name, "p", f"of {name}")
+        claim("s", name, f"of {name}")
+    for subject, predicate in (("ab", "c"), ("a", "bc"), ("x", "y:z"), ("x:y", "z"), ("s", "x-p: q"), ("s", "P")):
+        claim(subject, predicate, "v")
+    for name in names:
+        ask("proj_f", pair(name, "p"))
+        ask("proj_f", pair("s", name))
+    ask("proj_f", pair("ab", "c"))
+    ask("proj_f", pair("x", "y:z"))
+    ask("proj_f", pair("s", "x-p: q"))
+    values = ("007", " 1 ", "1e3", "true", "null", "Red", "red", "97.0", "97", "x" * 5000, "ä<&", "007", "")
+    for value in (*values, 97, 97.5, True, ["a"], None, ...):
+        claim("values", "p", value)
+    ask("proj_f", pair("values", "p") + "&include_ended=true")
+    # Members
+    for n, more in enumerate(
+        (
+            {"confidence": 0},
+            {"confidence": 0.25},
+            {"confidence": 1},
+            {"confidence": -0.1},
+            {"confidence": 1.01},
+            {"confidence": "0.5"},
+            {"confidence": None},
+            {"tags": "a"},
+            {"x-origin": "y"},
+            {"asserted_by": {"id": "k", "type": "odd"}},
+            {"asserted_by": {"id": "k", "type": "human", "session_id": "s"}},
+            {"valid_from": at(hours=1).replace("Z", "+00:00")},
+            {"valid_from": at(hours=1).replace("Z", "+02:00")},
+            {"valid_from": at(hours=1).replace("Z", ".5Z")},
+            {"valid_from": at(days=-30)},
+            {"valid_from": 17},
+            {"valid_from": "last week"},
+            {"valid_from": at()[:10]},
+            {"subject": 5},
+            {"subject": ...},
+            {"predicate": {}},
+            {"predicate": ...},
+        )
+    ):
+        body = {"subject": "members", "predicate": f"p{n}", "value": "v", **more}
+        add("POST", "/v1/projects/proj_f/facts", json_of({k: v for k, v in body.items() if v is not ...}))
+        ask("proj_f", pair("members", f"p{n}") + "&include_ended=true")
+    # Chains
+    for n, value in enumerate(("v1", "v2", "v1", "v4")):
+        more = {"asserted_by": {"id": f"k{n}", "type": "agent"}, "confidence": 0.9 - n / 10}
+        claim("chain", "p", value, valid_from=at(hours=9 - n), **more)
+        ask("proj_f", pair("chain", "p"))
+    claim("chain", "p", "v4", valid_from=at(hours=5))
+    claim("chain", "p", "v4", valid_from=at(hours=5), source_package_id="pkg_fs")
+    claim("chain", "p", "v5", valid_from=at(hours=5), source_package_id="pkg_fs")
+    claim("chain", "p", "bad", valid_from="x")
+    claim("chain", "p", "same start", valid_from=at(hours=5))
+    claim("chain", "p", "old", valid_from=at(hours=20))
+    claim("chain", "p", "g", "proj_g", valid_from=at(hours=5))
+    whens = [at(hours=h) for h in (20, 10, 9, 8, 7, 6, 5, 4)] + [
+        at(hours=9, seconds=1),
+        at(hours=8, seconds=1),
+        at(days=-400),
+    ]
+    whens += [at(hours=8).replace("Z", z) for z in (".000Z", ".5Z", "+00:00", "+02:00")]
+    whens += [at(hours=8, seconds=1).replace("Z", ".9995Z"), at()[:10]]
+    for tail in ("", "&include_ended=true", "&limit=2", *(f"&as_of={segment(when)}" for when in whens)):
+        ask("proj_f", pair("chain", "p") + tail)
+    ask("proj_g", pair("chain", "p") + "&include_ended=true")
+    # Invalidation
+    add("DELETE", f"/v1/projects/proj_f/facts?predicate=p")
+    for subject in ("S", "chain", "chain", "nothing"):
+        end(subject, "p")
+        ask("proj_f", pair(subject, "p"))
+        ask("proj_f", pair(subject, "p") + "&include_ended=true")
+        ask("proj_f", pair(subject, "p") + f"&as_of={at(hours=4)}")
+        ask("proj_f", pair(subject, "p") + f"&as_of={at(days=-400)}")
+        ask("proj_g", pair(subject, "p"))
+    claim("chain", "p", "again")
+    ask("proj_f", pair("chain", "p") + "&include_ended=true")
+    end("s", "S/1", "&object=zz")
+    end("s", "S/1", "&object=of%20S%2F1")
+    for n in range(104):
+        claim("page", str(n), "v")
+    for tail in ("", "?subject=page", "?subject=s"):
+        ask("proj_f", tail)
+        ask("proj_f", tail + ("&" if tail else "?") + "include_ended=true&limit=500")
+    add("GET", "/v1/projects/proj_f/orient")
+    add("GET", "/v1/projects/proj_g/orient")
+    add("GET", "/v1/projects/proj_f/export")
+    add("POST", "/v1/projects/proj_g/archive")
+    claim("s", "p", "archived", "proj_g")
+    add("POST", "/v1/projects/proj_g/restore")
+    ask("proj_g", pair("s", "p"))
+
+
+def review_steps(add, deposit, json_of, odd):
+    """Every move from every state, and the list of what waits after each."""
+    move = lambda identity, status: add("PATCH", f"/v1/packages/{identity}/status", json_of({"status": status}))
+    flag = lambda identity, body: add("POST", f"/v1/packages/{identity}/flag", json_of(body))
+
+    def look(identity):
+        add("GET", "/v1/packages/" + identity)
+        add("GET", "/v1/projects/proj_r/review-queue")
+        for tail in ("", "&limit=50", "&mode=latest&limit=50"):
+            add("GET", f"/v1/projects/proj_r/packages?status=awaiting_review{tail}")
+
+    ways = {"draft": (), "awaiting_review": ("flag",), "revision_requested": ("flag", "revision_requested")}
+    ways["complete"] = ("flag", "complete")
+    for kind in ("human", "agent"):
+        for old, way in ways.items():
+            for new in ("draft", "awaiting_review", "revision_requested", "complete", "flag", "approved", "", 7, 2):
+                identity = f"pkg_r_{kind}_{old}_{new}"
+                package = {**odd, "package_id": identity, "project_id": "proj_r", "status": "draft", "significance": 3}
+                deposit(package, pull=False)
+                for step in way:
+                    flag(identity, {"review_type": kind}) if step == "flag" else move(identity, step)
+                if new == "flag":
+                    flag(identity, {"review_type": "agent" if kind == "human" else "human", "note": "see"})
+                else:
+                    move(identity, new)
+                add("GET", "/v1/packages/" + identity)
+                deposit(package)
+            look(identity)
+    for n, by in enumerate(("x", "y")):
+        more = {"created_at": at(), "created_by": {"id": by, "type": "agent"}, "package_type": "x-eval"}
+        deposit(p_min(f"pkg_rw{n}", "proj_r", status="awaiting_review", review_type="agent", **more))
+        move(f"pkg_rw{n}", "complete")
+        look(f"pkg_rw{n}")
+    old = p_min("pkg_rold", "proj_r", status="awaiting_review", review_type="human", created_at=at(days=40))
+    deposit(old)
+    look("pkg_rold")
+    waiting = p_min("pkg_rv", "proj_r", status="awaiting_review", review_type="human")
+    deposit(waiting)
+    for status in ("revision_requested", "awaiting_review", "complete", "draft", "complete"):
+        move("pkg_rv", status)
+        look("pkg_rv")
+    deposit(waiting)
+    add("GET", "/v1/packages/pkg_rv")
+    deposit(p_min("pkg_rs", "proj_r", status="draft"))
+    for body in (
+        {},
+        {"review_type": "script"},
+        {"review_type": "human", "note": 5},
+        {"review_type": "human", "note": "n"},
+    ):
+        flag("pkg_rs", body)
+        look("pkg_rs")
+    for body in ({"review_type": "human"}, {"review_type": "agent"}):
+        flag("pkg_rv", body)
+        look("pkg_rv")
+    flag("pkg_r_none", {"review_type": "human"})
+    add("GET", "/v1/orchestrate?project=proj_r")
+    add("GET", "/v1/projects/proj_r/packages?mode=latest&limit=50")
 
 
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?")
@@ -950,6 +1155,50 @@ def normalise(body, sent):
     return re.sub(rb'"generated_at": ?[\d.]+', b'"generated_at": <number>', body)
 
 
+def ask_facts(port, token, tail=""):
+    c = Client(port, token)
+    try:
+        return c.ask("GET", f"/v1/projects/proj_a/facts?subject=r&predicate=p{tail}")
+    finally:
+        c.close()
+
+
+def watched(port, token):
+    """How many current facts a reader sees while another writes."""
+
+    def one(c, i):
+        c.token = token
+        if i == 0:
+            body = {"subject": "w", "predicate": "p"}
+            for n in range(25):
+                c.ask("POST", "/v1/projects/proj_a/facts", {**body, "value": str(n)})
+            return []
+        counts = []
+        for _ in range(60):
+            reply = c.ask("GET", "/v1/projects/proj_a/facts?subject=w&predicate=p")
+            counts.append(len(facts_view(reply.json) or []) if reply.ok else -1)
+        return counts
+
+    c = Client(port, token)
+    c.ask("POST", "/v1/projects/proj_a/facts", {"subject": "w", "predicate": "p", "value": "first"})
+    c.close()
+    return sorted({n for counts in at_once(port, 3, one) for n in counts})
+
+
+def raced_moves(port, token):
+    """Whether a package was seen to go both ways out of a review."""
+    both = False
+    for n in range(4):
+        c = Client(port, token)
+        c.deposit(p_min(f"pkg_rm{n}", status="awaiting_review", review_type="human"))
+        c.close()
+        states = ("complete", "revision_requested")
+        move = lambda c, i: c.ask("PATCH", f"/v1/packages/pkg_rm{n}/status", {"status": states[i % 2]}, token=token)
+        kinds = {i % 2 for i, r in enumerate(at_once(port, 4, move)) if r.ok}
+        both = both or len(kinds) == 2
+    return both
+
+
 def race_marks(port, token):
     """What can be told about parallel requests whatever the order: booleans only."""
     ask = lambda work: at_once(port, 12, work)
@@ -969,7 +1218,12 @@ def race_marks(port, token):
                 token=token,
             )
         )
+    rows = facts_view(ask_facts(port, token, "&include_ended=true").json)
+    seen, moved = watched(port, token), raced_moves(port, token)
     return [
+        sum(r.ok for r in asserts) == len(rows) if rows is not None else None,
+        seen,
+        moved,
         sum(r.ok for r in different) == 1,
         all(r.ok for r in same_ones),
         all(identity.encode() in r.body for identity, r in own) if own[0][1].body else None,
@@ -977,11 +1231,11 @@ def race_marks(port, token):
     ]
 
 
-def trace(choices, mutant=None, level="L3", auth=False):
+def trace(choices, mutant=None, level="L3", auth=False, part="all"):
     """What the scenario gives: a list of comparable answers."""
-    keys = {"key-a": "owner-a"} if auth else None
+    keys = {"key-a": "owner-a", "key-b": "owner-b"} if auth else None
     token = "key-a" if auth else None
-    steps = scenario()
+    steps = scenario(part)
     sent = set()
     for _, path, body, _ in steps:
         sent |= {m.group() for m in TIME.finditer((body or b"") + path.encode())}
@@ -1010,6 +1264,8 @@ def trace(choices, mutant=None, level="L3", auth=False):
                 out.append((type(e).__name__,))
             fastest = min(fastest, time.monotonic() - started)
         if auth:
+            c.token = "key-b"
+            out.append(c.pull("pkg_draft").status)
             for wrong in ("nobody", None):
                 c.token = wrong
                 for i, (method, path, body) in enumerate(
@@ -1028,7 +1284,12 @@ def trace(choices, mutant=None, level="L3", auth=False):
     return out
 
 
-NOISY = {"order-shuffled", "hash-recomputed-per-read", "split-writes"}  # differ from themselves, or on the wire only
+NOISY = {
+    "order-shuffled",
+    "facts-shuffled",
+    "hash-recomputed-per-read",
+    "split-writes",
+}  # differ from themselves, or on the wire only
 
 
 def base_of(name):
@@ -1047,7 +1308,7 @@ def base_of(name):
         "unknown-project-created": (),
     }
     level = "L0" if CHOICES[name].group == "above-level" else "L3"
-    return resolve(helpers.get(name, ())), level, CHOICES[name].group == "auth-refusal"
+    return resolve(helpers.get(name, ())), level, CHOICES[name].group in ("auth-refusal", "draft-readers")
 
 
 CACHE = {}
@@ -1055,11 +1316,12 @@ CACHE = {}
 
 def shows(name):
     choices, level, auth = base_of(name)
-    key = (choices, level, auth)
+    part = "all" if name in CHOICES else "state" if MUTANTS[name].level in ("L2", "L3") else "core"
+    key = (choices, level, auth, part)
     if key not in CACHE:
-        CACHE[key] = trace(choices, None, level, auth)
+        CACHE[key] = trace(*key[:1], None, *key[1:])
     if name in MUTANTS:
-        seen = trace(choices, name, level, auth)
+        seen = trace(choices, name, *key[1:])
     else:
         group = CHOICES[name].group
         rest = {c for c in choices if CHOICES[c].group != group}

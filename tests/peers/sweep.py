@@ -3,9 +3,13 @@
 accuse, and ones with a single bug, which it must notice.
 
     python3 tests/peers/sweep.py --binary target/release/proofmark [--random 24] [--singles] [--mutants 40 | --mutants all]
+    python3 tests/peers/sweep.py --level L3 --suites suites --random 0 --mutants all       # bugs of review alone
+    python3 tests/peers/sweep.py --singles --only fact- --mutants 0                        # some choices, one at a time
 
 Correct servers: no case may have the verdict fail or error, whatever the choices. Servers with a bug: among the
-requirements that the bug breaks at least one must fail. Standard library only; servers listen on loopback and are ended.
+requirements that the bug breaks at least one must fail; only the cases that cover these are put. `--level` restricts both:
+the servers offer that level and no more, and the bugs are those of that level (a list with commas is a list of levels).
+Standard library only; servers listen on loopback and are ended.
 """
 
 import argparse
@@ -50,6 +54,9 @@ class Peer:
         self.folder.cleanup()
 
 
+AUTHENTICATED = ("auth-401", "auth-403", "drafts-private")  # choices that show only where credentials are wanted
+
+
 def check(binary, suites, url, more=(), auth=False):
     """The exit code and the record of one run."""
     with tempfile.TemporaryDirectory() as out:
@@ -79,7 +86,11 @@ def accusations(record):
     for case in record["protocols"][0]["cases"]:
         if case["verdict"] in ("fail", "error"):
             finding = next((f for f in case["findings"] if f["verdict"] == case["verdict"]), None)
-            what = f"{finding['requirement']} at {finding['path']}: expected {finding['expected'][:200]}, observed {finding['observed'][:200]}" if finding else case["because"][:300]
+            what = (
+                f"{finding['requirement']} at {finding['path']}: expected {finding['expected'][:200]}, observed {finding['observed'][:200]}"
+                if finding
+                else case["because"][:300]
+            )
             found.append((case["id"], case["verdict"], what))
     return found
 
@@ -94,12 +105,12 @@ def correct(binary, suites, arguments, more):
     found = accusations(record)
     if code not in (0, 3):
         found = found or [("-", f"exit {code}", record["summary"]["conclusion"])]
-    if cases["pass"] < 20 and not more:
+    if cases["pass"] < 20 and "--requirement" not in more and "--only" not in more:
         found.append(("-", "hardly anything passed", json.dumps(cases)))
     return arguments, code, found, cases
 
 
-def mutant(binary, suites, entry):
+def mutant(binary, suites, entry, timed):
     arguments = ["--mutant", entry["name"], *entry["arguments"]]
     for need in entry["needs"]:
         arguments += ["--choice", need]
@@ -109,12 +120,18 @@ def mutant(binary, suites, entry):
     more = ["--profile", entry["profile"]]
     for requirement in entry["breaks"]:
         more += ["--requirement", requirement]
+    started = time.monotonic()
     with Peer(arguments) as peer:
         code, record, errors = check(binary, suites, peer.url, more, auth)
+    timed[entry["name"]] = time.monotonic() - started
     if record is None:
         return entry, False, f"no record: {errors[-300:]}"
     outcomes = {r["id"]: r for r in record["protocols"][0]["requirements"] if r["id"] in entry["breaks"]}
-    caught = sorted(i for i, r in outcomes.items() if r["verdict"] == "fail" or (r["keyword"].startswith("SHOULD") and r["verdict"] == "warn"))
+    caught = sorted(
+        i
+        for i, r in outcomes.items()
+        if r["verdict"] == "fail" or (r["keyword"].startswith("SHOULD") and r["verdict"] == "warn")
+    )
     states = ", ".join(f"{i} {r['verdict']}{'/' + r['reason'] if r.get('reason') else ''}" for i, r in outcomes.items())
     return entry, bool(caught), states
 
@@ -130,33 +147,46 @@ def main():
     parser.add_argument("--random", type=int, default=12, help="mixtures of random choices")
     parser.add_argument("--seed", type=int, default=1, help="first mixture")
     parser.add_argument("--singles", action="store_true", help="each choice alone as well")
-    parser.add_argument("--only", help="choices or bugs whose name has this in it")
+    parser.add_argument("--only", action="append", default=[], help="choices or bugs with this in the name; repeatable")
     parser.add_argument("--mutants", default="24", help="how many servers with a bug, or all")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--survivors", help="file with names of bugs that are known to go unnoticed, each with a reason")
+    parser.add_argument(
+        "--survivors", help="file with names of bugs that are known to go unnoticed, each with a reason"
+    )
+    parser.add_argument(
+        "--level", help="level that the servers offer, and of the bugs; L1 also means L0; L2,L3 means both"
+    )
+    parser.add_argument("--case", action="append", default=[], help="correct servers: only cases like this; repeatable")
     options = parser.parse_args()
-    passed = failed = 0
+    started = time.monotonic()
+    levels = options.level.split(",") if options.level else ["L0", "L1", "L2", "L3"]
+    if "L1" in levels:
+        levels.append("L0")
+    offered = ["--level", max(levels)] if options.level else []
+    wanted = lambda name: not options.only or any(part in name for part in options.only)
+    more = [word for glob in options.case for word in ("--only", glob)]
+    accused = missed = passed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = [([], []), (["--preset", "strict"], ["--profile", "strict"]), (["--preset", "tolerated"], []), (KEYS, [])]
-        runs += [(["--preset", f"random:{options.seed + n}"], []) for n in range(options.random)]
-        if options.singles:
-            runs = [(["--choice", c["name"]], []) for c in listing("--list-choices") if not options.only or options.only in c["name"]]
-        if options.random == 0 and not options.singles:
+        runs = [[], ["--preset", "strict"], ["--preset", "tolerated"], KEYS]
+        runs += [["--preset", f"random:{options.seed + n}"] for n in range(options.random)]
+        if options.random == 0:
             runs = []
+        if options.singles:
+            names = [c["name"] for c in listing("--list-choices") if wanted(c["name"])]
+            runs = [["--choice", n] + (KEYS if n in AUTHENTICATED else []) for n in names]
+        runs = [(r + offered, more + (["--profile", "strict"] if "strict" in r else [])) for r in runs]
         for arguments, code, found, cases in pool.map(lambda run: correct(options.binary, options.suites, *run), runs):
             name = " ".join(arguments) or "the default choices"
             if found:
-                failed += 1
+                accused += 1
                 print(f"FALSE ACCUSATION with {name} (exit {code}):")
                 for case, verdict, what in found[:12]:
-                    print(f"    {verdict} {case}\n        {what}")
+                    print(f"    {verdict} {case}\n        {what}", flush=True)
             else:
                 passed += 1
-                print(f"ok {name}: exit {code}, {cases.get('pass')} pass, {cases.get('warn')} warn, {cases.get('inconclusive')} inconclusive", flush=True)
-        mutants = listing("--list-mutants")
-        if options.only:
-            mutants = [m for m in mutants if options.only in m["name"]]
-        mutants = [m for m in mutants if m["level"] in ("L0", "L1")]
+                counts = ", ".join(f"{cases.get(word)} {word}" for word in ("pass", "warn", "inconclusive"))
+                print(f"ok {name}: exit {code}, {counts}", flush=True)
+        mutants = [m for m in listing("--list-mutants") if m["level"] in levels and wanted(m["name"])]
         if options.mutants != "all":
             random.Random(options.seed).shuffle(mutants)
             mutants = mutants[: int(options.mutants)]
@@ -166,9 +196,10 @@ def main():
                 if line.strip() and not line.startswith("#"):
                     name, _, reason = line.partition(":")
                     known[name.strip()] = reason.strip()
-        for entry, caught, states in pool.map(lambda m: mutant(options.binary, options.suites, m), mutants):
+        timed = {}
+        for entry, caught, states in pool.map(lambda m: mutant(options.binary, options.suites, m, timed), mutants):
             if caught and entry["name"] in known:
-                failed += 1
+                missed += 1
                 print(f"NO LONGER UNNOTICED: {entry['name']}: take it out of the list of survivors")
             elif caught:
                 passed += 1
@@ -176,10 +207,15 @@ def main():
                 passed += 1
                 print(f"unnoticed as known: {entry['name']}: {known[entry['name']]}")
             else:
-                failed += 1
-                print(f"UNNOTICED {entry['name']}: {entry['about']}\n    {states}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+                missed += 1
+                print(f"UNNOTICED {entry['name']} ({entry['level']}): {entry['about']}\n    {states}", flush=True)
+    slowest = max(timed, key=timed.get, default=None)
+    if slowest:
+        print(f"slowest bug: {slowest}, {timed[slowest]:.1f} s")
+    seconds = time.monotonic() - started
+    summary = f"{len(runs)} correct servers, {accused} accused; {len(mutants)} with a bug, {missed} unnoticed; {seconds:.0f} s"
+    print(f"{summary}: {passed} passed, {accused + missed} failed")
+    return 1 if accused or missed else 0
 
 
 if __name__ == "__main__":
