@@ -32,13 +32,7 @@ const KINDS: &[Kind] = &[
         exit: &[3],
         check_says: "the adapter ended",
     },
-    Kind {
-        name: "crash-at-once",
-        lacks: "describes-itself",
-        says: "it ended",
-        exit: &[3],
-        check_says: "the adapter ended",
-    },
+    Kind { name: "crash-at-once", lacks: "describes-itself", says: "it ended", exit: &[3], check_says: "the adapter" },
     Kind {
         name: "hang",
         lacks: "describes-itself",
@@ -233,6 +227,7 @@ fn be(kind: &str) {
         let id = id_of(&line);
         let request: Value = serde_json::from_str(&line).unwrap_or_default();
         let method = request["method"].as_str().unwrap_or_default().to_owned();
+        let notification = id.is_none() && !method.is_empty();
         let error = |code: i64| {
             json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": "no"}}).to_string() + "\n"
         };
@@ -240,22 +235,18 @@ fn be(kind: &str) {
             "crash" if count == 20 => std::process::exit(3),
             "hang" => continue,
             "garbage" => say("\u{1}\u{2} garbage \u{7f}\n"),
-            "dies-of-junk" if request.is_null() => std::process::exit(5),
+            "dies-of-junk" if request.is_null() && line.trim() != "null" => std::process::exit(5),
             "all-unsupported" if method != "describe" && id.is_some() => say(&error(-32601)),
             "overclaims" if method == "agentic/pull_relevant" => say(&error(-32601)),
             "small-buffer" if line.len() > 100_000 => say("{\"id\":null,\"error\":\"line too long\"}\n"),
-            "answers-notifications" if id.is_none() && !request.is_null() => {
+            "answers-notifications" if notification => {
                 say("{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}\n");
             }
-            "hard-coded" if method == "agentic/canonicalize" || method == "agentic/content_hash" => {
+            "hard-coded" if request["params"]["json_hex"].is_string() && method.starts_with("agentic/c") => {
                 say(&hard_coded(&request, &error(-32009)));
             }
-            _ if id.is_none() && !request.is_null() => {
-                // A notification has no answer to wait for.
-                if request.is_object() && request.as_object().is_some_and(|object| object.is_empty()) {
-                    say(&good.ask(&line));
-                }
-            }
+            // Neither has an answer to wait for: a notification, and an object that may be one.
+            _ if notification || (id.is_none() && request.is_object()) => {}
             _ => {
                 let answer = good.ask(&line);
                 match kind {

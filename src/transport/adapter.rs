@@ -5,6 +5,7 @@
 
 use std::pin::Pin;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
@@ -24,6 +25,8 @@ const STRAY_LINES: usize = 1_000;
 pub struct Adapter {
     start: Start,
     running: Mutex<Option<Running>>,
+    /// How often a running one was given up: what it held is lost then.
+    lost: AtomicU64,
 }
 
 /// Both ends of a started adapter: what it reads and what it writes.
@@ -44,12 +47,12 @@ struct Running {
 impl Adapter {
     /// An adapter that is a program of its own.
     pub fn command(command: Vec<String>) -> Self {
-        Self { start: Start::Command(command), running: Mutex::new(None) }
+        Self { start: Start::Command(command), running: Mutex::new(None), lost: AtomicU64::new(0) }
     }
 
     /// An adapter inside this process: `start` gives both ends of a new one.
     pub fn in_process(start: impl Fn() -> Pipes + Send + Sync + 'static) -> Self {
-        Self { start: Start::InProcess(Box::new(start)), running: Mutex::new(None) }
+        Self { start: Start::InProcess(Box::new(start)), running: Mutex::new(None), lost: AtomicU64::new(0) }
     }
 
     /// Makes a call and reads its answer. Calls are made one at a time: an adapter need not be more than a loop.
@@ -100,8 +103,14 @@ impl Adapter {
                 let _ = child.start_kill();
             }
             *running = None;
+            self.lost.fetch_add(1, Ordering::Relaxed);
         }
         Carried { sent: outgoing, received: incoming, begun }
+    }
+
+    /// How often a running adapter was given up, with everything that it held.
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     fn launch(&self) -> Result<Running, String> {
