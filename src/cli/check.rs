@@ -9,7 +9,7 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 
-use super::args::{CheckOptions, ProfileWord};
+use super::args::{CheckOptions, ProfileWord, VariantWord};
 use super::data;
 use super::exit::Failure;
 use super::reference::{self, Reference};
@@ -316,7 +316,8 @@ async fn check(
             if let Some(fault) = &options.fault {
                 reference::check_fault(protocol, fault)?;
             }
-            let (reference, connections) = Reference::start(protocol, options.fault.as_deref(), &mut target).await?;
+            let (reference, connections) =
+                Reference::start(protocol, options.fault.as_deref(), options.variant, &mut target).await?;
             (Some(reference), connections)
         } else {
             (None, Connections::new(&target).map_err(|error| Failure::Internal(error.to_string()))?)
@@ -388,6 +389,9 @@ fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64) -> String {
         add(&["--reference"]);
         if let Some(fault) = &options.fault {
             add(&["--fault", fault]);
+        }
+        if options.variant == VariantWord::Other {
+            add(&["--variant", "other"]);
         }
     } else if let Some(path) = &options.target {
         add(&["--target", &path.display().to_string()]);

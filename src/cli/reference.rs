@@ -1,7 +1,8 @@
 //! The embedded reference implementation as a target.
 
-use reference_impl::{Config, Database, Protocol, ServeError};
+use reference_impl::{Config, Database, Protocol, ServeError, Variant};
 
+use super::args::VariantWord;
 use super::exit::Failure;
 use crate::suggest::nearest;
 use crate::target::Target;
@@ -32,6 +33,14 @@ pub(super) fn check_fault(protocol: Protocol, name: &str) -> Result<(), Failure>
     Err(Failure::Usage(format!("no fault `{name}`"), Some(hint)))
 }
 
+/// The variant that a word of the command line means.
+pub(super) fn variant(word: VariantWord) -> Variant {
+    match word {
+        VariantWord::Own => Variant::Own,
+        VariantWord::Other => Variant::Other,
+    }
+}
+
 /// The failure that an error of the reference implementation is.
 pub(super) fn failure(error: &ServeError) -> Failure {
     Failure::usage(error.to_string())
@@ -43,12 +52,14 @@ impl Reference {
     pub(super) async fn start(
         protocol: Protocol,
         fault: Option<&str>,
+        variant: VariantWord,
         target: &mut Target,
     ) -> Result<(Self, Connections), Failure> {
         let folder = tempfile::tempdir()?;
         let mut config = Config::new(protocol);
         config.database = Database::File(folder.path().join("reference.sqlite"));
         config.fault = fault.map(str::to_owned);
+        config.variant = self::variant(variant);
         let handle = reference_impl::serve(config).await.map_err(|error| failure(&error))?;
         let url = url::Url::parse(&handle.url()).map_err(|error| Failure::Internal(error.to_string()))?;
         target.url = Some(url.clone());
@@ -57,6 +68,7 @@ impl Reference {
         let adapter = Adapter::in_process(move || {
             let mut config = Config::new(protocol);
             config.fault.clone_from(&fault);
+            config.variant = self::variant(variant);
             start_adapter(config)
         });
         let http = http::Http::new(&url, target).map_err(|error| Failure::Internal(error.to_string()))?;

@@ -37,16 +37,33 @@ pub(crate) fn assert(
     actor: Option<&str>,
     now: Instant,
 ) -> Result<Object, Refusal> {
-    let input = read_input(body, project_id)?;
-    let problems = assertion_problems(&input, rules.fault);
+    let input = read_input(body, project_id, rules)?;
+    let problems = assertion_problems(&input, rules);
     if !problems.is_empty() {
-        return Err(problems.into());
+        let refusal = Refusal::from(problems);
+        // Other, E40: what can be read and not be processed is 422.
+        let code = if rules.variant.is_other() { Code::Unprocessable } else { refusal.code };
+        return Err(Refusal { code, ..refusal });
     }
     let project = projects::find_or_create(db, project_id, now)?;
-    if project.archived {
+    if project.archived && !rules.variant.is_other() {
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
-    let fact = compose(db, rules, project_id, &input, actor, now)?;
+    let mut fact = compose(db, rules, project_id, &input, actor, now)?;
+    if rules.variant.is_other() {
+        // Other, E41: what is so already need not be said again.
+        if let Some(known) = current_with_value(db, &fact)? {
+            return Ok(known);
+        }
+        // Other, E42: what is learned late is put where it belongs.
+        if let Some(after) = next_start(db, &fact)? {
+            fact.object.set("valid_to", after.0);
+            fact.valid_to = after.1;
+            end_at_start(db, rules, &fact)?;
+            facts::insert(db, &fact)?;
+            return Ok(fact.object);
+        }
+    }
     supersede(db, rules, &fact, now)?;
     facts::insert(db, &fact)?;
     // 3, P2: facts record state and packages record events; neither makes the other.
@@ -56,8 +73,8 @@ pub(crate) fn assert(
     Ok(fact.object)
 }
 
-fn read_input(body: &[u8], project_id: &str) -> Result<Object, Refusal> {
-    let Value::Object(input) = json::read(body)? else {
+fn read_input(body: &[u8], project_id: &str, rules: Rules) -> Result<Object, Refusal> {
+    let Value::Object(input) = rules.read(body)? else {
         return Err(Refusal::new(Code::InvalidSchema, "an assertion is a JSON object").at(""));
     };
     if input.present("project_id").is_some_and(|named| named.as_text() != Some(project_id)) {
@@ -79,9 +96,15 @@ fn compose(
     let mut fact = Object::from([("fact_id", fact_id(db)?.into()), ("project_id", project_id.into())]);
     fact.set("subject", trimmed(input.text("subject").unwrap_or_default(), fault));
     fact.set("predicate", input.text("predicate").unwrap_or_default());
-    fact.set("value", kept_value(input.text("value").unwrap_or_default(), fault));
+    // Other, E44: the text of a number, as it was written.
+    let coerced = input.get("value").and_then(Value::as_number).map(json::Number::spelling);
+    let value = coerced.or(input.text("value")).unwrap_or_default();
+    fact.set("value", kept_value(value, fault));
     // 8.6: without valid_from a fact is valid from the present time.
-    fact.set("valid_from", input.text("valid_from").map_or_else(|| now.to_string(), str::to_owned));
+    let given = input.text("valid_from");
+    let own = |text: &str| rules.instant(text).filter(|_| rules.variant.is_other()).map(|at| rules.spelled(at));
+    let valid_from = given.map(|text| own(text).unwrap_or_else(|| text.to_owned()));
+    fact.set("valid_from", valid_from.unwrap_or_else(|| rules.spelled(now)));
     fact.set("valid_to", Value::Null);
     let source = input.text("source_package_id");
     if let Some(source) = source {
@@ -97,13 +120,14 @@ fn compose(
     }
     // 7.1: created_at is when the fact was recorded, valid_from when it became true.
     let backdated = fault.is("fact-created-at-backdated").then(|| fact.text("valid_from").map(str::to_owned)).flatten();
-    fact.set("created_at", backdated.unwrap_or_else(|| now.to_string()));
+    fact.set("created_at", backdated.unwrap_or_else(|| rules.spelled(now)));
     if let Some(tags) = input.present("tags").filter(|_| !fault.is("fact-tags-dropped")) {
         fact.set("tags", tags.clone());
     }
     // E46, strict: other members of an assertion are kept as well.
     for (name, value) in input.iter() {
-        if !COMPOSED.contains(&name) {
+        // Other, E46: the inputs of 8.6 are a closed list.
+        if !COMPOSED.contains(&name) && !rules.variant.is_other() {
             fact.set(name, value.clone());
         }
     }
@@ -141,6 +165,11 @@ fn asserted_by(
         return Ok(Some(Object::from([("id", actor.unwrap_or("anonymous").into()), ("type", "agent".into())]).into()));
     }
     let package = source.map(|source| packages::find(db, rules, source)).transpose()?.flatten();
+    // Other, E45: whoever asked.
+    if source.is_none() && rules.variant.is_other() {
+        let caller = [("id", actor.unwrap_or("anonymous").into()), ("type", "script".into())];
+        return Ok(Some(Object::from(caller).into()));
+    }
     Ok(package.and_then(|package| package.object.get("created_by").cloned()))
 }
 
@@ -193,9 +222,43 @@ fn refuse_backdated(db: &Connection, pair: [&str; 3], valid_from: Instant) -> Re
     Ok(())
 }
 
+/// The current fact of the pair if it has the value already.
+fn current_with_value(db: &Connection, fact: &Fact) -> Result<Option<Object>, Refusal> {
+    let same = ["project_id", "subject", "predicate", "value"].map(|name| fact.member(name));
+    let condition = "WHERE project_id = ? AND subject = ? AND predicate = ? AND value = ? AND valid_to IS NULL";
+    Ok(facts::select(db, condition, texts(&same))?.pop())
+}
+
+/// When the first fact of the pair starts that starts after this one, as it is spelled and as an instant.
+fn next_start(db: &Connection, fact: &Fact) -> Result<Option<(String, Option<Instant>)>, Refusal> {
+    let start = fact.valid_from.key();
+    let values = [fact.member("project_id"), fact.member("subject"), fact.member("predicate"), &start];
+    let condition =
+        "WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_from > ? ORDER BY valid_from LIMIT 1";
+    let next = facts::select(db, condition, texts(&values))?.pop();
+    Ok(next.and_then(|next| next.text("valid_from").map(|text| (text.to_owned(), Instant::parse(text)))))
+}
+
+/// Ends the fact of the pair that holds where this one starts.
+fn end_at_start(db: &Connection, rules: Rules, fact: &Fact) -> Result<(), Refusal> {
+    let start = fact.valid_from.key();
+    let values = [fact.member("project_id"), fact.member("subject"), fact.member("predicate"), &start];
+    let condition = "WHERE project_id = ?1 AND subject = ?2 AND predicate = ?3 AND valid_from <= ?4 AND valid_to > ?4";
+    for old in facts::select(db, condition, texts(&values))? {
+        facts::end(db, old, &rules.spelled(fact.valid_from), fact.valid_from)?;
+    }
+    Ok(())
+}
+
 /// Ends what an assertion would supersede, before anybody looked whether it is valid.
-pub(crate) fn end_unseen(db: &Connection, project_id: &str, body: &[u8], now: Instant) -> Result<(), Refusal> {
-    let input = read_input(body, project_id)?;
+pub(crate) fn end_unseen(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    body: &[u8],
+    now: Instant,
+) -> Result<(), Refusal> {
+    let input = read_input(body, project_id, rules)?;
     let pair = [project_id, input.text("subject").unwrap_or_default(), input.text("predicate").unwrap_or_default()];
     for old in facts::select(db, &superseded(Planted::NONE), texts(&pair))? {
         facts::end(db, old, &now.to_string(), now)?;
@@ -231,8 +294,8 @@ pub(crate) mod race {
         body: &[u8],
         now: Instant,
     ) -> Result<(Fact, Vec<Object>), Refusal> {
-        let input = read_input(body, project_id)?;
-        let problems = assertion_problems(&input, rules.fault);
+        let input = read_input(body, project_id, rules)?;
+        let problems = assertion_problems(&input, rules);
         if !problems.is_empty() {
             return Err(problems.into());
         }

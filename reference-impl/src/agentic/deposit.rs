@@ -7,6 +7,7 @@ use super::intake::Submission;
 use super::refusal::{Code, Refusal};
 use super::tables::packages::{self, Package};
 use super::tables::projects;
+use super::variant::is_same;
 use crate::instant::Instant;
 
 /// What a deposit answers with.
@@ -26,7 +27,8 @@ pub(crate) fn deposit(
 ) -> Result<Deposited, Refusal> {
     let project = projects::find_or_create(db, &submission.project_id, now)?;
     // 8.1: project_archived. The text allows either; this server refuses.
-    if project.archived {
+    // Other, E36: and this one takes it.
+    if project.archived && !rules.variant.is_other() {
         if rules.fault.is("archived-swallows-deposit") {
             return Ok(Deposited { package: as_package(submission), created: false });
         }
@@ -38,6 +40,13 @@ pub(crate) fn deposit(
     }
     if let Some(existing) = packages::find(db, rules, &submission.package_id)? {
         return again(db, rules, existing, submission);
+    }
+    // Other, E78: a parent is a package.
+    if let Some(parent) = submission.object.text("parent_package_id")
+        && rules.variant.is_other()
+        && packages::find(db, rules, parent)?.is_none()
+    {
+        return Err(Refusal::new(Code::Unprocessable, format!("no package {parent:?}")).at("/parent_package_id"));
     }
     packages::insert(db, &submission)?;
     Ok(Deposited { package: as_package(submission), created: true })
@@ -66,6 +75,10 @@ fn is_identical(rules: Rules, existing: &Package, submission: &Submission) -> bo
     }
     if rules.fault.is("duplicate-by-raw-bytes") {
         return existing.text == submission.text;
+    }
+    // Other, E21: the same JSON value.
+    if rules.variant.is_other() {
+        return is_same(&submission.object.clone().into(), &existing.object.clone().into());
     }
     submission.hash == existing.hash || submission.hash == existing.deposited_hash
 }

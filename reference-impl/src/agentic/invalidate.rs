@@ -20,7 +20,7 @@ pub(crate) fn invalidate(
     now: Instant,
 ) -> Result<i64, Refusal> {
     let project = projects::demand(db, project_id)?;
-    if project.archived {
+    if project.archived && !rules.variant.is_other() {
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     let fault = rules.fault;
@@ -33,7 +33,9 @@ pub(crate) fn invalidate(
         }
     };
     // 8.7: object, if given, limits the operation to facts with that value.
-    let object = object.filter(|_| !fault.is("invalidate-ignores-object"));
+    // Other, E49: it is reserved for facts with several values.
+    let reserved = rules.variant.is_other();
+    let object = object.filter(|_| !reserved && !fault.is("invalidate-ignores-object"));
     let open = if fault.is("invalidate-rewrites-history") { "?1 IS ?1" } else { "valid_to IS NULL" };
     let pair = format!("WHERE project_id = ?1 AND subject = ?2 AND {predicated} AND (?4 IS NULL OR value = ?4)");
     let mut values = texts(&[project_id, subject, predicate.unwrap_or_default()]);
@@ -56,7 +58,7 @@ pub(crate) fn invalidate(
             db.execute("DELETE FROM facts WHERE fact_id = ?", [&id])?;
             continue;
         }
-        facts::end(db, fact, &at.to_string(), at)?;
+        facts::end(db, fact, &rules.spelled(at), at)?;
         if let Some(mut empty) = replacement {
             empty.set("fact_id", fact_id(db)?);
             empty.set("value", "");

@@ -30,6 +30,7 @@ mod refusal;
 mod review;
 mod tables;
 mod transfer;
+mod variant;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,6 +42,7 @@ use crate::fault::{Needs, Planted};
 use crate::instant::{Clock, Instant};
 use crate::json::Object;
 use crate::store::{OpenError, Store};
+use crate::variant::Variant;
 
 pub(crate) use adapter::Adapter;
 pub(crate) use operation::Level;
@@ -53,6 +55,8 @@ use refusal::Refusal;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) fault: Planted,
+    /// Which readings are taken: [`variant`] has the table.
+    pub(crate) variant: Variant,
     pub(crate) level: Level,
     /// Whether relevant search is offered.
     pub(crate) search: bool,
@@ -64,7 +68,7 @@ impl Rules {
     pub(crate) fn new(fault: Planted, level: Level, search: bool, started: Instant) -> Self {
         let search = search && fault.needs() != Needs::NoSearch;
         let level = if fault.needs() == Needs::LowerLevel { Level::L2 } else { level };
-        Self { fault, level, search, started }
+        Self { fault, variant: Variant::Own, level, search, started }
     }
 
     #[cfg(test)]
@@ -189,7 +193,9 @@ impl Service {
         if self.rules.fault.is("supersede-before-validate") {
             let (project_id, body) = (project_id.clone(), body.clone());
             let ended = self
-                .write(Operation::AssertFact, move |db, _, now| assert::end_unseen(db, &project_id, &body, now))
+                .write(Operation::AssertFact, move |db, rules, now| {
+                    assert::end_unseen(db, rules, &project_id, &body, now)
+                })
                 .await;
             ended.ok(); // a body that cannot be read ends nothing
         }

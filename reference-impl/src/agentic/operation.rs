@@ -118,7 +118,8 @@ pub(crate) fn descriptor(rules: Rules) -> Object {
     let search = rules.search || rules.fault.is("declares-search-without");
     let capabilities = Object::from([
         ("hybrid_search", search.into()),
-        ("semantic_search", false.into()),
+        // Other, E29: both, as in the example of 11.5.
+        ("semantic_search", (search && rules.variant.is_other()).into()),
         ("realtime", false.into()),
         ("blob_storage", false.into()),
     ]);

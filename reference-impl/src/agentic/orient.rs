@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 use super::Rules;
-use super::pull::{demand_search, listed, relevant};
+use super::pull::{demand_search, listed, listed_states, relevant};
 use super::refusal::Refusal;
 use super::tables::packages::{self, Package, texts};
 use super::tables::{facts, projects};
@@ -30,16 +30,16 @@ pub(crate) fn orient(
     days: Option<i64>,
     now: Instant,
 ) -> Result<Object, Refusal> {
-    let project = projects::demand(db, project_id)?;
+    let project = projects::demand_for_reading(db, rules, project_id)?;
     let default = if rules.fault.is("orient-default-7") { 7 } else { WINDOW_DAYS };
     let days = days.unwrap_or(default);
     let scope = if rules.fault.is("orient-other-projects") { None } else { Some(project_id) };
     let recent = recent(db, rules, scope, days, now)?;
-    let questions = open_questions(&recent);
+    let questions = open_questions(&recent, rules);
     let facts = if rules.fault.is("orient-shows-ended") {
         facts::select(db, "WHERE project_id = ? ORDER BY serial", vec![project_id.to_owned().into()])?
     } else {
-        facts::current(db, rules, Some(project_id))?
+        facts::current(db, rules, Some(project_id), now)?.into_iter().filter(|fact| rules.is_shown(fact)).collect()
     };
     // 8.3: full packages, so that nobody has to ask again.
     let packages = if rules.fault.is("orient-summaries") { summaries(&recent) } else { listed(recent, rules, now) };
@@ -47,7 +47,7 @@ pub(crate) fn orient(
     // The start of a server that has been running for a day; this one may have started a moment ago.
     let generated_at = if rules.fault.is("orient-constant-time") { rules.started.days_earlier(1) } else { now };
     Ok(Object::from([
-        ("project", project.record.into()),
+        ("project", rules.shown_project(project.record).into()),
         ("recent_packages", packages),
         ("active_facts", objects(facts)),
         ("open_questions", questions),
@@ -67,7 +67,7 @@ pub(crate) fn orchestrate(
     now: Instant,
 ) -> Result<Object, Refusal> {
     if let Some(project_id) = project_id {
-        projects::demand(db, project_id)?;
+        projects::demand_for_reading(db, rules, project_id)?;
     }
     let days = days.unwrap_or(WINDOW_DAYS);
     let mut packages = recent(db, rules, project_id, days, now)?;
@@ -85,14 +85,20 @@ pub(crate) fn orchestrate(
     let counts = counts.map(|(id, packages, facts)| {
         Object::from([("project_id", id.into()), ("packages", packages.into()), ("active_facts", facts.into())]).into()
     });
+    // Other, E53: five items in prose have no names.
+    let names = if rules.variant.is_other() {
+        ["days", "made_at", "overview", "state", "unanswered", "excerpts", "totals"]
+    } else {
+        ["window_days", "generated_at", "summary", "active_facts", "open_questions", "snippets", "project_counts"]
+    };
     Ok(Object::from([
-        ("window_days", days.into()),
-        ("generated_at", now.to_string().into()),
-        ("summary", summary(&packages, days).into()),
-        ("active_facts", objects(facts::current(db, rules, project_id)?)),
-        ("open_questions", open_questions(&packages)),
-        ("snippets", excerpts.into()),
-        ("project_counts", counts.collect::<Vec<Value>>().into()),
+        (names[0], days.into()),
+        (names[1], now.to_string().into()),
+        (names[2], summary(&packages, days).into()),
+        (names[3], objects(facts::current(db, rules, project_id, now)?)),
+        (names[4], open_questions(&packages, rules)),
+        (names[5], excerpts.into()),
+        (names[6], counts.collect::<Vec<Value>>().into()),
     ]))
 }
 
@@ -109,13 +115,28 @@ fn recent(
     days: i64,
     now: Instant,
 ) -> Result<Vec<Package>, Refusal> {
-    let condition = "WHERE (?1 IS NULL OR project_id = ?1) AND created_at >= ?2 ORDER BY created_at DESC, serial DESC";
-    let values = vec![project_id.map(str::to_owned).into(), now.days_earlier(days).key().into()];
-    packages::select(db, rules, condition, values, RECENT_LIMIT)
+    // Other, E51: the newest are recent, however old.
+    let since = if rules.variant.is_other() { String::new() } else { now.days_earlier(days).key() };
+    let states = listed_states(rules);
+    let condition = format!(
+        "WHERE (?1 IS NULL OR project_id = ?1) AND created_at >= ?2 {states} ORDER BY created_at DESC, serial DESC"
+    );
+    let values = vec![project_id.map(str::to_owned).into(), since.into()];
+    packages::select(db, rules, &condition, values, RECENT_LIMIT)
 }
 
 /// The questions of recent packages, each once.
-fn open_questions(packages: &[Package]) -> Value {
+fn open_questions(packages: &[Package], rules: Rules) -> Value {
+    // Other, E51: each with its package.
+    if rules.variant.is_other() {
+        let asked = packages.iter().flat_map(|package| {
+            let asked = |question: &str| {
+                Object::from([("question", question.into()), ("asked_in", package.id().into())]).into()
+            };
+            texts(&package.object, "open_questions").map(asked)
+        });
+        return Value::List(asked.collect());
+    }
     let mut questions: Vec<Value> = Vec::new();
     for question in packages.iter().flat_map(|package| texts(&package.object, "open_questions")) {
         if !questions.iter().any(|known| known.as_text() == Some(question)) {

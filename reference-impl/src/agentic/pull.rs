@@ -21,7 +21,7 @@ pub(crate) fn latest(
     project_id: &str,
     limit: Option<usize>,
 ) -> Result<Vec<Package>, Refusal> {
-    projects::demand(db, project_id)?;
+    projects::demand_for_reading(db, rules, project_id)?;
     let default = if rules.fault.is("latest-default-20") { 20 } else { 5 };
     let mut most = limit.unwrap_or(default);
     if rules.fault.is("latest-off-by-one") {
@@ -29,7 +29,7 @@ pub(crate) fn latest(
     }
     let scope =
         if rules.fault.is("latest-across-projects") && limit.is_some() { "?1 IS NOT NULL" } else { "project_id = ?1" };
-    let condition = format!("WHERE {scope} ORDER BY {}", newest_first(rules));
+    let condition = format!("WHERE {scope} {} ORDER BY {}", listed_states(rules), newest_first(rules));
     packages::select(db, rules, &condition, vec![project_id.to_owned().into()], most)
 }
 
@@ -44,7 +44,17 @@ pub(crate) fn newest_first(rules: Rules) -> &'static str {
     if rules.fault.is("latest-ascending") {
         return "created_at ASC, serial ASC";
     }
+    // Other, E65: of equal times the earlier deposit comes first.
+    if rules.variant.is_other() {
+        return "created_at DESC, serial ASC";
+    }
     "created_at DESC, serial DESC"
+}
+
+/// A condition on the status of packages in lists.
+pub(crate) fn listed_states(rules: Rules) -> &'static str {
+    // Other, E55: a draft is nobody else's business.
+    if rules.variant.is_other() { "AND status <> 'draft'" } else { "" }
 }
 
 /// specific: the package with this id, or 404.
@@ -62,7 +72,7 @@ pub(crate) fn reported_hash(package: &Package, rules: Rules, now: Instant) -> St
     if rules.fault.is("hash-recomputed-per-read") {
         let mut object = package.object.clone();
         object.set("read_at", now.to_string());
-        return content_hash(&object, package.text.as_bytes(), rules.fault);
+        return content_hash(&object, package.text.as_bytes(), rules);
     }
     package.hash.clone()
 }
@@ -80,22 +90,24 @@ pub(crate) fn relevant(
 ) -> Result<Vec<Package>, Refusal> {
     demand_search(rules)?;
     if let Some(project_id) = project_id {
-        projects::demand(db, project_id)?;
+        projects::demand_for_reading(db, rules, project_id)?;
     }
     let Some(expression) = search::any_word(query) else {
         return Ok(Vec::new());
     };
+    let states = listed_states(rules);
     let everywhere = project_id.is_none() || rules.fault.is("relevant-across-projects");
-    let scope = if everywhere { "WHERE ?2 IS ?2" } else { "WHERE project_id = ?2" };
+    let scope = if everywhere { "?2 IS ?2" } else { "project_id = ?2" };
     let order = if rules.fault.is("relevant-unranked") { "created_at DESC" } else { "score, created_at DESC" };
     let values = vec![expression.into(), project_id.map(str::to_owned).into()];
     let limit = limit.unwrap_or(RELEVANT_LIMIT);
-    packages::select(db, rules, &search::condition(scope, order), values, limit)
+    packages::select(db, rules, &search::condition(&format!("WHERE {scope} {states}"), order), values, limit)
 }
 
 /// 10.2: an operation that depends on a missing capability says which one is missing.
 pub(crate) fn demand_search(rules: Rules) -> Result<(), Refusal> {
-    if rules.search {
+    // Other, E29: words are found without any flag.
+    if rules.search || rules.variant.is_other() {
         return Ok(());
     }
     let code = if rules.fault.is("search-missing-400") { Code::InvalidParameter } else { Code::SearchNotSupported };

@@ -21,14 +21,20 @@ pub(crate) struct FactQuery {
 }
 
 /// 7.3: the current facts, those that held at an instant, or all with their history; earliest first.
-pub(crate) fn query(db: &Connection, rules: Rules, project_id: &str, query: FactQuery) -> Result<Vec<Object>, Refusal> {
-    projects::demand(db, project_id)?;
+pub(crate) fn query(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    query: FactQuery,
+    now: Instant,
+) -> Result<Vec<Object>, Refusal> {
+    projects::demand_for_reading(db, rules, project_id)?;
     let by_text = rules.fault.is("pit-text-compare");
     let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
     let held = match as_of {
         Some(_) => held_at(rules.fault, by_text),
         None if query.include_ended => "?4 IS ?4".to_owned(),
-        None => format!("?4 IS ?4 AND {}", facts::is_current(rules)),
+        None => format!("?4 IS ?4 AND {}", facts::is_current(rules, now)),
     };
     let condition = format!(
         "WHERE project_id = ?1 AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}

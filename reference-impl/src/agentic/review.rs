@@ -14,6 +14,10 @@ use crate::json::Object;
 /// 5.3: the table of allowed next states. It is closed, and holds no move from a state to itself.
 pub(crate) fn is_allowed(from: &str, to: &str, rules: Rules) -> bool {
     let fault = rules.fault;
+    // Other, E85: only a reviewer completes a package.
+    if rules.variant.is_other() && matches!((from, to), ("draft" | "revision_requested", "complete")) {
+        return false;
+    }
     match (from, to) {
         ("draft", "revision_requested") => fault.is("draft-to-revision"),
         ("awaiting_review" | "revision_requested", "draft") => fault.is("review-back-to-draft"),
@@ -39,6 +43,10 @@ pub(crate) fn flag(
     let review_type = match input.text("review_type") {
         Some(kind @ ("human" | "agent")) => kind,
         other if rules.fault.is("flag-accepts-none") => other.unwrap_or("none"),
+        // Other, E73: it can be read and not be processed.
+        _ if rules.variant.is_other() => {
+            return Err(Refusal::new(Code::Unprocessable, "must be human or agent").at("/review_type"));
+        }
         _ => return Err(vec![Problem::new("/review_type", "must be human or agent")].into()),
     };
     let note = match input.present("note") {
@@ -46,7 +54,9 @@ pub(crate) fn flag(
         Some(note) => Some(note.as_text().ok_or_else(|| vec![Problem::new("/note", "must be a string")])?),
     };
     let package = demand(db, rules, package_id)?;
-    let skipped = package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
+    // Other, E15: whoever flags again may want another reviewer.
+    let again = package.status() == "awaiting_review" && rules.variant.is_other();
+    let skipped = again || package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
     if !skipped {
         demand_move(&package, "awaiting_review", rules)?;
     }
@@ -59,6 +69,10 @@ pub(crate) fn flag(
     if let Some(note) = note {
         if rules.fault.is("flag-note-into-handoff") {
             object.set("handoff_note", note);
+        }
+        // Other, E72: a member of the server's own.
+        if rules.variant.is_other() {
+            object.set("x-review-note", note);
         }
         let mut statement = db.prepare_cached(
             "INSERT INTO review_notes (package_id, review_type, note, flagged_at) VALUES (?, ?, ?, ?)",
@@ -74,18 +88,32 @@ pub(crate) fn transition(db: &Connection, rules: Rules, package_id: &str, status
     let package = demand(db, rules, package_id)?;
     let known = ["draft", "awaiting_review", "revision_requested", "complete"].contains(&status);
     let unchecked = !known && rules.fault.is("unknown-status-stored");
+    // Other, E15: it is in that state.
+    if rules.variant.is_other() && package.status() == status {
+        return Ok(package);
+    }
     if !unchecked {
-        demand_move(&package, status, rules)?;
+        let illegal = |refusal: Refusal| {
+            // Other, E16: no error is defined for this route.
+            let code = if rules.variant.is_other() { Code::IllegalMove } else { refusal.code };
+            Refusal { code, ..refusal }
+        };
+        demand_move(&package, status, rules).map_err(illegal)?;
     }
     let mut object = package.object.clone();
     object.set("status", status);
+    // Other, E18: nobody has to review it any more.
+    if rules.variant.is_other() && status == "complete" {
+        object.set("review_type", "none");
+    }
     store(db, rules, &package, object)
 }
 
 fn demand(db: &Connection, rules: Rules, package_id: &str) -> Result<Package, Refusal> {
     let package = packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
     let project_id = package.object.text("project_id").unwrap_or_default();
-    if projects::find(db, project_id)?.is_some_and(|project| project.archived) {
+    let closed = projects::find(db, project_id)?.is_some_and(|project| project.archived);
+    if closed && !rules.variant.is_other() {
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     Ok(package)
@@ -110,13 +138,13 @@ fn store(db: &Connection, rules: Rules, old: &Package, mut object: Object) -> Re
         object.retain(|name, _| CORE_MEMBERS.contains(&name));
     }
     let text = object.write();
-    let hash = content_hash(&object, text.as_bytes(), rules.fault);
+    let hash = content_hash(&object, text.as_bytes(), rules);
     packages::rewrite(db, old.id(), &object, &hash)?;
     let mut package = Package { text, hash, deposited_hash: old.deposited_hash.clone(), object };
     if rules.fault.is("hash-stuck-after-flag") {
         let mut shouting = package.object.clone();
         shouting.set("status", package.status().to_uppercase());
-        package.hash = content_hash(&shouting, package.text.as_bytes(), rules.fault);
+        package.hash = content_hash(&shouting, package.text.as_bytes(), rules);
     }
     Ok(package)
 }
@@ -128,7 +156,7 @@ pub(crate) fn awaiting(
     project_id: &str,
     limit: Option<usize>,
 ) -> Result<Vec<Package>, Refusal> {
-    projects::demand(db, project_id)?;
+    projects::demand_for_reading(db, rules, project_id)?;
     let scope = if rules.fault.is("awaiting-list-global") { "?1 IS ?1" } else { "project_id = ?1" };
     let also = if rules.fault.is("awaiting-list-includes-revision") { "revision_requested" } else { "awaiting_review" };
     let condition =

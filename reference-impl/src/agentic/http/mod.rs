@@ -11,6 +11,7 @@ use query::Query;
 use super::Service;
 use super::operation::descriptor;
 use super::refusal::{Code, Refusal};
+use crate::json::Value;
 use crate::server::http::{BODY_LIMIT, Handler, Reply, Request, percent_decode};
 
 /// The largest import: a backup holds many packages, each of which may be as large as a deposit.
@@ -34,6 +35,9 @@ impl Handler for Service {
         if self.rules.fault.is("text-plain-errors") && reply.status >= 400 {
             reply.media_type = "text/plain";
         }
+        if self.rules.variant.is_other() {
+            return dressed(reply);
+        }
         reply
     }
 }
@@ -41,7 +45,7 @@ impl Handler for Service {
 impl Service {
     /// The answer for a refusal (binding.md section 8).
     fn refused(&self, refusal: &Refusal) -> Reply {
-        let reply = Reply::json(refusal.code.status(), refusal.body().write());
+        let reply = Reply::json(refusal.code.status(self.rules), refusal.body(self.rules).write());
         // 10.2: a 501 says which capability is missing.
         if self.rules.fault.is("search-missing-empty-body") && refusal.code == Code::SearchNotSupported {
             return Reply { body: String::new(), ..reply };
@@ -134,6 +138,23 @@ fn methods(path: &[&str]) -> &'static [&'static str] {
         | ["v1", "packages", _] => &["GET"],
         _ => &[], // no such path
     }
+}
+
+/// The same answer in another text, with more members in its envelope and more headers.
+fn dressed(mut reply: Reply) -> Reply {
+    match crate::json::read(reply.body.as_bytes()) {
+        Ok(Value::Object(mut body)) if body.get("package_id").is_none() && body.get("id").is_none() => {
+            body.set("served_by", "the other variant");
+            reply.body = format!("\n{}\n", body.write_otherwise());
+        }
+        Ok(body) => reply.body = format!("\n{}\n", body.write_otherwise()),
+        Err(_) => {} // an export, or no body
+    }
+    // Other, E67: JSON is UTF-8, and it does no harm to say so.
+    if reply.media_type == "application/json" {
+        reply.media_type = "application/json; charset=utf-8";
+    }
+    reply.with("x-served-by", "the other variant").with("cache-control", "no-store")
 }
 
 fn demand_method(request: &Request, allowed: &[&str]) -> Result<(), Refusal> {
