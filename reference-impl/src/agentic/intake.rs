@@ -230,7 +230,7 @@ pub(crate) fn complete(package: &mut Object, rules: Rules) {
 // Other, E09: an absent member is its default.
 pub(crate) fn fill_defaults(package: &mut Object) {
     for (name, value) in defaults().iter() {
-        if package.get(name).is_none() {
+        if package.present(name).is_none() {
             package.set(name, value.clone());
         }
     }
