@@ -3,11 +3,11 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
 
-use super::Rules;
 use super::fact::{Fact, assertion_problems};
 use super::intake::trimmed;
 use super::refusal::{Code, Problem, Refusal};
 use super::tables::{facts, packages, projects};
+use super::{Rules, shown};
 use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
@@ -50,6 +50,9 @@ pub(crate) fn assert(
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     let mut fact = compose(db, rules, project_id, &input, actor, now)?;
+    if let Some(stored) = asserted_otherwise(db, rules, &fact, now)? {
+        return Ok(stored);
+    }
     if rules.variant.is_other() {
         // Other, E41: what is so already need not be said again.
         if let Some(known) = current_with_value(db, &fact)? {
@@ -70,7 +73,40 @@ pub(crate) fn assert(
     if rules.fault.is("assert-writes-package") {
         write_package(db, rules, &fact, now)?;
     }
-    Ok(fact.object)
+    Ok(shown::fact(fact.object, rules))
+}
+
+/// What a server might do instead of superseding. A correct one does nothing.
+fn asserted_otherwise(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<Option<Object>, Refusal> {
+    let fault = rules.fault;
+    let conflict = |message: &str| Err(Refusal::new(Code::FactConflict, message));
+    let pair = [fact.member("project_id"), fact.member("subject"), fact.member("predicate")];
+    let beside = || -> Result<Option<Object>, Refusal> {
+        db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
+        facts::insert(db, fact)?;
+        Ok(Some(fact.object.clone()))
+    };
+    // 7.4: what was invalidated may be asserted again.
+    let history = facts::select(db, "WHERE project_id = ? AND subject = ? AND predicate = ?", texts(&pair))?;
+    let current = history.iter().find(|known| known.present("valid_to").is_none());
+    if fault.is("invalidated-for-good") && current.is_none() && !history.is_empty() {
+        return conflict("it is not so any more");
+    }
+    // 5.2: subjects belong to their project.
+    let elsewhere = "WHERE project_id <> ? AND subject = ? AND predicate = ? AND valid_to IS NULL";
+    if fault.is("subject-of-one-project") && !facts::select(db, elsewhere, texts(&pair))?.is_empty() {
+        return conflict("another project has this subject");
+    }
+    // 8.6: one current fact, also when the same is said again and when it is said late.
+    let again = current.is_some_and(|known| known.text("value") == Some(fact.member("value")));
+    if again && fault.is("reassert-doubles") {
+        return beside();
+    }
+    let start = current.and_then(|known| known.text("valid_from")).and_then(Instant::parse).unwrap_or(now);
+    if current.is_some() && fact.valid_from < start && fault.is("backdated-beside") {
+        return beside();
+    }
+    Ok(None)
 }
 
 fn read_input(body: &[u8], project_id: &str, rules: Rules) -> Result<Object, Refusal> {
@@ -101,12 +137,14 @@ fn compose(
     let value = coerced.or(input.text("value")).unwrap_or_default();
     fact.set("value", kept_value(value, fault));
     // 8.6: without valid_from a fact is valid from the present time.
-    let given = input.text("valid_from");
+    // 7.1: when it became true, not when it was said; without a valid_from it is true from now on.
+    let given = input.text("valid_from").filter(|_| !fault.is("valid-from-ignored"));
     let own = |text: &str| rules.instant(text).filter(|_| rules.variant.is_other()).map(|at| rules.spelled(at));
     let valid_from = given.map(|text| own(text).unwrap_or_else(|| text.to_owned()));
-    fact.set("valid_from", valid_from.unwrap_or_else(|| rules.spelled(now)));
+    let from = if fault.is("valid-from-yesterday") { now.days_earlier(1) } else { now };
+    fact.set("valid_from", valid_from.unwrap_or_else(|| rules.spelled(from)));
     fact.set("valid_to", Value::Null);
-    let source = input.text("source_package_id");
+    let source = input.text("source_package_id").filter(|_| !fault.is("source-dropped"));
     if let Some(source) = source {
         fact.set("source_package_id", source);
     }
@@ -158,7 +196,8 @@ fn asserted_by(
     source: Option<&str>,
     actor: Option<&str>,
 ) -> Result<Option<Value>, Refusal> {
-    if let Some(named) = input.present("asserted_by") {
+    // 7.2: the actor that is named.
+    if let Some(named) = input.present("asserted_by").filter(|_| !rules.fault.is("asserted-by-overruled")) {
         return Ok(Some(named.clone()));
     }
     if rules.fault.is("asserted-by-from-key") {

@@ -26,6 +26,10 @@ fn form(source: &[u8], rules: Rules, write: impl FnOnce(&mut Writer)) -> String 
     if rules.fault.is("canonical-keeps-input-escapes") {
         writer.spellings = escaped_strings(source);
     }
+    // A: UTF-8 without a byte order mark.
+    if rules.fault.is("canonical-bom") {
+        writer.out.push('\u{feff}');
+    }
     write(&mut writer);
     if rules.fault.is("canonical-trailing-newline") {
         writer.out.push('\n');
@@ -53,6 +57,10 @@ impl Writer {
 
     fn list(&mut self, items: &[Value], depth: usize) {
         let mut items: Vec<&Value> = items.iter().collect();
+        // A: an element is not a member.
+        if self.rules.fault.is("canonical-drops-null-elements") {
+            items.retain(|item| **item != Value::Null);
+        }
         // Other, E04: a null element is left out like a null member.
         if self.rules.variant.is_other() {
             items.retain(|item| **item != Value::Null);
@@ -134,6 +142,10 @@ impl Writer {
         if self.rules.fault.is("canonical-negative-zero") && double == 0.0 && double.is_sign_negative() {
             return self.out.push_str("-0");
         }
+        // A: the double that it denotes.
+        if self.rules.fault.is("canonical-keeps-digits") && double.abs() > 9e15 && double.fract() == 0.0 {
+            return self.out.push_str(number.spelling());
+        }
         // Other, E07: an integer keeps its digits, however many there are.
         let is_digits = || number.spelling().bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
         if self.rules.variant.is_other() && double != 0.0 && is_digits() {
@@ -145,6 +157,8 @@ impl Writer {
     /// A: quote, reverse solidus and controls below U+0020 in their shortest escape; all else raw, not normalised.
     fn text(&mut self, text: &str) {
         let text = super::intake::normalised(text, self.rules.fault);
+        // A: white space inside a string is part of it.
+        let text = if self.rules.fault.is("canonical-trims-strings") { text.trim().to_owned().into() } else { text };
         self.out.push('"');
         match self.spellings.get(text.as_ref()) {
             Some(spelling) => self.out.push_str(spelling),
@@ -165,6 +179,20 @@ impl Writer {
         }
         if self.rules.fault.is("canonical-html-escapes") && matches!(character, '<' | '>' | '&') {
             return self.out.push_str(&format!("\\u{:04x}", u32::from(character)));
+        }
+        // A: a quote, a reverse solidus and controls, each in its shortest escape, in small digits.
+        let code = u32::from(character);
+        if self.rules.fault.is("canonical-long-escapes") && matches!(character, '"' | '\\') {
+            return self.out.push_str(&format!("\\u{code:04x}"));
+        }
+        if self.rules.fault.is("canonical-long-controls") && character < ' ' {
+            return self.out.push_str(&format!("\\u{code:04x}"));
+        }
+        if self.rules.fault.is("canonical-upper-hex") && character < ' ' && !"\u{8}\t\n\u{c}\r".contains(character) {
+            return self.out.push_str(&format!("\\u{code:04X}"));
+        }
+        if self.rules.fault.is("canonical-raw-controls") && character < ' ' {
+            return self.out.push(character);
         }
         // Other, E06: the one escape that every control has, its digits in capitals.
         if self.rules.variant.is_other() && character < ' ' {
@@ -279,6 +307,7 @@ mod tests {
     #[test]
     fn each_planted_fault_changes_the_form() {
         let text = r#"{"b":{"z":1,"a":[1.0,1e-7,1e20,-0.0,""]},"B":"<é\/\u000a>","9":{"n":null},"10":["b","a"],
+                      "11":[null,9007199254740993," pad ","\"\\\u001f"],
                       "\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
         let names = FAULTS.iter().map(|fault| fault.name).filter(|name| name.starts_with("canonical-"));
         for name in names.chain(["normalises-unicode"]) {

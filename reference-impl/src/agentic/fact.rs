@@ -67,14 +67,15 @@ pub(crate) fn assertion_problems(input: &Object, rules: Rules) -> Vec<Problem> {
     for name in ["subject", "predicate", "value"] {
         // Other, E44: unless its text is the value.
         let coerced = name == "value" && rules.variant.is_other() && input.get(name).is_some_and(is_number);
-        if !coerced {
+        // 8.6: all three are required, and strings.
+        if !coerced && !rules.fault.is("assertion-unchecked") {
             problems.extend(text_problem(input, name));
         }
     }
     if input.present("valid_to").is_some() {
         problems.push(Problem::new("/valid_to", "must be absent: an asserted fact is current"));
     }
-    if input.present("valid_from").is_some() {
+    if input.present("valid_from").is_some() && !rules.fault.is("valid-from-unchecked") {
         time(input, "valid_from", rules, &mut problems);
     }
     problems.extend(optional_problems(input, rules));
@@ -113,6 +114,9 @@ fn optional_problems(object: &Object, rules: Rules) -> Vec<Problem> {
     check("source_package_id", "a string or null", &|value| value.as_text().is_some());
     check("confidence", "a number from 0 to 1", &|value| {
         let number = value.as_number().map(Number::as_f64);
+        // 7.2: a number, not a text that looks like one.
+        let spelled = value.as_text().filter(|_| rules.fault.is("confidence-text-accepted"));
+        let number = number.or_else(|| spelled?.parse().ok());
         number.is_some_and(|number| rules.fault.is("confidence-unchecked") || (0.0..=1.0).contains(&number))
     });
     check("tags", "an array of strings", &is_list_of_texts);

@@ -37,6 +37,10 @@ pub(crate) fn submit(
 ) -> Result<Submission, Refusal> {
     let mut object = read_object(rules, body)?;
     let submitted = object.clone();
+    // 6.1: the path does not stand for the member.
+    if rules.fault.is("project-taken-from-path") && object.get("project_id").is_none() {
+        object.set("project_id", project_id);
+    }
     before_validation(rules, &mut object, body, now);
     let mut problems = validate(&object, rules);
     // E35, strict: the project of the path and of the package are the same one.
@@ -47,7 +51,10 @@ pub(crate) fn submit(
         problems.push(Problem::new("/project_id", "must be the project of the path"));
     }
     if !problems.is_empty() {
-        return Err(problems.into());
+        let refusal = Refusal::from(problems);
+        // 8.1: invalid input is 400.
+        let code = if rules.fault.is("validation-422") { Code::Unprocessable } else { refusal.code };
+        return Err(Refusal { code, ..refusal });
     }
     if rules.variant.is_other() {
         refuse_unfit(&object)?;
@@ -79,6 +86,7 @@ fn refuse_unfit(package: &Object) -> Result<(), Refusal> {
 fn read_object(rules: Rules, body: &[u8]) -> Result<Object, Refusal> {
     match rules.read(body) {
         Ok(Value::Object(object)) => Ok(object),
+        Ok(_) if rules.fault.is("non-object-500") => Err(Refusal::new(Code::Internal, "not an object")),
         Ok(_) => Err(Refusal::new(Code::InvalidSchema, "a package is a JSON object").at("")),
         Err(error) if rules.fault.is("bad-json-500") => Err(Refusal::new(Code::Internal, error.to_string())),
         Err(error) => Err(error.into()),
@@ -104,12 +112,31 @@ pub(crate) fn admit(rules: Rules, object: Object, source: Option<&[u8]>) -> Subm
 /// What a server might do to a package so that it passes. A correct one does nothing.
 fn before_validation(rules: Rules, package: &mut Object, body: &[u8], now: Instant) {
     let fault = rules.fault;
-    if rules.variant.is_other() {
-        // Other, E24: deposit returns the package with its package_id set.
-        if package.get("package_id").is_none() {
-            let digest = Sha256::new().chain_update(now.key()).chain_update(body).finalize();
-            package.set("package_id", format!("pkg_{}", hex(&digest[..16])));
+    // 6.1: the id is the actor's to give.
+    let assigned = fault.is("package-id-assigned");
+    // Other, E24: deposit returns the package with its package_id set.
+    if package.get("package_id").is_none() && (assigned || rules.variant.is_other()) {
+        let digest = Sha256::new().chain_update(now.key()).chain_update(body).finalize();
+        let form = if assigned { "id-" } else { "pkg_" };
+        package.set("package_id", format!("{form}{}", hex(&digest[..16])));
+    }
+    // 6.1: nine members are required, whatever a server could make up for them.
+    if fault.is("required-defaulted") {
+        let nobody = Object::from([("id", "nobody".into()), ("type", "script".into())]);
+        for (name, value) in [
+            ("relay_version", Value::from("0.1")),
+            ("title", "Untitled".into()),
+            ("status", "complete".into()),
+            ("package_type", "standard".into()),
+            ("review_type", "none".into()),
+            ("created_by", nobody.into()),
+        ] {
+            if package.get(name).is_none() {
+                package.set(name, value);
+            }
         }
+    }
+    if rules.variant.is_other() {
         // Other, E25: standard is the default.
         if package.get("package_type").is_none() {
             package.set("package_type", "standard");
@@ -202,6 +229,46 @@ fn after_validation(rules: Rules, package: &mut Object, actor: Option<&str>, now
         for (name, value) in [("topic", word), ("artifact_type", "note".to_owned())] {
             if package.present(name).is_none() {
                 package.set(name, value);
+            }
+        }
+    }
+    // 5.5, 6.2: a session is what the actor says it is.
+    if fault.is("session-reissued")
+        && let Some(actor) = package.get_mut("created_by").and_then(Value::as_object_mut)
+        && actor.present("session_id").is_some()
+    {
+        actor.set("session_id", format!("sess_{}", now.key()));
+    }
+    // 5.3: a package may be created in other states.
+    if fault.is("deposit-always-complete") {
+        package.set("status", "complete");
+    }
+    // 5.3, 6.6: what a correction corrects.
+    if fault.is("parent-dropped") {
+        package.remove("parent_package_id");
+    }
+    // 6.4: where a blob is, if anywhere, is not made up and not rewritten.
+    if fault.is("storage-path-added") && package.present("storage_path").is_none() {
+        package.set("storage_path", "blobs/0");
+    }
+    if fault.is("storage-path-rewritten") && package.present("storage_path").is_some() {
+        package.set("storage_path", "blobs/0");
+    }
+    // 6.4, 6.5: lists keep their order, deliverables their members.
+    if fault.is("questions-and-decisions-sorted") {
+        for name in ["decisions_made", "open_questions"] {
+            if let Some(Value::List(texts)) = package.get_mut(name) {
+                texts.sort_by(|left, right| left.as_text().cmp(&right.as_text()));
+            }
+        }
+    }
+    if let Some(Value::List(deliverables)) = package.get_mut("deliverables") {
+        if fault.is("deliverables-reversed") {
+            deliverables.reverse();
+        }
+        if fault.is("deliverables-by-path-and-type") {
+            for deliverable in deliverables.iter_mut().filter_map(Value::as_object_mut) {
+                deliverable.retain(|name, _| ["path", "type"].contains(&name));
             }
         }
     }

@@ -28,6 +28,7 @@ mod pull;
 mod query;
 mod refusal;
 mod review;
+mod shown;
 mod tables;
 mod transfer;
 mod variant;
@@ -171,6 +172,31 @@ impl Service {
                     .await;
             }
             return self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await;
+        }
+        // 8.1: the answer comes when the package is stored.
+        if self.rules.fault.is("answers-before-storing") {
+            let (service, package) = (self.clone(), deposit::as_package(submission.clone()));
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(120)).await;
+                let late = |db: &_, rules, now| deposit::deposit(db, rules, submission, now).map(drop);
+                service.write(Operation::Deposit, late).await.ok(); // nobody waits for it
+            });
+            return Ok(Deposited { package, created: true });
+        }
+        // 8.1: all of a package or nothing is there.
+        if self.rules.fault.is("stored-in-two-steps") {
+            let mut half = submission.object.clone();
+            half.retain(|name, _| package::CORE_MEMBERS[..9].contains(&name));
+            let half = intake::admit(self.rules, half, None);
+            let (whole, half) = (submission, intake::Submission { project_id: project_id.to_owned(), ..half });
+            self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, half, now)).await?;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            return self
+                .write(Operation::Deposit, |db, _, _| {
+                    tables::packages::rewrite(db, &whole.package_id, &whole.object, &whole.hash)?;
+                    Ok(Deposited { package: deposit::as_package(whole), created: true })
+                })
+                .await;
         }
         self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await
     }

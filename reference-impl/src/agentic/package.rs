@@ -5,6 +5,7 @@
 
 use super::Rules;
 use super::refusal::Problem;
+use crate::instant::Instant;
 use crate::json::{Object, Value};
 
 /// Every member that sections 6.1 and 6.4 name.
@@ -71,8 +72,12 @@ pub(crate) fn validate(package: &Object, rules: Rules) -> Vec<Problem> {
 fn required(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
     let mut text = |name: &str, expected: &str, holds: &dyn Fn(&str) -> bool| {
         let reason = match package.present(name) {
+            // 6.1: a required member that is null is missing.
+            None if package.get(name).is_some() && rules.fault.is("required-null-accepted") => return,
             None => "is required".to_owned(),
             Some(Value::Text(text)) if holds(text) => return,
+            // 6.1: each of these members is a string.
+            Some(value) if value.as_text().is_none() && rules.fault.is("required-type-unchecked") => return,
             Some(_) => format!("must be {expected}"),
         };
         problems.push(Problem::new(format!("/{name}"), reason));
@@ -84,11 +89,19 @@ fn required(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
     text("status", "one of draft, complete, awaiting_review, revision_requested", &|status| is_status(status, rules));
     text("package_type", "a type of section 6.3 or one beginning with x-", &|kind| is_package_type(kind, rules));
     text("review_type", "one of none, human, agent", &|review| {
+        // 6.1: all three.
+        if rules.fault.is("human-reviews-refused") && review == "human" {
+            return false;
+        }
+        if rules.fault.is("agent-reviews-refused") && review == "agent" {
+            return false;
+        }
         rules.fault.is("review-type-unchecked") || REVIEW_TYPES.contains(&review)
     });
     text("created_at", "an RFC 3339 time in UTC ending in Z", &|time| is_time(time, rules));
     match package.present("created_by") {
         None => problems.push(Problem::new("/created_by", "is required")),
+        Some(_) if rules.fault.is("actor-unchecked") => {}
         Some(actor) => problems.extend(actor_problems("/created_by", actor, rules)),
     }
 }
@@ -104,6 +117,9 @@ fn is_version(version: &str, rules: Rules) -> bool {
 
 /// 6.1: any string that is unique is taken; the pkg_ form is a recommendation.
 fn is_package_id(id: &str, rules: Rules) -> bool {
+    if rules.fault.is("id-ascii-only") && !id.is_ascii() {
+        return false;
+    }
     if rules.fault.is("id-pattern-enforced") {
         let digits = id.strip_prefix("pkg_").unwrap_or_default();
         return digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -125,6 +141,10 @@ fn is_title(title: &str, rules: Rules) -> bool {
 
 /// 5.3, 6.1: one of four words, in this spelling.
 fn is_status(status: &str, rules: Rules) -> bool {
+    // 5.3: most packages are complete from the start, and a draft or a request for review may be.
+    if rules.fault.is("review-states-refused") && status != "complete" {
+        return false;
+    }
     rules.fault.is("any-status-accepted") || STATUSES.contains(&status)
 }
 
@@ -132,6 +152,9 @@ fn is_status(status: &str, rules: Rules) -> bool {
 fn is_package_type(kind: &str, rules: Rules) -> bool {
     if rules.fault.is("any-type-accepted") {
         return true;
+    }
+    if rules.fault.is("newer-types-refused") && PACKAGE_TYPES[1..].contains(&kind) {
+        return false;
     }
     let prefix = if rules.fault.is("x-prefix-without-hyphen") { "x" } else { "x-" };
     let custom = kind.len() > prefix.len() && kind.starts_with(prefix) && !rules.fault.is("custom-type-refused");
@@ -142,6 +165,14 @@ fn is_package_type(kind: &str, rules: Rules) -> bool {
 fn is_time(time: &str, rules: Rules) -> bool {
     let shape =
         |text: &str| text.len() >= 10 && text.bytes().take(10).all(|byte| byte == b'-' || byte.is_ascii_digit());
+    // 6.1: any number of digits, and no offset.
+    if rules.fault.is("fraction-limit-6") && time.len() > "2026-01-02T03:04:05.123456Z".len() {
+        return false;
+    }
+    let (local, offset) = time.split_at_checked(time.len().saturating_sub(6)).unwrap_or((time, ""));
+    if offset.starts_with(['+', '-']) && rules.fault.is("offset-accepted") {
+        return Instant::parse(&format!("{local}Z")).is_some();
+    }
     rules.instant(time).is_some() || (rules.fault.is("created-at-lenient") && shape(time))
 }
 
@@ -160,7 +191,7 @@ pub(crate) fn actor_problems(pointer: &str, actor: &Value, rules: Rules) -> Vec<
     let session = match actor.get("session_id") {
         None | Some(Value::Text(_)) => true,
         Some(Value::Null) => !rules.fault.is("null-session-refused"),
-        Some(_) => false,
+        Some(_) => rules.fault.is("session-type-unchecked"),
     };
     if !session {
         problems.push(Problem::new(format!("{pointer}/session_id"), "must be a string or null"));
@@ -172,6 +203,9 @@ pub(crate) fn actor_problems(pointer: &str, actor: &Value, rules: Rules) -> Vec<
 pub(crate) fn is_actor_type(kind: &str, rules: Rules) -> bool {
     if rules.fault.is("any-actor-kind") {
         return true;
+    }
+    if rules.fault.is("human-actor-refused") && kind == "human" {
+        return false;
     }
     if rules.fault.is("script-actor-refused") && kind == "script" {
         return false;
@@ -190,8 +224,23 @@ fn optional(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
             }
         }
     }
+    // 5.6: any package may carry a note, and none must.
+    let noted = package.present("handoff_note").is_some();
+    let handoff = package.text("package_type") == Some("handoff");
+    if rules.fault.is("handoff-needs-note") && handoff && !noted {
+        problems.push(Problem::new("/handoff_note", "is required"));
+    }
+    if rules.fault.is("note-on-handoffs-only") && noted && !handoff {
+        problems.push(Problem::new("/handoff_note", "must be absent"));
+    }
+    // 12.1, 15.1: others may add members.
+    if rules.fault.is("unknown-members-refused") {
+        let unknown = package.iter().filter(|(name, _)| !CORE_MEMBERS.contains(name));
+        problems.extend(unknown.map(|(name, _)| Problem::new(format!("/{name}"), "is not known")));
+    }
+    let unchecked = rules.fault.is("optional-types-unchecked");
     let mut check = |name: &str, expected: &str, holds: &dyn Fn(&Value) -> bool| {
-        if package.present(name).is_some_and(|value| !holds(value)) {
+        if package.present(name).is_some_and(|value| !unchecked && !holds(value)) {
             problems.push(Problem::new(format!("/{name}"), format!("must be {expected}")));
         }
     };
@@ -199,12 +248,17 @@ fn optional(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
         check(name, "a string", &|value| value.as_text().is_some());
     }
     for name in ["tags", "decisions_made", "open_questions"] {
-        check(name, "an array of strings", &is_list_of_texts);
+        // 6.4: strings, and nothing else among them.
+        let any = rules.fault.is("list-elements-unchecked");
+        check(name, "an array of strings", &|value| is_list_of_texts(value) || any && value.as_list().is_some());
     }
     for name in ["parent_package_id", "topic", "artifact_type", "storage_path"] {
         check(name, "a string or null", &|value| value.as_text().is_some());
     }
-    check("estimated_next_actor", "human, agent or null", &|value| matches!(value.as_text(), Some("human" | "agent")));
+    check("estimated_next_actor", "human, agent or null", &|value| match value.as_text() {
+        Some("human") => !rules.fault.is("next-actor-agent-only"),
+        other => other == Some("agent"),
+    });
     check("significance", "an integer from 1 to 10", &|value| {
         let number = value.as_number();
         // Other, E64: 5.0 is not how an integer is written.
@@ -233,25 +287,25 @@ fn deliverable_problems(pointer: &str, deliverable: &Value, rules: Rules) -> Vec
     };
     let mut problems = Vec::new();
     let mut check = |name: &str, needed: bool, expected: &str, holds: &dyn Fn(&Value) -> bool| {
-        let good = deliverable.present(name).map_or(!needed, holds);
+        let unchecked = |_: &Value| rules.fault.is("deliverable-types-unchecked");
+        let good = deliverable.present(name).map_or(!needed, |value| unchecked(value) || holds(value));
         if !good {
             problems.push(Problem::new(format!("{pointer}/{name}"), format!("must be {expected}")));
         }
     };
     let needed = !rules.fault.is("deliverable-unchecked");
+    let any_form = rules.fault.is("deliverable-form-unchecked") || rules.variant.is_other();
     check("path", needed, "a relative path or a URL", &|value| {
         // Other, E62: where a path leads is the business of whoever follows it.
-        value.as_text().is_some_and(|path| rules.variant.is_other() || is_path_or_url(path))
+        value.as_text().is_some_and(|path| any_form || is_path_or_url(path))
     });
     check("type", needed, "a string", &|value| value.as_text().is_some());
     check("hash", false, "an algorithm, a colon and hexadecimal digits", &|value| {
         // Other, E61: as opaque as in the example of the specification.
-        value.as_text().is_some_and(|hash| rules.variant.is_other() || is_deliverable_hash(hash))
+        value.as_text().is_some_and(|hash| any_form || is_deliverable_hash(hash))
     });
     check("size_bytes", false, "an integer not below 0", &|value| {
-        value.as_number().and_then(crate::json::Number::as_integer).is_some_and(|size| {
-            size >= 0 || rules.variant.is_other() // E62
-        })
+        value.as_number().and_then(crate::json::Number::as_integer).is_some_and(|size| size >= 0 || any_form)
     });
     problems
 }

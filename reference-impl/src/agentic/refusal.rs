@@ -149,7 +149,12 @@ impl Refusal {
             }
             return body;
         }
-        Object::from([("error", Value::Object(self.object()))])
+        let mut error = self.object();
+        // 8, 10.2: errors have names.
+        if rules.fault.is("wrong-error-names") {
+            error.set("code", format!("E{}", self.code.status(rules)));
+        }
+        Object::from([("error", Value::Object(error))])
     }
 }
 

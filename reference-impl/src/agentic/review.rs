@@ -19,13 +19,15 @@ pub(crate) fn is_allowed(from: &str, to: &str, rules: Rules) -> bool {
         return false;
     }
     match (from, to) {
+        // 5.3: whichever way a package got there, a draft included.
+        ("draft" | "revision_requested", "complete") if fault.is("completes-by-review-only") => false,
+        ("draft", "awaiting_review") => !fault.is("draft-cannot-be-flagged"),
+        ("awaiting_review", "revision_requested") => !fault.is("review-cannot-revise"),
         ("draft", "revision_requested") => fault.is("draft-to-revision"),
         ("awaiting_review" | "revision_requested", "draft") => fault.is("review-back-to-draft"),
         ("awaiting_review", "complete") => !fault.is("review-must-revise"),
         ("revision_requested", "awaiting_review") => !fault.is("revision-cannot-resubmit"),
-        ("draft", "complete" | "awaiting_review")
-        | ("awaiting_review", "revision_requested")
-        | ("revision_requested", "complete") => true,
+        ("draft" | "revision_requested", "complete") => true,
         // Terminal state: corrections are new packages.
         ("complete", "draft" | "revision_requested") => fault.is("complete-can-reopen"),
         _ => false, // every other pair
@@ -51,19 +53,38 @@ pub(crate) fn flag(
     };
     let note = match input.present("note") {
         None => None,
+        // 8.5: a flag may carry a note.
+        Some(_) if rules.fault.is("flag-note-refused") => {
+            return Err(vec![Problem::new("/note", "is not known")].into());
+        }
         Some(note) => Some(note.as_text().ok_or_else(|| vec![Problem::new("/note", "must be a string")])?),
     };
     let package = demand(db, rules, package_id)?;
     // Other, E15: whoever flags again may want another reviewer.
-    let again = package.status() == "awaiting_review" && rules.variant.is_other();
+    let waiting = package.status() == "awaiting_review";
+    // 5.3: a second flag is refused, or its reviewer counts.
+    if waiting && rules.fault.is("flag-again-ignored") {
+        return Ok(package);
+    }
+    // 12.2: a custom type is reviewed like any other.
+    let custom = package.object.text("package_type").is_some_and(|kind| kind.starts_with("x-"));
+    if custom && rules.fault.is("custom-type-unreviewed") {
+        return Err(Refusal::new(Code::InvalidTransition, "packages of this type are not reviewed"));
+    }
+    let again = waiting && rules.variant.is_other();
     let skipped = again || package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
     if !skipped {
         demand_move(&package, "awaiting_review", rules)?;
     }
     let mut object = package.object.clone();
-    object.set("status", "awaiting_review");
+    // 3, 8.5: the package itself says that it waits.
+    if !rules.fault.is("flag-beside-the-package") {
+        object.set("status", "awaiting_review");
+    }
     if !rules.fault.is("flag-keeps-review-type") {
-        object.set("review_type", review_type);
+        // 5.3: review_type says who is to review.
+        let reviewer = if rules.fault.is("flag-always-human") { "human" } else { review_type };
+        object.set("review_type", reviewer);
     }
     // E72: the note stands beside the package; no member of it may change for a note.
     if let Some(note) = note {
@@ -88,6 +109,12 @@ pub(crate) fn transition(db: &Connection, rules: Rules, package_id: &str, status
     let package = demand(db, rules, package_id)?;
     let known = ["draft", "awaiting_review", "revision_requested", "complete"].contains(&status);
     let unchecked = !known && rules.fault.is("unknown-status-stored");
+    // 5.3: a move from a state to itself changes nothing.
+    if rules.fault.is("self-move-resets-review") && package.status() == status {
+        let mut object = package.object.clone();
+        object.set("title", format!("{} ({status})", object.text("title").unwrap_or_default()));
+        return store(db, rules, &package, object);
+    }
     // Other, E15: it is in that state.
     if rules.variant.is_other() && package.status() == status {
         return Ok(package);

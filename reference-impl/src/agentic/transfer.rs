@@ -25,7 +25,13 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
         vec![project_id.to_owned().into()],
         usize::MAX,
     )?;
-    records.extend(stored.into_iter().map(|package| ("package", package.object)));
+    // 10.3: a backup is whole.
+    let most = if rules.fault.is("export-first-page") { 2 } else { usize::MAX };
+    let mut packages: Vec<Object> = stored.into_iter().take(most).map(|package| package.object).collect();
+    if rules.fault.is("export-drops-unknown") {
+        packages.iter_mut().for_each(|package| package.retain(|name, _| CORE_MEMBERS.contains(&name)));
+    }
+    records.extend(packages.into_iter().map(|package| ("package", package)));
     let ended = if rules.fault.is("export-current-only") { "AND valid_to IS NULL" } else { "" };
     let history = facts::select(
         db,
@@ -38,8 +44,12 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
             .map(|fact| if rules.fault.is("export-store-names") { with_store_names(&fact) } else { fact })
             .map(|fact| ("fact", fact)),
     );
-    records.extend(sessions::of_project(db, project_id)?.into_iter().map(|session| ("session", session)));
+    records.extend(sessions::of_project(db, project_id, rules)?.into_iter().map(|session| ("session", session)));
     let mut out = String::new();
+    // 10.1: every line is a record in its wire format.
+    if rules.fault.is("export-with-header") {
+        out.push_str("[\"agentic-backup\",1]\n");
+    }
     for (kind, mut record) in records {
         // Other, E69: a line says what its record is.
         if rules.variant.is_other() {
@@ -208,8 +218,18 @@ fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant
     if rules.fault.is("import-drops-unknown") {
         package.retain(|name, _| CORE_MEMBERS.contains(&name));
     }
+    // 10.1, 9.3: character for character, so that the hash is the same.
+    if rules.fault.is("import-respells-times")
+        && let Some(time) = package.text("created_at").and_then(Instant::parse)
+    {
+        package.set("created_at", time.with_milliseconds());
+    }
     complete(&mut package, rules);
     let submission = admit(rules, package, None);
+    // 10.3: a backup of any implementation, in whatever order, with a record of the project or without.
+    if rules.fault.is("import-needs-project") && projects::find(db, &submission.project_id)?.is_none() {
+        return Err(Refusal::no_project(&submission.project_id));
+    }
     projects::find_or_create(db, &submission.project_id, now)?;
     match packages::find(db, rules, &submission.package_id)? {
         None => packages::insert(db, &submission),
@@ -227,6 +247,10 @@ fn take_fact(db: &Connection, rules: Rules, mut object: Object, now: Instant) ->
         let id: String = db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| row.get(0))?;
         object.set("fact_id", id);
         object.set("created_at", now.to_string());
+    }
+    // 12.1: x- members of a fact are kept.
+    if rules.fault.is("import-drops-fact-members") {
+        object.retain(|name, _| !name.starts_with("x-"));
     }
     let fact = Fact::new(object, rules)?;
     projects::find_or_create(db, fact.member("project_id"), now)?;
@@ -277,6 +301,14 @@ fn take_session(db: &Connection, rules: Rules, session: &Object, now: Instant) -
         return Err(problems.into());
     };
     let member = |name| session.text(name).unwrap_or_default();
+    // 5.5: a callsign is no key.
+    if rules.fault.is("callsign-as-key") {
+        let known = sessions::of_project(db, member("project_id"), rules)?;
+        let taken = |other: &Object| other.text("callsign") == session.text("callsign") && other != session;
+        if known.iter().any(taken) {
+            return Err(vec![Problem::new("/callsign", "must be new")].into());
+        }
+    }
     projects::find_or_create(db, member("project_id"), now)?;
     match sessions::find(db, member("project_id"), member("session_id"))? {
         Some(existing) if existing != *session => Err(Refusal::new(

@@ -73,7 +73,7 @@
 
 use super::Rules;
 use crate::instant::Instant;
-use crate::json::{self, Object, ReadError, Value};
+use crate::json::{self, Object, ReadError, ReadErrorKind, Value};
 
 /// What a fact must be sure of to be shown in a bundle (E79).
 const SURE: f64 = 0.5;
@@ -81,6 +81,15 @@ const SURE: f64 = 0.5;
 impl Rules {
     /// The JSON of a request.
     pub(crate) fn read(self, text: &[u8]) -> Result<Value, ReadError> {
+        // A, 9.1: one value and nothing behind it, and no value that two readers would see differently.
+        if self.fault.is("reads-first-value")
+            && let Err(ReadError { at, kind: ReadErrorKind::Trailing }) = json::read(text)
+        {
+            return json::read(&text[..at]);
+        }
+        if self.fault.is("reads-ambiguous-json") {
+            return json::read_leniently(text);
+        }
         // Other, E08: as most libraries read.
         if self.variant.is_other() { json::read_leniently(text) } else { json::read(text) }
     }

@@ -3,11 +3,11 @@
 use super::params::{bytes, fact_query, hex_list, hex_of, instant, integer, optional_text, text};
 use super::{Adapter, METHODS};
 use crate::agentic::operation::Operation;
-use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash, shown};
+use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash};
 use crate::agentic::refusal::{Code, Problem, Refusal};
 use crate::agentic::tables::packages::{self, Package};
 use crate::agentic::tables::projects;
-use crate::agentic::{Rules, Service, hash, invalidate, orient, project, pull, query, review, transfer};
+use crate::agentic::{Rules, Service, hash, invalidate, orient, project, pull, query, review, shown, transfer};
 use crate::json::{self, Object, Value};
 use crate::server::adapter::RpcError;
 
@@ -83,7 +83,9 @@ impl Adapter {
             }
             "agentic/list_sessions" => {
                 let project = text(params, "project_id")?.to_owned();
-                let listed = service.read(Operation::Sessions, move |db, _, _| project::sessions(db, &project)).await?;
+                let listed = service
+                    .read(Operation::Sessions, move |db, rules, _| project::sessions(db, rules, &project))
+                    .await?;
                 Ok(Object::from([("sessions", hex_list(&listed, service.rules))]))
             }
             _ => on_facts_and_reviews(service, method, params).await, // the rest of METHODS
@@ -119,7 +121,7 @@ async fn on_facts_and_reviews(service: &Service, method: &str, params: &Object) 
             let (project, subject, predicate) = (project?, subject?, predicate?);
             let object = optional_text(params, "object")?;
             let end = move |db: &_, rules, now| {
-                invalidate::invalidate(db, rules, &project, &subject, Some(&predicate), object.as_deref(), now)
+                invalidate::invalidate(db, rules, &project, Some(&subject), Some(&predicate), object.as_deref(), now)
             };
             Ok(Object::from([("count", service.write(Operation::InvalidateFact, end).await?.into())]))
         }
@@ -197,7 +199,7 @@ fn text_of(value: &Value, rules: Rules) -> String {
 }
 
 fn package_result(service: &Service, package: Package, hash: String) -> Object {
-    let shown = shown(package.object, service.rules, service.now());
+    let shown = shown::package(package.object, service.rules, service.now());
     let mut result = Object::from([("package_hex", hex_of(&shown, service.rules))]);
     // Other, E11: as over HTTP.
     let hash = if service.rules.variant.is_other() { package.deposited_hash } else { hash };

@@ -57,7 +57,11 @@ impl Service {
         let path: Vec<String> = request.path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         // 11.5: whoever wants to know what a server can do needs no key.
-        if let ["v1", "conformance"] = path[..] {
+        // 11.5: and may be found by everybody.
+        let hidden = self.rules.fault.is("descriptor-hidden");
+        if let ["v1", "conformance"] = path[..]
+            && !hidden
+        {
             let get = demand_method(request, &["GET"]);
             return get.map(|()| Reply::json(200, descriptor(self.rules).write()));
         }
@@ -74,7 +78,8 @@ impl Service {
 
     /// 9.2: the owner of the key in `Authorization: Bearer KEY`; nobody where there are no keys.
     fn actor(&self, request: &Request) -> Result<Option<&str>, Refusal> {
-        if self.keys.is_empty() {
+        // 9.2: a key that nobody has opens nothing.
+        if self.keys.is_empty() || self.rules.fault.is("key-unchecked") {
             return Ok(None);
         }
         let key = request.authorization.as_deref().and_then(|header| header.split_once(' '));

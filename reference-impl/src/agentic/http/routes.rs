@@ -2,11 +2,11 @@
 
 use super::query::{Query, bad_parameter, fact_query};
 use crate::agentic::operation::Operation;
-use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash, shown};
+use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash};
 use crate::agentic::refusal::{Code, Problem, Refusal};
 use crate::agentic::tables::packages::Package;
 use crate::agentic::tables::projects;
-use crate::agentic::{Rules, Service, invalidate, orient, project, pull, query, review, transfer};
+use crate::agentic::{Rules, Service, invalidate, orient, project, pull, query, review, shown, transfer};
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
 use crate::server::http::Reply;
@@ -53,6 +53,11 @@ impl Service {
         if self.rules.fault.is("deposit-returns-id-only") {
             return Ok(Reply::json(status, Object::from([("package_id", deposited.package.id().into())]).write()));
         }
+        let mut deposited = deposited;
+        // 8.1: the id is the one that was sent.
+        if self.rules.fault.is("deposit-returns-row-number") {
+            deposited.package.object.set("package_id", "1");
+        }
         let hash = deposited.package.hash.clone();
         Ok(self.package_reply(status, deposited.package, hash, self.now()))
     }
@@ -62,7 +67,7 @@ impl Service {
         // Other, E11: the hash is computed once, on commit.
         let hash = if self.rules.variant.is_other() { package.deposited_hash.clone() } else { hash };
         let hash = self.rules.spelled_hash(&hash);
-        let shown = shown(package.object, self.rules, now);
+        let shown = shown::package(package.object, self.rules, now);
         // Other, E02: deposit returns the package with the hash set.
         if self.rules.variant.is_other() {
             let mut package = shown;
@@ -95,7 +100,7 @@ impl Service {
         // Other, E02: a header, as for any other resource.
         if self.rules.variant.is_other() {
             let hash = self.rules.spelled_hash(&package.deposited_hash);
-            let body = Object::from([("data", shown(package.object, self.rules, now).into())]);
+            let body = Object::from([("data", shown::package(package.object, self.rules, now).into())]);
             return Ok(Reply::json(200, body.write()).with("etag", format!("\"{hash}\"")));
         }
         let hash = reported_hash(&package, self.rules, now);
@@ -123,11 +128,20 @@ impl Service {
                 let latest = move |db: &_, rules: Rules, now| {
                     pull::latest(db, rules, &id, limit).map(|packages| listed(packages, rules, now))
                 };
-                Ok(self.listing("packages", items(self.read(Operation::PullLatest, latest).await?)))
+                let listed = items(self.read(Operation::PullLatest, latest).await?);
+                // 8.2: nothing is an empty list.
+                if listed.is_empty() && self.rules.fault.is("empty-list-404") {
+                    return Err(Refusal::new(Code::PackageNotFound, "no packages"));
+                }
+                Ok(self.listing("packages", listed))
             }
             (Some("relevant"), None) => {
                 pull::demand_search(self.rules)?;
-                let words = query.demand("query")?;
+                // 8.2: query is required.
+                let words = match query.get("query") {
+                    None if self.rules.fault.is("relevant-without-query") => "pm".to_owned(),
+                    _ => query.demand("query")?,
+                };
                 let relevant = move |db: &_, rules: Rules, now| {
                     let packages = pull::relevant(db, rules, Some(&id), &words, limit)?;
                     Ok(found(packages, rules, now))
@@ -166,6 +180,10 @@ impl Service {
         let days = query.integer("window_days", 1..=orient::WINDOW_MAX, self.rules)?;
         let bundle =
             self.read(Operation::Orient, move |db, rules, now| orient::orient(db, rules, &id, days, now)).await?;
+        // 8.3, 8.4: a bundle is an object.
+        if self.rules.fault.is("orient-in-a-list") {
+            return Ok(Reply::json(200, format!("[{}]", bundle.write())));
+        }
         Ok(Reply::json(200, bundle.write()))
     }
 
@@ -177,12 +195,16 @@ impl Service {
         let digest = move |db: &_, rules, now| {
             orient::orchestrate(db, rules, project.as_deref(), focus.as_deref(), snippets, days, now)
         };
-        Ok(Reply::json(200, self.read(Operation::Orchestrate, digest).await?.write()))
+        let digest = self.read(Operation::Orchestrate, digest).await?;
+        if self.rules.fault.is("digest-in-a-list") {
+            return Ok(Reply::json(200, format!("[{}]", digest.write())));
+        }
+        Ok(Reply::json(200, digest.write()))
     }
 
     pub(super) async fn list_sessions(&self, project: &str) -> Result<Reply, Refusal> {
         let id = project.to_owned();
-        let sessions = self.read(Operation::Sessions, move |db, _, _| project::sessions(db, &id)).await?;
+        let sessions = self.read(Operation::Sessions, move |db, rules, _| project::sessions(db, rules, &id)).await?;
         Ok(self.listing("sessions", sessions.into_iter().map(Value::Object).collect()))
     }
 
@@ -201,7 +223,7 @@ impl Service {
 
     pub(super) async fn post_fact(&self, project: &str, body: &[u8], actor: Option<&str>) -> Result<Reply, Refusal> {
         let fact = self.assert(project, body, actor).await?;
-        // Other, E40: the caller knows what it said.
+        // Other, E40, E91: the caller knows what it said.
         if self.rules.variant.is_other() {
             return Ok(Reply::json(200, String::new()));
         }
@@ -219,11 +241,15 @@ impl Service {
     pub(super) async fn delete_facts(&self, project: &str, query: &Query) -> Result<Reply, Refusal> {
         self.demand_level(Operation::InvalidateFact)?;
         let id = project.to_owned();
-        let subject = query.demand("subject")?;
+        let subject = match query.get("subject") {
+            // 8.7: subject is required.
+            None if self.rules.fault.is("invalidate-without-subject") => None,
+            _ => Some(query.demand("subject")?),
+        };
         let predicate = query.get("predicate").map(str::to_owned);
         let object = query.get("object").map(str::to_owned);
         let end = move |db: &_, rules, now| {
-            invalidate::invalidate(db, rules, &id, &subject, predicate.as_deref(), object.as_deref(), now)
+            invalidate::invalidate(db, rules, &id, subject.as_deref(), predicate.as_deref(), object.as_deref(), now)
         };
         let count = self.write(Operation::InvalidateFact, end).await?;
         if self.rules.variant.is_other() {

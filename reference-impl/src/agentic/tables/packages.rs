@@ -49,7 +49,7 @@ fn verified(stored: Stored, rules: Rules) -> Result<Package, Refusal> {
     let Stored { text, hash, deposited_hash, package_id } = stored;
     let mismatch = || Refusal::new(Code::HashMismatch, format!("package {package_id:?} is not what was deposited"));
     let mut object = object(&text).map_err(|_| mismatch())?;
-    if !verify(&object, text.as_bytes(), &hash, rules) {
+    if !rules.fault.is("tampered-returned") && !verify(&object, text.as_bytes(), &hash, rules) {
         return Err(mismatch());
     }
     // 6.1, E58: created_at comes back as it was spelled.

@@ -70,8 +70,13 @@ pub(crate) fn set_archived(
         return Ok(record);
     }
     record.set("archived_at", at.map(|at| at.to_string()));
+    let archived_at = record.text("archived_at").map(str::to_owned);
+    // 5.2: archived_at says when.
+    if rules.fault.is("archived-at-as-flag") {
+        record.set("archived_at", at.is_some());
+    }
     let mut statement = db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
-    statement.execute((record.write(), record.text("archived_at"), project_id))?;
+    statement.execute((record.write(), archived_at, project_id))?;
     if rules.fault.is("archive-deletes") && at.is_some() {
         db.execute("DELETE FROM packages WHERE project_id = ?", [project_id])?;
     }
