@@ -31,18 +31,24 @@
 //! | [`judge`] | from exchanges to verdicts; pure | above but bundle |
 //! | [`transport`] | the only module that opens sockets and starts processes | value, wire, exchange, target |
 //! | [`run`] | sends what the plan asks for, side by side and within limits | above but bundle |
+//! | [`manners`] | whether an adapter keeps to the adapter protocol | value, wire, exchange, target, protocol, transport |
+//! | [`dumb`] | targets that are no implementation: what nothing may pass at | value, wire, exchange, target, transport |
+//! | [`prove`] | what the suites catch and what they miss | above but bundle |
 //! | [`report`] | every format, drawn from the record and from nothing else | value, wire, exchange, verdict, record, requirement |
 //! | [`schema`] | JSON Schemas of the data files, for editors | above |
 //! | [`cli`] | the command line, and the only place that names the reference implementation | above |
 
 pub mod bundle;
 pub mod cli;
+pub mod dumb;
 pub mod edit;
 pub mod exchange;
 pub mod judge;
+pub mod manners;
 pub mod matcher;
 pub mod plan;
 pub mod protocol;
+pub mod prove;
 pub mod record;
 pub mod report;
 pub mod requirement;

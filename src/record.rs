@@ -127,6 +127,9 @@ pub struct LevelRecord {
     pub outcome: Grant,
     /// Whether the target claims it.
     pub claimed: bool,
+    /// Whether everything that it demands was seen to hold although the target does not claim it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub met: bool,
     /// The requirements that refuse it or leave it undecided, with verdict and reason; empty when granted.
     pub because: Vec<Because>,
     /// Requirements of the level that no case judges yet.

@@ -11,7 +11,26 @@ use reference_impl::{Fault, Needs, Protocol};
 use serde_json::Value;
 
 /// Faults that only the strict profile counts: tolerated readings (binding of agentic, section 15), and a SHOULD.
-const STRICT_ONLY: &[&str] = &["canonical-utf16-sort", "digest-shows-drafts", "hash-fills-defaults"];
+const STRICT_ONLY: &[&str] = &[
+    "canonical-drops-null-elements",
+    "canonical-keeps-digits",
+    "canonical-long-controls",
+    "canonical-upper-hex",
+    "canonical-utf16-sort",
+    "deliverable-form-unchecked",
+    "descriptor-hidden",
+    "descriptor-without-capabilities",
+    "digest-shows-drafts",
+    "hash-fills-defaults",
+    "offset-accepted",
+    "orient-window-ignored",
+    "package-id-assigned",
+    "reads-ambiguous-json",
+    "storage-path-added",
+    "storage-path-rewritten",
+    "tampered-returned",
+    "wrong-error-names",
+];
 
 fn main() {
     let arguments = Arguments::from_args();

@@ -86,6 +86,7 @@ fn put(protocol: Protocol, knowledge: &Knowledge, only: Vec<String>) -> Judged {
         let connections = Connections {
             http: Some(Http::new(&url, &target).expect("an HTTP client")),
             adapter: Some(Adapter::in_process(move || pipes(protocol))),
+            tamper: None,
         };
         let plan = plan::build(knowledge, &target, &Selection { only, ..Selection::default() });
         let clock = Clock(i128::from(chrono::Utc::now().timestamp_millis()) * 1_000_000);

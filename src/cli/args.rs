@@ -39,8 +39,10 @@ pub enum Command {
     Check(Box<CheckOptions>),
     /// Serve the reference implementation
     Serve(ServeOptions),
-    /// Be the reference implementation as a library behind the adapter protocol, on stdin and stdout
+    /// Be the reference implementation as a library behind the adapter protocol, or check the manners of an adapter
     Adapter(AdapterOptions),
+    /// Show that the suites catch every planted fault and pass no dumb target: the test of the tests
+    Prove(ProveOptions),
     /// Read all suites and vectors and report every mistake
     #[command(after_help = "Examples:
   proofmark lint
@@ -228,10 +230,16 @@ pub enum Switch {
 
 /// Arguments of `adapter`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "Examples:
   proofmark adapter --protocol agentic --fault canonical-utf16-sort
-  proofmark check --adapter 'proofmark adapter' --protocol agentic")]
+  proofmark check --adapter 'proofmark adapter' --protocol agentic
+  proofmark adapter check 'python3 my_adapter.py'",
+    args_conflicts_with_subcommands = true
+)]
 pub struct AdapterOptions {
+    #[command(subcommand)]
+    pub command: Option<AdapterCommand>,
     /// Protocol, by slug
     #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
     pub protocol: String,
@@ -241,6 +249,34 @@ pub struct AdapterOptions {
     /// Which readings to take where the specification leaves room (see `serve --help`)
     #[arg(long, value_enum, default_value_t = VariantWord::Own)]
     pub variant: VariantWord,
+}
+
+/// What else can be done with adapters.
+#[derive(Debug, Subcommand)]
+pub enum AdapterCommand {
+    /// Check the manners of an adapter: form, order, errors, large and broken input, its end
+    Check(AdapterCheckOptions),
+}
+
+/// Arguments of `adapter check`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark adapter check 'python3 my_adapter.py'
+  proofmark adapter check 'node adapter.mjs' --timeout 2s
+
+Exit codes:
+  0  every manner is kept
+  1  at least one is not")]
+pub struct AdapterCheckOptions {
+    /// Command that wraps a library (JSON-RPC on stdin and stdout)
+    #[arg(value_name = "CMD")]
+    pub command: String,
+    /// Time limit of one answer, such as 500ms or 10s; 10s if not said
+    #[arg(long, value_name = "TIME")]
+    pub timeout: Option<String>,
+    /// text or json
+    #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+    pub format: DataFormat,
 }
 
 /// How a command that prints data prints it.
@@ -286,6 +322,45 @@ pub enum What {
     Features,
     /// Protocols
     Protocols,
+}
+
+/// Arguments of `prove`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark prove --protocol agentic
+  proofmark prove --protocol agentic --suites suites --fault tags-sorted
+  proofmark prove --protocol agentic --wire
+
+Exit codes:
+  0  every fault is caught, the clean reference passes, nothing passes at a dumb target
+  1  something is not proven")]
+pub struct ProveOptions {
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Faults to plant, by name; all if not said; may be repeated
+    #[arg(long, value_name = "NAME")]
+    pub fault: Vec<String>,
+    /// Put every case to every fault, not only the cases that cover what it breaks: the whole matrix, in minutes
+    #[arg(long)]
+    pub all_cases: bool,
+    /// Change each member of each answer, one at a time, and list what no case watches
+    #[arg(long)]
+    pub wire: bool,
+    /// Decides every generated value; random if not said
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Threads; the number of processors if not said
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Folder for proof.json, proof.md and matrix.csv, in a folder for each protocol
+    #[arg(long, value_name = "DIR", default_value = "reports/prove")]
+    pub out: PathBuf,
+    /// text or json
+    #[arg(long, value_enum, default_value_t = DataFormat::Text)]
+    pub format: DataFormat,
+    /// Print no progress
+    #[arg(long, short)]
+    pub quiet: bool,
 }
 
 /// Arguments of `coverage`.

@@ -9,10 +9,11 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 
+use super::adapter;
 use super::args::{CheckOptions, ProfileWord, VariantWord};
 use super::data;
 use super::exit::Failure;
-use super::reference::{self, Reference};
+use super::reference::{self, Reference, Setup};
 use super::serve::runtime;
 use crate::exchange::Transport;
 use crate::judge::{self, Context, Facts, Features};
@@ -119,10 +120,7 @@ fn target(options: &CheckOptions) -> Result<Target, Failure> {
         return target::load(&Arc::new(Source { name, text })).map_err(Failure::Mistakes);
     }
     if let Some(command) = &options.adapter {
-        let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-        if words.is_empty() {
-            return Err(Failure::usage("the adapter command is empty"));
-        }
+        let words = adapter::words(command)?;
         let mut target = Target::new("adapter", command);
         target.adapter = Some(words);
         return Ok(target);
@@ -316,8 +314,9 @@ async fn check(
             if let Some(fault) = &options.fault {
                 reference::check_fault(protocol, fault)?;
             }
-            let (reference, connections) =
-                Reference::start(protocol, options.fault.as_deref(), options.variant, &mut target).await?;
+            let variant = reference::variant(options.variant);
+            let setup = Setup { fault: options.fault.clone(), variant, ..Setup::default() };
+            let (reference, connections) = Reference::start(protocol, &setup, &mut target).await?;
             (Some(reference), connections)
         } else {
             (None, Connections::new(&target).map_err(|error| Failure::Internal(error.to_string()))?)
@@ -367,14 +366,14 @@ fn config(plan: &Plan<'_>) -> TargetConfig {
 }
 
 /// A seed for a run that names none. Small enough to be typed.
-fn random() -> u64 {
+pub(super) fn random() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // The keys of a new `RandomState` come from the operating system.
     std::collections::hash_map::RandomState::new().build_hasher().finish() % 1_000_000_000_000
 }
 
 /// Now, to the millisecond, so that the record holds it whole.
-fn now() -> (Clock, String) {
+pub(super) fn now() -> (Clock, String) {
     let now = chrono::Utc::now();
     let milliseconds = i128::from(now.timestamp_millis());
     let clock = Clock(milliseconds * 1_000_000);

@@ -43,6 +43,15 @@ impl Failure {
         }
     }
 
+    /// It in one line, without advice.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Usage(what, _) | Self::Undecided(what, _) | Self::Internal(what) => what.clone(),
+            Self::Mistakes(diagnostics) => format!("{} mistakes in data files", diagnostics.len()),
+            Self::Unread => "nobody reads the output".to_owned(),
+        }
+    }
+
     /// Prints it on standard error.
     pub fn print(&self) {
         let mut out = anstream::stderr();

@@ -80,6 +80,10 @@ protocol: {slug}
 # Where its HTTP endpoint is; the paths of operations are put behind it.
 url: {url}
 
+# Where another instance of it is, with a state of its own: what is exported
+# from the one is imported into the other.
+#second-instance: {url}
+
 # A library instead of, or beside, an endpoint: the program that wraps it. It
 # answers JSON-RPC 2.0 on stdin and stdout, one object a line.
 #adapter: [python3, my_adapter.py]
@@ -287,7 +291,7 @@ fn operation<'k>(knowledge: &'k Knowledge, requirement: &Requirement) -> Option<
 const FIXTURE: &str = "fixture_";
 
 /// The fixture as NDJSON, one object a line, for a target that is checked soon after the instant `at`.
-fn fixture(knowledge: &Knowledge, at: i128) -> Result<String, Failure> {
+pub(super) fn fixture(knowledge: &Knowledge, at: i128) -> Result<String, Failure> {
     let manifest = &knowledge.manifest;
     // Nothing of the fixture may depend on the run that it is made for.
     let mut scope = Scope::new(&manifest.objects, &manifest.bindings, Seed::new(0), Clock(at));

@@ -1,5 +1,6 @@
 //! The command line: one file a command. The only place that names the reference implementation.
 
+mod adapter;
 mod args;
 mod check;
 mod data;
@@ -7,6 +8,7 @@ mod exit;
 mod explain;
 mod init;
 mod list;
+mod prove;
 mod reference;
 mod report;
 mod schema;
@@ -42,7 +44,11 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
     match arguments.command {
         Command::Check(options) => check::run(&options),
         Command::Serve(options) => serve::run(options),
-        Command::Adapter(options) => serve::adapter(&options),
+        Command::Adapter(options) => match &options.command {
+            Some(args::AdapterCommand::Check(check)) => adapter::check(check),
+            None => serve::adapter(&options),
+        },
+        Command::Prove(options) => prove::run(&options),
         Command::Lint(options) => data::lint(&options),
         Command::Vectors(options) => data::vectors(&options),
         Command::List(options) => list::list(&options),

@@ -1,18 +1,49 @@
 //! The embedded reference implementation as a target.
 
+use std::path::PathBuf;
+
 use reference_impl::{Config, Database, Protocol, ServeError, Variant};
 
 use super::args::VariantWord;
 use super::exit::Failure;
 use crate::suggest::nearest;
-use crate::target::Target;
+use crate::target::{SECOND_INSTANCE, Target};
 use crate::transport::adapter::{Adapter, Pipes};
 use crate::transport::{Connections, http};
 
 /// The reference implementation of a protocol, started inside this process.
 pub(super) struct Reference {
-    handle: reference_impl::Handle,
+    handles: Vec<reference_impl::Handle>,
     folder: tempfile::TempDir,
+}
+
+/// How it is set up.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Setup {
+    /// The fault to plant.
+    pub fault: Option<String>,
+    /// Which readings it takes.
+    pub variant: Variant,
+    /// The level to serve; the highest if not said.
+    pub level: Option<String>,
+    /// Whether it has no search.
+    pub no_search: bool,
+    /// Keys and the actors that they belong to; the endpoint demands one of them.
+    pub auth: Vec<(String, String)>,
+    /// NDJSON that the endpoint takes before the first request.
+    pub load: Option<PathBuf>,
+}
+
+impl Setup {
+    /// What an endpoint and a library have in common.
+    fn config(&self, protocol: Protocol) -> Config {
+        let mut config = Config::new(protocol);
+        config.fault.clone_from(&self.fault);
+        config.variant = self.variant;
+        config.level.clone_from(&self.level);
+        config.search = !self.no_search;
+        config
+    }
 }
 
 /// The reference implementation of a slug, if there is one.
@@ -51,33 +82,38 @@ impl Reference {
     /// connections at it: as an endpoint, and as a library through its adapter mode.
     pub(super) async fn start(
         protocol: Protocol,
-        fault: Option<&str>,
-        variant: VariantWord,
+        setup: &Setup,
         target: &mut Target,
     ) -> Result<(Self, Connections), Failure> {
         let folder = tempfile::tempdir()?;
-        let mut config = Config::new(protocol);
-        config.database = Database::File(folder.path().join("reference.sqlite"));
-        config.fault = fault.map(str::to_owned);
-        config.variant = self::variant(variant);
-        let handle = reference_impl::serve(config).await.map_err(|error| failure(&error))?;
-        let url = url::Url::parse(&handle.url()).map_err(|error| Failure::Internal(error.to_string()))?;
+        let mut handles = Vec::new();
+        let mut urls = Vec::new();
+        for file in ["reference.sqlite", "second.sqlite"] {
+            let mut config = setup.config(protocol);
+            config.database = Database::File(folder.path().join(file));
+            config.auth.clone_from(&setup.auth);
+            // The second instance starts empty: what it holds was imported.
+            config.load = setup.load.clone().filter(|_| handles.is_empty());
+            let handle = reference_impl::serve(config).await.map_err(|error| failure(&error))?;
+            urls.push(url::Url::parse(&handle.url()).map_err(|error| Failure::Internal(error.to_string()))?);
+            handles.push(handle);
+        }
+        let url = urls.swap_remove(0);
         target.url = Some(url.clone());
+        target.second = urls.pop();
+        target.options.insert(SECOND_INSTANCE.to_owned(), true);
         target.adapter = Some(vec!["the reference".to_owned()]);
-        let fault = fault.map(str::to_owned);
-        let adapter = Adapter::in_process(move || {
-            let mut config = Config::new(protocol);
-            config.fault.clone_from(&fault);
-            config.variant = self::variant(variant);
-            start_adapter(config)
-        });
+        let setup = setup.clone();
+        let adapter = Adapter::in_process(move || start_adapter(setup.config(protocol)));
         let http = http::Http::new(&url, target).map_err(|error| Failure::Internal(error.to_string()))?;
-        Ok((Self { handle, folder }, Connections { http: Some(http), adapter: Some(adapter) }))
+        Ok((Self { handles, folder }, Connections { http: Some(http), adapter: Some(adapter), tamper: None }))
     }
 
     /// Stops it and removes its files.
     pub(super) async fn stop(self) {
-        self.handle.stop().await;
+        for handle in self.handles {
+            handle.stop().await;
+        }
         drop(self.folder);
     }
 }

@@ -10,18 +10,20 @@ use crate::verdict::{Grant, NotRun, Verdict};
 /// What came of each level, from the requirements up to it.
 ///
 /// A level is granted only if each of its demands that this kind of target can show was seen to hold. A demand whose
-/// condition is an option that the target may leave out, and does, is no demand on that target.
+/// condition is an option that the target may leave out, and does, is no demand on that target. `claims` is the position of
+/// the level that counts as claimed.
 pub(super) fn levels(
     context: &Context<'_>,
     requirements: &[RequirementRecord],
     cases: &[CaseRecord],
     optional: &BTreeMap<String, bool>,
+    claims: usize,
 ) -> Vec<LevelRecord> {
     let knowledge = context.plan.knowledge;
     let by_id: BTreeMap<&str, &CaseRecord> = cases.iter().map(|case| (case.id.as_str(), case)).collect();
     let mut records = Vec::new();
     for (position, level) in knowledge.manifest.levels.iter().enumerate() {
-        let claimed = position <= context.features.claimed;
+        let claimed = position <= claims;
         let mut because = Vec::new();
         let mut uncovered = Vec::new();
         let mut shown = 0;
@@ -74,7 +76,7 @@ pub(super) fn levels(
         } else {
             Grant::Undecided
         };
-        records.push(LevelRecord { level: level.value.clone(), outcome, claimed, because, uncovered });
+        records.push(LevelRecord { level: level.value.clone(), outcome, claimed, met: false, because, uncovered });
     }
     records
 }

@@ -94,7 +94,7 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
         return Gate::NotRun { reason: *reason, because: because.clone(), optional: false };
     }
     let manifest = &context.plan.knowledge.manifest;
-    if ready.level > context.features.claimed {
+    if ready.level > context.features.claimed && !may_reach(context, ready) {
         let name = |index: usize| manifest.levels.get(index).map_or("", |level| level.value.as_str());
         return Gate::NotRun {
             reason: NotRun::NotClaimed,
@@ -123,6 +123,41 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
     Gate::Open
 }
 
+/// Whether a target shows that it may have the level of a case although it does not claim it.
+fn may_reach(context: &Context<'_>, ready: &ReadyCase<'_>) -> bool {
+    let knowledge = context.plan.knowledge;
+    let between = (context.features.claimed + 1)..=ready.level;
+    between.into_iter().all(|position| {
+        let level = knowledge.manifest.levels.get(position).map(|level| level.value.as_str());
+        let shown = knowledge.manifest.beyond.iter().find(|(beyond, _)| Some(beyond.value.as_str()) == level);
+        shown.is_some_and(|(_, feature)| context.features.state(ready.transport, feature) == FeatureState::Offered)
+    })
+}
+
+/// Takes what was put beyond the claim of the target out of the reckoning: nobody is held to what he did not promise.
+fn set_beyond_aside(context: &Context<'_>, cases: &mut [CaseRecord]) {
+    let manifest = &context.plan.knowledge.manifest;
+    let name = |index: usize| manifest.levels.get(index).map_or("", |level| level.value.as_str());
+    for (ready, case) in context.plan.cases.iter().zip(cases.iter_mut()) {
+        if ready.level <= context.features.claimed || case.reason.is_some() {
+            continue;
+        }
+        case.because = format!(
+            "it needs {}, and the target claims {}; it was put to see whether that level is met, and counts for nothing else",
+            name(ready.level),
+            name(context.features.claimed),
+        );
+        case.verdict = Verdict::NotRun;
+        case.reason = Some(NotRun::NotClaimed);
+        case.outcomes.values_mut().for_each(|outcome| *outcome = Verdict::NotRun);
+        case.findings.clear();
+        case.readings.clear();
+        case.exchanges.clear();
+        case.twin.clear();
+        case.edits.clear();
+    }
+}
+
 /// Judges what was exchanged over one protocol.
 pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecord {
     let plan = context.plan;
@@ -137,9 +172,19 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
         let found = transcript.cases.get(index).and_then(Option::as_ref);
         cases.push(case(context, ready, &gate, found, transcript.cut_short.as_deref()));
     }
+    let claimed = context.features.claimed;
+    let measured = cases.iter().zip(&plan.cases).any(|(case, ready)| ready.level > claimed && case.reason.is_none());
+    let measured = measured.then(|| {
+        let top = plan.knowledge.manifest.levels.len();
+        levels::levels(context, &requirements(plan, &cases, top), &cases, &optional, top)
+    });
+    set_beyond_aside(context, &mut cases);
     let waivers = waive(plan, &mut cases);
-    let requirements = requirements(plan, &cases, context.features.claimed);
-    let levels = levels::levels(context, &requirements, &cases, &optional);
+    let requirements = requirements(plan, &cases, claimed);
+    let mut levels = levels::levels(context, &requirements, &cases, &optional, claimed);
+    for (level, measured) in levels.iter_mut().zip(measured.into_iter().flatten()) {
+        level.met = !level.claimed && measured.outcome == Grant::Granted;
+    }
     ProtocolRecord {
         protocol: knowledge.protocol.slug().to_owned(),
         spec: knowledge.catalogue.spec.clone(),

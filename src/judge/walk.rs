@@ -575,8 +575,9 @@ impl<'p> Walk<'p> {
             }
             return self.halt(Stop::NoAnswer(format!("{}: {why}", name())));
         }
-        if self.ready.transport == Transport::Adapter && seen.member("code").and_then(Value::as_integer) == Some(-32601)
-        {
+        let unsupported = self.ready.transport == Transport::Adapter
+            && seen.member("code").and_then(Value::as_integer) == Some(-32601);
+        if unsupported && !step.optional {
             return self.halt(Stop::Unsupported(format!("the adapter does not offer {}", exchange.operation)));
         }
         if self.part == Part::Probe {

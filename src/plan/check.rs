@@ -60,6 +60,10 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
     if knowledge.suites.iter().all(|suite| suite.cases.is_empty()) {
         problems.note(Diagnostic::new(&manifest.protocol.span, format!("there is no case for `{slug}`")));
     }
+    for (level, feature) in &manifest.beyond {
+        known_level(knowledge, level, &mut problems);
+        known_feature(knowledge, feature, &mut problems);
+    }
     for suite in &knowledge.suites {
         if suite.name.value.split('/').next() != Some(slug) {
             problems.note(

@@ -7,7 +7,7 @@ mod check;
 mod load;
 mod select;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exchange::Transport;
 use crate::matcher;
@@ -127,6 +127,18 @@ impl<'k> Plan<'k> {
             compiled: BTreeMap::new(),
         };
         self.knowledge.probes.iter().filter(offered).map(ready).collect()
+    }
+
+    /// The features that decide whether and how some of the cases are put.
+    pub fn features_needed(&self, cases: &BTreeSet<usize>) -> BTreeSet<&'k str> {
+        let manifest = &self.knowledge.manifest;
+        let mut needed: BTreeSet<&str> =
+            cases.iter().flat_map(|index| &self.cases[*index].case.needs).map(|need| need.value.as_str()).collect();
+        needed.extend(manifest.setup.iter().flat_map(|setup| &setup.needs).map(|need| need.value.as_str()));
+        needed.extend(manifest.claims.level.iter().map(|claim| claim.feature.value.as_str()));
+        let floor = manifest.features.iter().filter(|feature| !feature.floor.is_empty());
+        needed.extend(floor.map(|feature| feature.name.value.as_str()));
+        needed
     }
 }
 

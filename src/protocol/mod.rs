@@ -184,7 +184,10 @@ mod tests {
                     for (_, param) in method.params {
                         match param {
                             Param::Input(name) | Param::JsonHex(name) | Param::TextHex(name) => known(name),
-                            Param::JsonHexWith { input, value, .. } => known(input) && known(value),
+                            Param::JsonHexWith { input, value, .. } => {
+                                known(input);
+                                known(value);
+                            }
                         }
                     }
                 }

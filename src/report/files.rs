@@ -84,9 +84,23 @@ pub fn write_all(record: &RunRecord, targets: &[(Format, PathBuf)]) -> Result<Ve
     Ok(targets.iter().map(|(_, path)| path.clone()).collect())
 }
 
-fn stage(record: &RunRecord, format: &Format, path: &Path) -> io::Result<NamedTempFile> {
+/// Writes bytes to a file that appears whole or not at all, creating directories as needed.
+///
+/// # Errors
+///
+/// The first step that fails.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    let failed = |source| WriteError { action: "write", path: path.to_owned(), source };
     let dir = directory_of(path);
-    fs::create_dir_all(dir)?;
+    fs::create_dir_all(dir).map_err(failed)?;
+    let mut file = builder().tempfile_in(dir).map_err(failed)?;
+    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    sync_directory(dir);
+    Ok(())
+}
+
+fn builder() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".proofmark-").suffix(".tmp");
     #[cfg(unix)]
@@ -95,7 +109,13 @@ fn stage(record: &RunRecord, format: &Format, path: &Path) -> io::Result<NamedTe
         // A report is meant to be read by others (a CI step, a web server); the umask still has its say.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(dir)?;
+    builder
+}
+
+fn stage(record: &RunRecord, format: &Format, path: &Path) -> io::Result<NamedTempFile> {
+    let dir = directory_of(path);
+    fs::create_dir_all(dir)?;
+    let mut file = builder().tempfile_in(dir)?;
     let mut out = BufWriter::with_capacity(1 << 16, &mut file);
     (format.write)(record, &mut out)?;
     out.flush()?;

@@ -94,7 +94,7 @@ impl Page {
                 escape(&level.level),
                 level.outcome.word(),
                 if level.claimed { "yes" } else { "no" },
-                escape(&view::blocking(level)),
+                escape(&view::claim_and_blocking(level)),
             );
         }
         table.push('\n');

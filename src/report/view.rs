@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::printable;
 use crate::exchange::{Ended, Exchange, Incoming, Transport};
 use crate::record::{CaseRecord, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord};
-use crate::verdict::{NotRun, Verdict};
+use crate::verdict::{Grant, NotRun, Verdict};
 
 /// The cases in which one requirement was not met.
 pub(super) struct Departures<'a> {
@@ -90,6 +90,16 @@ pub(super) fn not_run(protocol: &ProtocolRecord) -> Vec<(&'static str, usize)> {
     }
     let word = |reason: Option<NotRun>| reason.map_or("no reason given", NotRun::word);
     counts.into_iter().map(|(r, count)| (word(r), count)).collect()
+}
+
+/// Where claim and measurement disagree, and what stands in the way of a level.
+pub(super) fn claim_and_blocking(level: &LevelRecord) -> String {
+    let blocking = blocking(level);
+    match (level.claimed, level.outcome) {
+        (false, _) if level.met => "met, though the target does not claim it".to_owned(),
+        (true, Grant::Refused) => format!("claimed, but not met: {blocking}"),
+        _ => blocking,
+    }
 }
 
 /// What stands between the target and `level`, as `3 fail, 1 not-exercised, 2 without a case`.

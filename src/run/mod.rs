@@ -2,6 +2,7 @@
 //!
 //! Nothing is judged here but what decides the next step. Start with [`run`].
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -80,6 +81,20 @@ pub async fn run(
     cancel: watch::Receiver<bool>,
     sink: &dyn Sink,
 ) -> (Transcript, Totals) {
+    run_some(plan, None, facts, connections, start, cancel, sink).await
+}
+
+/// As [`run`], for some of the cases: `chosen` holds their positions in the plan. Only what those cases, the floor and the
+/// claim rest on is probed for; every other feature stays unknown.
+pub async fn run_some(
+    plan: &Plan<'_>,
+    chosen: Option<&BTreeSet<usize>>,
+    facts: Facts,
+    connections: &Connections,
+    start: Instant,
+    cancel: watch::Receiver<bool>,
+    sink: &dyn Sink,
+) -> (Transcript, Totals) {
     let engine = Engine {
         connections,
         limits: &plan.target.limits,
@@ -94,7 +109,7 @@ pub async fn run(
     let deadline = tokio::time::sleep(engine.limits.run);
     tokio::pin!(deadline);
     let cut_short = {
-        let work = engine.work(plan, facts, &mut transcript, sink);
+        let work = engine.work(plan, chosen, facts, &mut transcript, sink);
         tokio::pin!(work);
         tokio::select! {
             ended = &mut work => ended,
@@ -124,13 +139,18 @@ impl Engine<'_> {
     async fn work(
         &self,
         plan: &Plan<'_>,
+        chosen: Option<&BTreeSet<usize>>,
         facts: Facts,
         transcript: &mut Transcript,
         sink: &dyn Sink,
     ) -> Option<String> {
         let unprobed = Context { plan, facts, features: Features::default() };
+        let needed = chosen.map(|chosen| plan.features_needed(chosen));
         for transport in &plan.transports {
-            let probes = plan.probes(*transport);
+            let mut probes = plan.probes(*transport);
+            if let Some(needed) = &needed {
+                probes.retain(|probe| needed.contains(probe.case.name.value.as_str()));
+            }
             let found = join_all(probes.iter().map(|probe| self.walk(&unprobed, probe, Part::Probe))).await;
             let exchanges: Vec<Exchange> = found.into_iter().flat_map(|(exchanges, _)| exchanges).collect();
             transcript.probes.push((*transport, exchanges));
@@ -140,8 +160,10 @@ impl Engine<'_> {
         }
         let features = Features::read(plan, facts, transcript);
         let context = Context { plan, facts, features };
-        let open: Vec<usize> =
-            (0..plan.cases.len()).filter(|index| gate(&context, &plan.cases[*index]) == Gate::Open).collect();
+        let open: Vec<usize> = (0..plan.cases.len())
+            .filter(|index| chosen.is_none_or(|chosen| chosen.contains(index)))
+            .filter(|index| gate(&context, &plan.cases[*index]) == Gate::Open)
+            .collect();
         sink.event(Event::Planned(open.len()));
         transcript.cases.resize_with(plan.cases.len(), || None);
         let context = &context;

@@ -340,6 +340,8 @@ pub(super) struct Manifest {
     protocol: String,
     /// The levels, lowest first; each includes the ones before it.
     levels: Option<Texts>,
+    /// For a level, the feature that shows that a target may have it although it does not claim it.
+    beyond: Option<BTreeMap<String, String>>,
     /// How to learn what a target says of itself.
     claims: Claims,
     /// Named values that cases build on with `{ base: NAME }`.

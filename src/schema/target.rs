@@ -19,6 +19,10 @@ pub(super) struct Target {
     /// Where its HTTP endpoint is.
     #[schemars(regex(pattern = "^https?://"))]
     url: Option<String>,
+    /// Where another instance of it is, with a state of its own: what is exported here is imported there.
+    #[serde(rename = "second-instance")]
+    #[schemars(regex(pattern = "^https?://"))]
+    second_instance: Option<String>,
     /// The program that wraps it as a library: JSON-RPC 2.0 on stdin and stdout, one object a line.
     adapter: Option<Texts>,
     /// The level that its owner claims; what it says itself if left out.

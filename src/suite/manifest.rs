@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::read::{read_bindings, read_expectations, read_steps};
 use super::{Expectation, Step};
-use crate::source::{Diagnostic, Fields, Located, Problems, Source, parse};
+use crate::source::{Diagnostic, Fields, Located, Problems, Source, Yaml, parse};
 use crate::template::{Expr, Objects, read_path};
 use crate::value::Path;
 
@@ -16,6 +16,9 @@ pub struct Manifest {
     pub protocol: Located<String>,
     /// The levels, lowest first; each includes the ones before it.
     pub levels: Vec<Located<String>>,
+    /// The feature that shows that a target may have a level which it does not claim; then the cases of that level are put
+    /// as well, and the report says whether the level is met.
+    pub beyond: Vec<(Located<String>, Located<String>)>,
     /// How to learn what a target says of itself.
     pub claims: Claims,
     /// Named values that cases build on.
@@ -105,6 +108,7 @@ pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> 
     let mut fields = Fields::new(&root, "a manifest", &mut problems);
     let protocol = fields.required_text("protocol", &mut problems);
     let levels = fields.texts("levels", &mut problems);
+    let beyond = read_beyond(&mut fields, &mut problems);
     let claims = fields.require("claims", &mut problems).and_then(|node| read_claims(node, &mut problems));
     let objects = read_bindings(&mut fields, "objects", &mut problems);
     let bindings = read_bindings(&mut fields, "let", &mut problems);
@@ -133,6 +137,7 @@ pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> 
         (Some(protocol), Some(claims)) => problems.check(Manifest {
             protocol,
             levels,
+            beyond,
             claims,
             objects: collect(objects),
             bindings: collect(bindings),
@@ -141,6 +146,28 @@ pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> 
         }),
         _ => Err(problems.0),
     }
+}
+
+fn read_beyond(fields: &mut Fields<'_>, problems: &mut Problems) -> Vec<(Located<String>, Located<String>)> {
+    let Some(node) = fields.take("beyond") else { return Vec::new() };
+    let Yaml::Map(members) = &node.value else {
+        problems.note(Diagnostic::new(
+            &node.span,
+            format!("`beyond` is a map from levels to features, not {}", node.kind()),
+        ));
+        return Vec::new();
+    };
+    let read = |(key, value): &(crate::source::Key, crate::source::Node)| match &value.value {
+        Yaml::Text(text) => Some((
+            Located { value: key.name.clone(), span: key.span.clone() },
+            Located { value: text.clone(), span: value.span.clone() },
+        )),
+        _ => {
+            problems.note(Diagnostic::new(&value.span, format!("a feature is text, not {}", value.kind())));
+            None
+        }
+    };
+    members.iter().filter_map(read).collect()
 }
 
 fn read_claims(node: &crate::source::Node, problems: &mut Problems) -> Option<Claims> {

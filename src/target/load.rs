@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::{Credential, RouteOverride, Target, Waiver, WaiverSubject, parse_duration};
+use super::{Credential, RouteOverride, SECOND_INSTANCE, Target, Waiver, WaiverSubject, parse_duration};
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse};
 
 /// Reads a target file. Credentials are fetched from the environment and from files at once.
@@ -26,6 +26,12 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
             Err(message) => problems.note(Diagnostic::new(&text.span, message)),
         }
     }
+    if let Some(text) = fields.text("second-instance", &mut problems) {
+        match parse_url(&text) {
+            Ok(url) => target.second = Some(url),
+            Err(message) => problems.note(Diagnostic::new(&text.span, message)),
+        }
+    }
     let adapter = fields.texts("adapter", &mut problems);
     if !adapter.is_empty() {
         target.kind = if target.url.is_some() { "endpoint" } else { "adapter" };
@@ -39,6 +45,9 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
             None
         }
     });
+    if target.second.is_some() {
+        target.options.insert(SECOND_INSTANCE.to_owned(), true);
+    }
     target.credentials = read_map(&mut fields, "credentials", &mut problems, read_credentials);
     target.routes = read_map(&mut fields, "routes", &mut problems, |node, problems| Some(read_route(node, problems)));
     target.places = read_map(&mut fields, "places", &mut problems, |node, problems| match &node.value {

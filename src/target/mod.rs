@@ -11,6 +11,12 @@ use crate::source::Span;
 
 pub use load::{load, parse_url};
 
+/// The feature that a target has which comes with a second instance.
+pub const SECOND_INSTANCE: &str = "second-instance";
+
+/// The party whose messages go to the second instance.
+pub const SECOND: &str = "second";
+
 /// What is tested, and how it is reached.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -22,6 +28,8 @@ pub struct Target {
     pub protocol: Option<String>,
     /// Where its HTTP endpoint is.
     pub url: Option<Url>,
+    /// Where another instance of it is, with a state of its own.
+    pub second: Option<Url>,
     /// The program that wraps it as a library, with its arguments.
     pub adapter: Option<Vec<String>>,
     /// The level that its owner claims; `None` means what it says itself.
@@ -126,6 +134,7 @@ impl Target {
             kind,
             protocol: None,
             url: None,
+            second: None,
             adapter: None,
             level: None,
             options: BTreeMap::new(),

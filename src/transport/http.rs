@@ -9,7 +9,7 @@ use url::Url;
 
 use super::ConnectError;
 use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
-use crate::target::{Credential, Limits, Target};
+use crate::target::{Credential, Limits, SECOND, Target};
 
 /// How many redirects of a GET are followed, all to the target itself.
 const REDIRECTS: usize = 5;
@@ -23,6 +23,8 @@ const EVIDENCE_BYTES: usize = 64 << 10;
 /// An HTTP endpoint.
 pub struct Http {
     base: Url,
+    /// Another instance of the target, which one of the parties speaks to.
+    second: Option<Url>,
     /// Keeps connections open between messages.
     pooled: BTreeMap<String, reqwest::Client>,
     other: reqwest::Client,
@@ -57,6 +59,7 @@ impl Http {
         }
         Ok(Self {
             base: base.clone(),
+            second: target.second.clone(),
             pooled,
             other: client(64)?,
             fresh: client(0)?,
@@ -66,9 +69,13 @@ impl Http {
 
     /// Sends a message and reads its answer.
     pub async fn carry(&self, actor: &str, message: Encoded, limits: &Limits) -> (Outgoing, Incoming) {
-        let url = format!("{}{}", self.base.as_str().trim_end_matches('/'), message.path);
+        let elsewhere = self.second.as_ref().filter(|_| actor == SECOND);
+        let base = elsewhere.unwrap_or(&self.base);
+        let url = format!("{}{}", base.as_str().trim_end_matches('/'), message.path);
         let mut headers = message.headers.clone();
-        for credential in self.credentials.get(actor).into_iter().flatten() {
+        // At the second instance, proofmark is who it is at the first.
+        let who = if elsewhere.is_some() { "a" } else { actor };
+        for credential in self.credentials.get(who).into_iter().flatten() {
             if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(&credential.header)) {
                 headers.push((credential.header.clone(), credential.value.clone()));
             }
@@ -112,13 +119,14 @@ impl Http {
             Ok(url) => url,
             Err(error) => return Ended::Unreachable(format!("no URL: {error}")),
         };
+        let own = url.origin();
         for _ in 0..=REDIRECTS {
             let ended = once(client, outgoing, url.clone(), limits, incoming).await;
             let redirected = matches!(incoming.status, Some(301 | 302 | 303 | 307 | 308)) && outgoing.method == "GET";
             let next = incoming.header("location").and_then(|location| url.join(location).ok());
             match next {
                 // Nobody but the target is ever asked anything.
-                Some(next) if redirected && ended == Ended::Complete && next.origin() == self.base.origin() => {
+                Some(next) if redirected && ended == Ended::Complete && next.origin() == own => {
                     url = next;
                 }
                 _ => return ended,

@@ -5,6 +5,7 @@
 
 pub mod adapter;
 pub mod http;
+pub mod lines;
 
 use std::time::Instant;
 
@@ -18,7 +19,12 @@ pub struct Connections {
     pub http: Option<http::Http>,
     /// Its library.
     pub adapter: Option<adapter::Adapter>,
+    /// Changes each answer on its way, as a proxy in between would.
+    pub tamper: Option<Tamper>,
 }
+
+/// Changes an answer on its way: the operation that it answers, what carried it, and the answer.
+pub type Tamper = Box<dyn Fn(&str, Transport, &mut Incoming) + Send + Sync>;
 
 /// A message that was carried to a target, and its answer.
 pub struct Carried {
@@ -48,11 +54,20 @@ impl Connections {
         Ok(Self {
             http: target.url.as_ref().map(|url| http::Http::new(url, target)).transpose()?,
             adapter: target.adapter.as_ref().map(|command| adapter::Adapter::command(command.clone())),
+            tamper: None,
         })
     }
 
     /// Sends a message and reads its answer, within the limits.
     pub async fn carry(&self, actor: &str, message: Encoded, limits: &Limits) -> Carried {
+        let Some(tamper) = &self.tamper else { return self.carry_plain(actor, message, limits).await };
+        let operation = message.operation.clone();
+        let mut carried = self.carry_plain(actor, message, limits).await;
+        tamper(&operation, carried.sent.transport, &mut carried.received);
+        carried
+    }
+
+    async fn carry_plain(&self, actor: &str, message: Encoded, limits: &Limits) -> Carried {
         let begun = Instant::now();
         match (message.transport, &self.http, &self.adapter) {
             (Transport::Http, Some(http), _) => {

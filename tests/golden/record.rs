@@ -89,6 +89,7 @@ pub(crate) fn large_record() -> RunRecord {
 fn levels() -> Vec<LevelRecord> {
     let because = |id: &str, verdict, reason| Because { requirement: id.to_owned(), verdict, reason };
     let level = |level: &str, outcome, claimed, because| LevelRecord {
+        met: false,
         level: level.to_owned(),
         outcome,
         claimed,

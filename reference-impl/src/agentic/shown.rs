@@ -66,13 +66,7 @@ pub(crate) fn listed_package(object: Object, rules: Rules, now: Instant) -> Obje
         object.retain(|name, _| !LEFT_OUT.contains(&name));
     }
     if fault.is("lists-with-store-names") {
-        const COLUMNS: [(&str, &str); 5] = [
-            ("package_id", "id"),
-            ("project_id", "project"),
-            ("title", "name"),
-            ("status", "state"),
-            ("created_at", "created"),
-        ];
+        const COLUMNS: [(&str, &str); 3] = [("project_id", "project"), ("status", "state"), ("created_at", "created")];
         object = renamed(&object, &COLUMNS);
     }
     object

@@ -218,6 +218,10 @@ fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant
     if rules.fault.is("import-drops-unknown") {
         package.retain(|name, _| CORE_MEMBERS.contains(&name));
     }
+    // 10.3: a backup of any implementation, with members of its own.
+    if rules.fault.is("import-known-members-only") && package.iter().any(|(name, _)| !CORE_MEMBERS.contains(&name)) {
+        return Err(vec![Problem::new("", "has members that are not known")].into());
+    }
     // 10.1, 9.3: character for character, so that the hash is the same.
     if rules.fault.is("import-respells-times")
         && let Some(time) = package.text("created_at").and_then(Instant::parse)
@@ -226,10 +230,6 @@ fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant
     }
     complete(&mut package, rules);
     let submission = admit(rules, package, None);
-    // 10.3: a backup of any implementation, in whatever order, with a record of the project or without.
-    if rules.fault.is("import-needs-project") && projects::find(db, &submission.project_id)?.is_none() {
-        return Err(Refusal::no_project(&submission.project_id));
-    }
     projects::find_or_create(db, &submission.project_id, now)?;
     match packages::find(db, rules, &submission.package_id)? {
         None => packages::insert(db, &submission),

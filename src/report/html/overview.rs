@@ -211,7 +211,7 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
         disagreement: match (level.claimed, level.outcome) {
             (true, Grant::Refused) => "The target claims it, and does not keep it.",
             (true, Grant::Undecided) => "The target claims it; the run could not show it.",
-            (false, Grant::Granted) => "The target keeps it without claiming it.",
+            (false, _) if level.met => "The target keeps it without claiming it.",
             _ => "",
         },
         blocking: view::blocking(level),

@@ -124,7 +124,7 @@ impl Page<'_> {
             let outcome = self.paint(grant_style(level.outcome), &format!("{:10}", level.outcome.word()));
             let claimed = if level.claimed { "claimed" } else { "not claimed" };
             let lead = names + 2 + 11 + 13;
-            let why = printable::wrap(&view::blocking(level), self.width.saturating_sub(2 + lead));
+            let why = printable::wrap(&view::claim_and_blocking(level), self.width.saturating_sub(2 + lead));
             for (row, part) in why.iter().enumerate() {
                 let line = match row {
                     0 => format!("  {name:names$}  {outcome} {claimed:12} {part}"),

@@ -1,0 +1,593 @@
+//! Proving the suites: what they catch, and what they miss (DESIGN section 2, invariants 2 and 3).
+//!
+//! A suite that everything passes says nothing. So it is put to an implementation that is known to be right, to the same
+//! implementation with one planted fault after the other, and to targets that are no implementation at all; and where no
+//! planted fault makes a case fail, the answers that it got are changed one member at a time until something does.
+//! Start with [`prove`], then [`Proof`], which holds everything that came of it.
+
+mod floor;
+pub mod mutate;
+mod report;
+mod search;
+mod wire;
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::judge::{self, Context, Facts, Features, Gate, Transcript};
+use crate::plan::{self, Knowledge, Plan, Selection};
+use crate::record::CaseRecord;
+use crate::requirement::{Keyword, Testable};
+use crate::run::{self, Silent};
+use crate::target::Target;
+use crate::transport::Connections;
+use crate::verdict::{Profile, Verdict};
+
+pub use mutate::{Change, Member};
+pub use report::{write_csv, write_markdown, write_text};
+pub use wire::{WireMember, WireProof};
+
+/// Name and version of the proof's shape.
+pub const SCHEMA: &str = "proofmark-proof/1";
+
+/// How often a fault that nothing caught is tried: what only a race shows may hide once.
+const ROUNDS: usize = 4;
+
+/// A mistake that can be planted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Its name.
+    pub name: String,
+    /// What it does wrong.
+    pub summary: String,
+    /// The lowest level of an implementation that shows it.
+    pub level: String,
+    /// The requirements that it breaks.
+    pub breaks: Vec<String>,
+    /// The setting in which it shows, by name.
+    pub setting: String,
+}
+
+/// A way to set up the subject: the cases for options that it does not have by default need another one.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// Its name. The first setting is the ordinary one.
+    pub name: String,
+    /// What is different.
+    pub about: String,
+    /// The target as a plan sees it. Its URL is a stand-in: every start of the subject has one of its own.
+    pub target: Target,
+}
+
+/// A subject that was started, with the way to it.
+pub struct Running {
+    /// The way to it.
+    pub connections: Connections,
+    /// Ends it.
+    pub stop: Pin<Box<dyn Future<Output = ()>>>,
+    /// What must live as long as it does.
+    pub keep: Box<dyn Any>,
+}
+
+/// An implementation that is known to be right and in which mistakes can be planted.
+pub trait Subject: Sync {
+    /// Every mistake that can be planted.
+    fn faults(&self) -> Vec<Fault>;
+
+    /// The ways to set it up, the ordinary one first.
+    fn settings(&self) -> Vec<Setting>;
+
+    /// Starts it, with a fault or without.
+    fn start<'s>(
+        &'s self,
+        setting: &'s Setting,
+        fault: Option<&'s str>,
+    ) -> Pin<Box<dyn Future<Output = Result<Running, String>> + 's>>;
+}
+
+/// What is to be proven, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Decides every generated value.
+    pub facts: Facts,
+    /// Instant of the clock in `facts`.
+    pub begun: Instant,
+    /// Faults to plant, by name; empty means all.
+    pub faults: Vec<String>,
+    /// Put every case to every fault, not only those that cover what it breaks.
+    pub all_cases: bool,
+    /// Change the answers of the subject one member at a time, and see which member no case watches.
+    pub wire: bool,
+    /// Threads.
+    pub jobs: usize,
+}
+
+/// Everything that came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Proof {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Version of proofmark.
+    pub proofmark: String,
+    /// Slug of the protocol.
+    pub protocol: String,
+    /// SHA-256 over the suite files, in hex.
+    pub suite_hash: String,
+    /// Decides every generated value.
+    pub seed: u64,
+    /// Whether every case was put to every fault.
+    pub all_cases: bool,
+    /// The subject without a fault: it must pass everything.
+    pub clean: Vec<CleanRow>,
+    /// The planted faults.
+    pub faults: Vec<FaultRow>,
+    /// The cases.
+    pub cases: Vec<CaseRow>,
+    /// The requirements that cases cover.
+    pub requirements: Vec<RequirementRow>,
+    /// Targets that are no implementation: nothing may pass there.
+    pub floor: Vec<FloorRow>,
+    /// Demands that could be tested and no case covers.
+    pub uncovered: Vec<String>,
+    /// What no case watches, if that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireProof>,
+    /// Why the suite is not proven; empty if it is.
+    pub problems: Vec<String>,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// The subject without a fault, judged once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CleanRow {
+    /// The setting.
+    pub setting: String,
+    /// The profile.
+    pub profile: Profile,
+    /// Cases put.
+    pub put: usize,
+    /// Cases that did not pass, with their verdict and why.
+    pub departures: Vec<Departure>,
+}
+
+/// A case that came out otherwise than it should.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Departure {
+    /// The case.
+    pub case: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub because: String,
+}
+
+/// A planted fault and what caught it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultRow {
+    /// Its name.
+    pub fault: String,
+    /// What it does wrong.
+    pub summary: String,
+    /// The lowest level that shows it.
+    pub level: String,
+    /// The requirements that it breaks.
+    pub breaks: Vec<String>,
+    /// Whether a case that covers what it breaks failed.
+    pub killed: bool,
+    /// Whether only the strict profile counts it.
+    pub strict_only: bool,
+    /// The cases that failed for a requirement that it breaks, and the requirements.
+    pub killers: BTreeMap<String, Vec<String>>,
+    /// The cases that failed for other requirements only, and the requirements.
+    pub elsewhere: BTreeMap<String, Vec<String>>,
+    /// Cases put.
+    pub put: usize,
+    /// How often it was tried until something caught it.
+    pub rounds: usize,
+    /// Why it could not be tried, or what came of the cases instead, where nothing caught it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub because: String,
+}
+
+/// A case and what it caught.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseRow {
+    /// Its id.
+    pub case: String,
+    /// The setting in which it was put to the clean subject; empty if in none.
+    pub setting: String,
+    /// How many of the planted faults it catches by a requirement that it covers.
+    pub kills: usize,
+    /// A change of one member of the answers that makes it fail, where no fault does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutation: Option<String>,
+}
+
+/// A requirement and what shows that its cases can fail for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequirementRow {
+    /// Its id.
+    pub requirement: String,
+    /// Its keyword.
+    pub keyword: String,
+    /// Cases that cover it.
+    pub cases: usize,
+    /// Faults that break it and are caught by it.
+    pub faults: Vec<String>,
+    /// A change of one member of the answers that makes a case fail for it, where no fault does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutation: Option<String>,
+}
+
+/// A target that is no implementation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FloorRow {
+    /// What it does.
+    pub target: String,
+    /// Cases put.
+    pub put: usize,
+    /// Cases that passed, or passed with a warning.
+    pub passed: Vec<String>,
+}
+
+/// One setting with its plan and what the clean subject exchanged in it.
+struct Bench<'k> {
+    setting: &'k Setting,
+    plan: Plan<'k>,
+    features: Features,
+    transcript: Transcript,
+    /// The cases that are put in this setting and in no earlier one.
+    own: BTreeSet<usize>,
+}
+
+impl<'k> Bench<'k> {
+    fn context(&self, facts: Facts) -> Context<'_> {
+        Context { plan: &self.plan, facts, features: self.features.clone() }
+    }
+}
+
+/// Tells how far a proof is.
+pub trait Progress: Sync {
+    /// A part of the work begins: what, and how many pieces it has.
+    fn part(&self, what: &str, pieces: usize);
+    /// A piece is through.
+    fn piece(&self);
+}
+
+/// Proves the suites of one protocol.
+///
+/// # Errors
+///
+/// The subject cannot be started, or a fault that was asked for is unknown.
+pub fn prove(
+    knowledge: &Knowledge,
+    subject: &dyn Subject,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Proof, String> {
+    let settings = subject.settings();
+    let mut faults = subject.faults();
+    if let Some(unknown) = options.faults.iter().find(|name| !faults.iter().any(|fault| fault.name == **name)) {
+        return Err(format!("no fault `{unknown}`"));
+    }
+    if !options.faults.is_empty() {
+        faults.retain(|fault| options.faults.contains(&fault.name));
+    }
+    progress.part("the clean subject", settings.len());
+    let mut benches: Vec<Bench<'_>> = Vec::new();
+    let mut put = BTreeSet::new();
+    for setting in &settings {
+        let bench = lay(knowledge, subject, setting, options, &mut put)?;
+        benches.push(bench);
+        progress.piece();
+    }
+    let mut clean = Vec::new();
+    for bench in &benches {
+        for profile in [Profile::Lenient, Profile::Strict] {
+            clean.push(judge_clean(bench, Facts { profile, ..options.facts }));
+        }
+    }
+    progress.part("planted faults", faults.len());
+    let rows = parallel(options.jobs, &faults, |fault| {
+        let row = plant(fault, &benches, subject, options);
+        progress.piece();
+        row
+    });
+    let kinds = floor::kinds(&benches[0]);
+    let only_some = !options.faults.is_empty();
+    let floor = if only_some {
+        Vec::new()
+    } else {
+        progress.part("dumb targets", kinds.len());
+        parallel(options.jobs, &kinds, |kind| {
+            let row = floor::put(kind, &benches[0], options);
+            progress.piece();
+            row
+        })
+    };
+    let (cases, requirements) =
+        if only_some { (Vec::new(), Vec::new()) } else { search::rows(knowledge, &benches, &rows, options, progress) };
+    let wire = options.wire.then(|| wire::prove(&benches[0], subject, options, progress));
+    let uncovered = uncovered(knowledge);
+    let mut proof = Proof {
+        schema: SCHEMA.to_owned(),
+        proofmark: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: knowledge.protocol.slug().to_owned(),
+        suite_hash: knowledge.hash.clone(),
+        seed: options.facts.seed,
+        all_cases: options.all_cases,
+        clean,
+        faults: rows,
+        cases,
+        requirements,
+        floor,
+        uncovered,
+        wire,
+        problems: Vec::new(),
+        elapsed_ms: u64::try_from(options.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+    };
+    proof.problems = problems(&proof);
+    Ok(proof)
+}
+
+/// Runs the clean subject in one setting. `put` holds the cases that earlier settings have put.
+fn lay<'k>(
+    knowledge: &'k Knowledge,
+    subject: &dyn Subject,
+    setting: &'k Setting,
+    options: &Options,
+    put: &mut BTreeSet<String>,
+) -> Result<Bench<'k>, String> {
+    let plan = plan::build(knowledge, &setting.target, &Selection::default());
+    let new: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| !put.contains(&plan.cases[*index].id)).collect();
+    let transcript = on_runtime(async {
+        let running = subject.start(setting, None).await?;
+        let transcript = exchange(&plan, &new, options, &running.connections).await;
+        stop(running).await;
+        Ok::<_, String>(transcript)
+    })??;
+    let features = Features::read(&plan, options.facts, &transcript);
+    let own: BTreeSet<usize> = new.into_iter().filter(|index| transcript.cases[*index].is_some()).collect();
+    put.extend(own.iter().map(|index| plan.cases[*index].id.clone()));
+    Ok(Bench { setting, plan, features, transcript, own })
+}
+
+async fn exchange(
+    plan: &Plan<'_>,
+    chosen: &BTreeSet<usize>,
+    options: &Options,
+    connections: &Connections,
+) -> Transcript {
+    let (_keep, cancelled) = watch::channel(false);
+    let (transcript, _) =
+        run::run_some(plan, Some(chosen), options.facts, connections, options.begun, cancelled, &Silent).await;
+    transcript
+}
+
+async fn stop(running: Running) {
+    running.connections.close().await;
+    running.stop.await;
+    drop(running.keep);
+}
+
+/// Runs something to its end on a runtime of this thread.
+fn on_runtime<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no asynchronous runtime: {error}"))?;
+    Ok(runtime.block_on(work))
+}
+
+/// Maps in `jobs` threads; the results are in the order of the items.
+fn parallel<I: Sync, O: Send>(jobs: usize, items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, O)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..jobs.clamp(1, items.len().max(1)) {
+            scope.spawn(|| {
+                while let Some((index, item)) = {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(index).map(|item| (index, item))
+                } {
+                    let result = work(item);
+                    results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    results.sort_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+fn judge_clean(bench: &Bench<'_>, facts: Facts) -> CleanRow {
+    let context = bench.context(facts);
+    let mut departures = Vec::new();
+    if let Some(why) = &bench.transcript.cut_short {
+        departures.push(Departure { case: String::new(), verdict: Verdict::Error, because: why.clone() });
+    }
+    for index in &bench.own {
+        let record = judge_one(&context, &bench.transcript, *index);
+        let passed = record.verdict == Verdict::Pass || record.verdict == Verdict::NotRun;
+        if !passed {
+            let finding = record.findings.first();
+            let because =
+                finding.map(|finding| format!("expected {}, observed {}", finding.expected, finding.observed));
+            departures.push(Departure {
+                case: record.id,
+                verdict: record.verdict,
+                because: because.unwrap_or(record.because),
+            });
+        }
+    }
+    CleanRow { setting: bench.setting.name.clone(), profile: facts.profile, put: bench.own.len(), departures }
+}
+
+/// Judges one case of a transcript.
+fn judge_one(context: &Context<'_>, transcript: &Transcript, index: usize) -> CaseRecord {
+    let ready = &context.plan.cases[index];
+    let gate = judge::gate(context, ready);
+    let found = transcript.cases.get(index).and_then(Option::as_ref);
+    judge::case(context, ready, &gate, found, transcript.cut_short.as_deref())
+}
+
+/// Requirements for which a case failed.
+fn failed(record: &CaseRecord) -> Vec<String> {
+    let failed = record.outcomes.iter().filter(|(_, verdict)| **verdict == Verdict::Fail);
+    failed.map(|(id, _)| id.clone()).collect()
+}
+
+/// Plants a fault and puts the cases that should notice.
+fn plant(fault: &Fault, benches: &[Bench<'_>], subject: &dyn Subject, options: &Options) -> FaultRow {
+    let mut row = FaultRow {
+        fault: fault.name.clone(),
+        summary: fault.summary.clone(),
+        level: fault.level.clone(),
+        breaks: fault.breaks.clone(),
+        killed: false,
+        strict_only: false,
+        killers: BTreeMap::new(),
+        elsewhere: BTreeMap::new(),
+        put: 0,
+        rounds: 0,
+        because: String::new(),
+    };
+    // A fault shows in the setting that it names; cases of that setting's own options come with it.
+    let Some(bench) = benches.iter().find(|bench| bench.setting.name == fault.setting) else {
+        row.because = format!("there is no setting `{}`", fault.setting);
+        return row;
+    };
+    let covers = |index: &usize| {
+        let ready = &bench.plan.cases[*index];
+        ready.skip.is_none()
+            && (options.all_cases || ready.covers.iter().any(|id| fault.breaks.iter().any(|b| b == id)))
+    };
+    let chosen: BTreeSet<usize> = (0..bench.plan.cases.len()).filter(covers).collect();
+    row.put = chosen.len();
+    for round in 1..=ROUNDS {
+        row.rounds = round;
+        let ran = on_runtime(async {
+            let running = subject.start(bench.setting, Some(&fault.name)).await?;
+            let transcript = exchange(&bench.plan, &chosen, options, &running.connections).await;
+            stop(running).await;
+            Ok::<_, String>(transcript)
+        });
+        let transcript = match ran {
+            Ok(Ok(transcript)) => transcript,
+            Ok(Err(why)) | Err(why) => {
+                row.because = why;
+                return row;
+            }
+        };
+        for profile in [Profile::Lenient, Profile::Strict] {
+            weigh(&mut row, bench, &chosen, &transcript, Facts { profile, ..options.facts });
+            if row.killed {
+                row.strict_only = profile == Profile::Strict;
+                row.because.clear();
+                return row;
+            }
+        }
+    }
+    row
+}
+
+/// Sorts the cases that failed into those that should have and others.
+fn weigh(row: &mut FaultRow, bench: &Bench<'_>, chosen: &BTreeSet<usize>, transcript: &Transcript, facts: Facts) {
+    let features = Features::read(&bench.plan, facts, transcript);
+    let context = Context { plan: &bench.plan, facts, features };
+    let mut others: BTreeMap<&str, usize> = BTreeMap::new();
+    for index in chosen {
+        let record = judge_one(&context, transcript, *index);
+        let failed = failed(&record);
+        if failed.is_empty() {
+            *others.entry(record.verdict.word()).or_default() += 1;
+            continue;
+        }
+        let (own, other): (Vec<_>, Vec<_>) = failed.into_iter().partition(|id| row.breaks.contains(id));
+        if own.is_empty() {
+            row.elsewhere.insert(record.id, other);
+        } else {
+            row.killers.insert(record.id, own);
+        }
+    }
+    row.killed = !row.killers.is_empty();
+    if !row.killed {
+        let words: Vec<String> = others.iter().map(|(word, count)| format!("{count} {word}")).collect();
+        row.because = if chosen.is_empty() {
+            "no case covers what it breaks".to_owned()
+        } else {
+            format!(
+                "{} of {} cases fail for another reason; the rest: {}",
+                row.elsewhere.len(),
+                row.put,
+                words.join(", ")
+            )
+        };
+    }
+}
+
+fn uncovered(knowledge: &Knowledge) -> Vec<String> {
+    let covered: BTreeSet<&str> =
+        knowledge.cases().flat_map(|(_, case)| &case.covers).map(|id| id.value.as_str()).collect();
+    let demands = knowledge.catalogue.requirements.iter().filter(|requirement| {
+        requirement.testable != Testable::No && matches!(requirement.keyword, Keyword::Must | Keyword::MustNot)
+    });
+    demands.map(|requirement| &requirement.id.value).filter(|id| !covered.contains(id.as_str())).cloned().collect()
+}
+
+/// Why a suite is not proven.
+fn problems(proof: &Proof) -> Vec<String> {
+    let mut problems = Vec::new();
+    let names = |names: Vec<&str>| {
+        let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
+        if names.len() > 5 { format!("{shown} and {} more", names.len() - 5) } else { shown }
+    };
+    for row in proof.clean.iter().filter(|row| !row.departures.is_empty()) {
+        let cases = names(row.departures.iter().map(|departure| departure.case.as_str()).collect());
+        problems.push(format!(
+            "the clean subject does not pass {} of {} cases ({}, {}): {cases}",
+            row.departures.len(),
+            row.put,
+            row.setting,
+            row.profile.word(),
+        ));
+    }
+    let survivors: Vec<&str> = proof.faults.iter().filter(|row| !row.killed).map(|row| row.fault.as_str()).collect();
+    if !survivors.is_empty() {
+        problems.push(format!("{} faults survive: {}", survivors.len(), names(survivors)));
+    }
+    for row in proof.floor.iter().filter(|row| !row.passed.is_empty()) {
+        let cases = names(row.passed.iter().map(String::as_str).collect());
+        problems.push(format!("{} cases pass at the dumb target `{}`: {cases}", row.passed.len(), row.target));
+    }
+    if !proof.uncovered.is_empty() {
+        let ids = names(proof.uncovered.iter().map(String::as_str).collect());
+        problems.push(format!("{} demands that could be tested have no case: {ids}", proof.uncovered.len()));
+    }
+    let idle: Vec<&str> = proof
+        .cases
+        .iter()
+        .filter(|row| !row.setting.is_empty() && row.kills == 0 && row.mutation.is_none())
+        .map(|row| row.case.as_str())
+        .collect();
+    if !idle.is_empty() {
+        problems.push(format!("nothing makes {} cases fail: {}", idle.len(), names(idle)));
+    }
+    problems
+}
+
+/// Whether a case is put, as the clean subject was found.
+fn is_open(context: &Context<'_>, index: usize) -> bool {
+    judge::gate(context, &context.plan.cases[index]) == Gate::Open
+}

@@ -1,0 +1,470 @@
+//! Automatic mutation: one member of one kind of answer, changed in one way.
+//!
+//! People plant the faults that they think of. This changes what is there, one member after the other, as a proxy between
+//! proofmark and a good target would, and so finds the members that no case watches. Pure: bytes in, bytes out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::{Body, Exchange, Incoming, Transport};
+use crate::template::{format_time, parse_time};
+use crate::value::Value;
+use crate::wire::json;
+
+/// How deep members are told apart; what is deeper is changed with what it stands in.
+const DEPTH: usize = 6;
+
+/// A member of the answers to one operation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Member {
+    /// The operation that is answered.
+    pub operation: String,
+    /// Whether a library answers.
+    pub library: bool,
+    /// Whether the answer is a refusal; refusals have other members than successes.
+    pub refusal: bool,
+    /// The place, as a JSON Pointer in which `*` stands for every element of an array; bytes in hex that hold a JSON text are
+    /// looked into. `status` and `content-type` are places as well.
+    pub place: String,
+}
+
+impl std::fmt::Display for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let library = if self.library { " of a library" } else { "" };
+        let refusal = if self.refusal { ", refused" } else { "" };
+        write!(f, "{}{library}{refusal}: {}", self.operation, self.place)
+    }
+}
+
+/// A way to change a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// It is not there.
+    Remove,
+    /// It has another type.
+    Type,
+    /// It has another value of the same type.
+    Value,
+    /// It has one more member.
+    Extra,
+}
+
+impl Change {
+    /// Every way.
+    pub const ALL: [Self; 4] = [Self::Remove, Self::Type, Self::Value, Self::Extra];
+
+    /// The word used in data and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Remove => "removed",
+            Self::Type => "of another type",
+            Self::Value => "of another value",
+            Self::Extra => "with a member more",
+        }
+    }
+}
+
+/// The place of the status code.
+const STATUS: &str = "status";
+
+/// The place of the media type.
+const MEDIA_TYPE: &str = "content-type";
+
+/// The members of an answer, each once.
+pub fn members(exchange: &Exchange) -> BTreeSet<Member> {
+    let mut places = BTreeSet::new();
+    let received = &exchange.received;
+    if received.status.is_some() {
+        places.insert(STATUS.to_owned());
+    }
+    if received.header(MEDIA_TYPE).is_some() {
+        places.insert(MEDIA_TYPE.to_owned());
+    }
+    if let Some(document) = Document::read(&received.body.0) {
+        collect(&document.value, &mut Vec::new(), &mut places);
+    }
+    let refusal = is_refusal(received);
+    let library = exchange.sent.transport == Transport::Adapter;
+    if library {
+        // The envelope is the adapter protocol's, not the library's.
+        places.retain(|place| place.starts_with("/result") || place.starts_with("/error/"));
+    }
+    let member = |place| Member { operation: exchange.operation.clone(), library, refusal, place };
+    places.into_iter().map(member).collect()
+}
+
+/// Whether an answer says that it did not do what it was asked.
+pub fn is_refusal(received: &Incoming) -> bool {
+    match received.status {
+        Some(status) => status >= 400,
+        None => json::parse(&received.body.0).is_ok_and(|answer| answer.member("error").is_some()),
+    }
+}
+
+/// What is done to a value.
+#[derive(Clone, Copy)]
+enum Alteration<'a> {
+    Change(Change),
+    /// A member that other answers have at this place, where there is none.
+    Graft(&'a str, &'a Value),
+}
+
+/// The members that answers have at each place, with a value of each: what [`graft`] takes from.
+pub type Stock = BTreeMap<Member, BTreeMap<String, Value>>;
+
+/// Adds the members of an answer to a stock.
+pub fn store(exchange: &Exchange, stock: &mut Stock) {
+    let Some(document) = Document::read(&exchange.received.body.0) else { return };
+    let library = exchange.sent.transport == Transport::Adapter;
+    let refusal = is_refusal(&exchange.received);
+    let mut found = Vec::new();
+    objects(&document.value, "", &mut Vec::new(), &mut found);
+    for (place, members) in found {
+        if library && !place.starts_with("/result") {
+            continue;
+        }
+        let member = Member { operation: exchange.operation.clone(), library, refusal, place };
+        let names = stock.entry(member).or_default();
+        for (name, value) in members {
+            names.entry(name).or_insert(value);
+        }
+    }
+}
+
+/// Every object in a value, by place.
+fn objects(value: &Value, name: &str, tokens: &mut Vec<String>, found: &mut Vec<(String, Vec<(String, Value)>)>) {
+    if let Some(inner) = Document::in_hex(name, value) {
+        objects(&inner.value, "", tokens, found);
+        return;
+    }
+    let below = tokens.len() < DEPTH;
+    match value {
+        Value::Map(members) => {
+            let named = members.iter().filter_map(|(name, member)| Some((name.as_text()?, member)));
+            let place = tokens.iter().fold(String::new(), |place, token| place + "/" + token);
+            found.push((place, named.clone().map(|(name, member)| (name.to_owned(), member.clone())).collect()));
+            for (name, member) in named.filter(|(name, _)| !name.contains('/') && below) {
+                tokens.push(name.to_owned());
+                objects(member, name, tokens, found);
+                tokens.pop();
+            }
+        }
+        Value::Array(items) if below => {
+            for item in items {
+                tokens.push("*".to_owned());
+                objects(item, "*", tokens, found);
+                tokens.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Gives the objects at a place of an answer a member that they do not have. Says whether anything was changed.
+pub fn graft(
+    at: &Member,
+    name: &str,
+    value: &Value,
+    operation: &str,
+    transport: Transport,
+    received: &mut Incoming,
+) -> bool {
+    is_about(at, operation, transport, received) && alter_body(&at.place, Alteration::Graft(name, value), received)
+}
+
+fn is_about(member: &Member, operation: &str, transport: Transport, received: &Incoming) -> bool {
+    let same_kind = member.operation == operation && member.library == (transport == Transport::Adapter);
+    same_kind && member.refusal == is_refusal(received)
+}
+
+fn alter_body(place: &str, alteration: Alteration<'_>, received: &mut Incoming) -> bool {
+    let Some(mut document) = Document::read(&received.body.0) else { return false };
+    let tokens: Vec<&str> = place.split('/').skip(1).collect();
+    let changed = at_below(&mut document.value, "", &tokens, alteration);
+    if changed {
+        received.body = Body(document.write());
+    }
+    changed
+}
+
+/// Changes `member` wherever it is in an answer to `operation`. Says whether anything was changed.
+pub fn apply(member: &Member, change: Change, operation: &str, transport: Transport, received: &mut Incoming) -> bool {
+    if !is_about(member, operation, transport, received) {
+        return false;
+    }
+    match (member.place.as_str(), change) {
+        (STATUS, Change::Value) => {
+            // The neighbour means another thing in every protocol over HTTP, and is an answer like any other.
+            received.status = received.status.map(|status| if status >= 400 { status + 10 } else { 203 });
+            received.status.is_some()
+        }
+        (MEDIA_TYPE, Change::Remove) => {
+            let before = received.headers.len();
+            received.headers.retain(|(name, _)| !name.eq_ignore_ascii_case(MEDIA_TYPE));
+            received.headers.len() < before
+        }
+        (MEDIA_TYPE, Change::Value) => {
+            let mut changed = false;
+            for (_, value) in received.headers.iter_mut().filter(|(name, _)| name.eq_ignore_ascii_case(MEDIA_TYPE)) {
+                "text/html; charset=utf-8".clone_into(value);
+                changed = true;
+            }
+            changed
+        }
+        (STATUS | MEDIA_TYPE, _) => false,
+        (place, _) => alter_body(place, Alteration::Change(change), received),
+    }
+}
+
+/// A text that can be looked into: a JSON text, or several, one a line, which are taken as an array.
+struct Document {
+    value: Value,
+    lines: bool,
+}
+
+impl Document {
+    fn read(bytes: &[u8]) -> Option<Self> {
+        if bytes.is_empty() {
+            return None;
+        }
+        if let Ok(value) = json::parse(bytes) {
+            return Some(Self { value, lines: false });
+        }
+        let text = std::str::from_utf8(bytes).ok()?;
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let values = lines.map(|line| json::parse(line.as_bytes()).ok()).collect::<Option<Vec<_>>>()?;
+        (values.len() > 1).then_some(Self { value: Value::Array(values), lines: true })
+    }
+
+    /// What bytes in hex hold, under a name that says so.
+    fn in_hex(name: &str, value: &Value) -> Option<Self> {
+        let text = value.as_text().filter(|_| name.ends_with("_hex") || name == "*")?;
+        let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok().filter(|bytes| bytes.len() > 1)?;
+        Self::read(&bytes).filter(|inner| inner.lines || inner.value.as_map().is_some())
+    }
+
+    fn write(&self) -> Vec<u8> {
+        match (&self.value, self.lines) {
+            (Value::Array(values), true) => {
+                values.iter().map(|value| json::compact(value) + "\n").collect::<String>().into_bytes()
+            }
+            (value, _) => json::compact(value).into_bytes(),
+        }
+    }
+}
+
+fn collect(value: &Value, tokens: &mut Vec<String>, places: &mut BTreeSet<String>) {
+    places.insert(tokens.iter().fold(String::new(), |place, token| place + "/" + token));
+    if tokens.len() >= DEPTH {
+        return;
+    }
+    if let Some(inner) = tokens.last().and_then(|name| Document::in_hex(name, value)) {
+        collect_members(&inner.value, tokens, places);
+        return;
+    }
+    collect_members(value, tokens, places);
+}
+
+fn collect_members(value: &Value, tokens: &mut Vec<String>, places: &mut BTreeSet<String>) {
+    match value {
+        Value::Map(members) => {
+            for (name, member) in members {
+                // A name with a slash would be no place; nothing that a specification defines has one.
+                let Some(name) = name.as_text().filter(|name| !name.contains('/')) else { continue };
+                tokens.push(name.to_owned());
+                collect(member, tokens, places);
+                tokens.pop();
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                tokens.push("*".to_owned());
+                collect(item, tokens, places);
+                tokens.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Changes what stands at `tokens`, everywhere. `name` is what the value itself stands under.
+fn at_below(value: &mut Value, name: &str, tokens: &[&str], change: Alteration<'_>) -> bool {
+    let in_document = matches!(change, Alteration::Graft(..)) || !tokens.is_empty();
+    if in_document && let Some(mut inner) = Document::in_hex(name, value) {
+        let changed = at_below(&mut inner.value, "", tokens, change);
+        if changed {
+            *value = Value::Text(data_encoding::HEXLOWER.encode(&inner.write()));
+        }
+        return changed;
+    }
+    let Some((first, rest)) = tokens.split_first() else { return alter(value, change) };
+    let remove = matches!(change, Alteration::Change(Change::Remove));
+    match value {
+        Value::Map(members) => {
+            if rest.is_empty() && remove {
+                let before = members.len();
+                members.retain(|(key, _)| key.as_text() != Some(first));
+                return members.len() < before;
+            }
+            let mut changed = false;
+            for (_, member) in members.iter_mut().filter(|(key, _)| key.as_text() == Some(first)) {
+                changed |= at_below(member, first, rest, change);
+            }
+            changed
+        }
+        Value::Array(items) if *first == "*" => {
+            if rest.is_empty() && remove {
+                // The last element; the whole array is the place above.
+                return items.pop().is_some();
+            }
+            let mut changed = false;
+            for item in items {
+                changed |= at_below(item, "*", rest, change);
+            }
+            changed
+        }
+        _ => false,
+    }
+}
+
+/// Changes one value in place. Removal is the business of what it stands in.
+fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
+    let change = match alteration {
+        Alteration::Change(change) => change,
+        Alteration::Graft(name, member) => {
+            let lacks = value.as_map().is_some() && value.member(name).is_none();
+            if lacks {
+                value.set_member(name, member.clone());
+            }
+            return lacks;
+        }
+    };
+    let new = match (change, &*value) {
+        (Change::Remove, _) => return false,
+        (Change::Extra, Value::Map(members)) => {
+            let mut members = members.clone();
+            members.push((Value::text("pm_extra"), Value::text("pm extra")));
+            Value::Map(members)
+        }
+        (Change::Extra, _) => return false,
+        (Change::Type, Value::Text(text)) => {
+            text.parse::<i64>().map_or(Value::Integer(5), |number| Value::Integer(number.into()))
+        }
+        (Change::Type, Value::Integer(number)) => Value::Text(number.to_string()),
+        (Change::Type, Value::Decimal(number)) => Value::Text(number.to_string()),
+        (Change::Type, Value::Bool(yes)) => Value::Text(yes.to_string()),
+        (Change::Type, Value::Null) => Value::Integer(0),
+        (Change::Type, Value::Array(_)) => Value::map::<&str>([]),
+        (Change::Type, _) => Value::Array(Vec::new()),
+        (Change::Value, Value::Text(text)) => Value::Text(other_text(text)),
+        (Change::Value, Value::Integer(number)) => Value::Integer(number + 1),
+        (Change::Value, Value::Decimal(_)) => Value::Integer(12_345),
+        (Change::Value, Value::Bool(yes)) => Value::Bool(!yes),
+        (Change::Value, Value::Array(items)) if !items.is_empty() => Value::Array(Vec::new()),
+        (Change::Value, _) => return false,
+    };
+    *value = new;
+    true
+}
+
+/// Another text of the same sort: a time of day stays one, digits stay digits, a word stays a word.
+fn other_text(text: &str) -> String {
+    const HOUR: i128 = 3_600_000_000_000;
+    if let Some(instant) = parse_time(text) {
+        return format!("{}Z", format_time(instant + HOUR).trim_end_matches('Z'));
+    }
+    let mut characters: Vec<char> = text.chars().collect();
+    match characters.last_mut() {
+        Some(last) => {
+            *last = match *last {
+                '9' => '8',
+                digit if digit.is_ascii_digit() => '9',
+                'f' => 'e',
+                letter if letter.is_ascii_lowercase() => 'f',
+                'F' => 'E',
+                letter if letter.is_ascii_uppercase() => 'F',
+                _ => 'x',
+            };
+            characters.into_iter().collect()
+        }
+        None => "x".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::{Ended, Outgoing};
+
+    fn answer(body: &str, status: u16) -> Exchange {
+        Exchange {
+            step: 0,
+            round: 0,
+            actor: "a".to_owned(),
+            operation: "pull".to_owned(),
+            sent: Outgoing {
+                transport: Transport::Http,
+                method: "GET".to_owned(),
+                url: String::new(),
+                headers: Vec::new(),
+                body: Body::default(),
+            },
+            received: Incoming {
+                status: Some(status),
+                headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
+                body: Body(body.as_bytes().to_vec()),
+                ended: Ended::Complete,
+            },
+            started_ms: 0,
+            elapsed_ms: 0,
+        }
+    }
+
+    fn changed(body: &str, place: &str, change: Change) -> Option<String> {
+        let mut exchange = answer(body, 200);
+        let member = Member { operation: "pull".to_owned(), library: false, refusal: false, place: place.to_owned() };
+        apply(&member, change, "pull", Transport::Http, &mut exchange.received)
+            .then(|| exchange.received.body.text().unwrap_or_default().to_owned())
+    }
+
+    #[test]
+    fn every_member_is_found_once_and_array_elements_are_one() {
+        let places: Vec<String> = members(&answer(r#"{"a":[{"b":1},{"b":2,"c":null}]}"#, 200))
+            .into_iter()
+            .map(|member| member.place)
+            .collect();
+        assert_eq!(places, ["", "/a", "/a/*", "/a/*/b", "/a/*/c", "content-type", "status"]);
+    }
+
+    #[test]
+    fn a_change_touches_one_member_in_every_element() {
+        let body = r#"{"a":[{"b":1},{"b":2}],"c":"2026-01-02T03:04:05Z"}"#;
+        let at = |place, change| changed(body, place, change).unwrap_or_default();
+        assert_eq!(at("/a/*/b", Change::Remove), r#"{"a":[{},{}],"c":"2026-01-02T03:04:05Z"}"#);
+        assert_eq!(at("/a/*/b", Change::Type), r#"{"a":[{"b":"1"},{"b":"2"}],"c":"2026-01-02T03:04:05Z"}"#);
+        assert_eq!(at("/a", Change::Value), r#"{"a":[],"c":"2026-01-02T03:04:05Z"}"#);
+        assert_eq!(at("/c", Change::Value), r#"{"a":[{"b":1},{"b":2}],"c":"2026-01-02T04:04:05Z"}"#);
+        assert_eq!(changed(body, "/d", Change::Value), None);
+    }
+
+    #[test]
+    fn a_document_in_hex_is_looked_into() {
+        let hex = data_encoding::HEXLOWER.encode(br#"{"title":"t1"}"#);
+        let body = format!(r#"{{"result":{{"package_hex":"{hex}"}}}}"#);
+        let found = changed(&body, "/result/package_hex/title", Change::Value).unwrap_or_default();
+        let expected = data_encoding::HEXLOWER.encode(br#"{"title":"t9"}"#);
+        assert_eq!(found, format!(r#"{{"result":{{"package_hex":"{expected}"}}}}"#));
+    }
+
+    #[test]
+    fn a_refusal_has_members_of_its_own() {
+        let mut refused = answer(r#"{"error":"x"}"#, 404);
+        let member =
+            Member { operation: "pull".to_owned(), library: false, refusal: false, place: "/error".to_owned() };
+        assert!(!apply(&member, Change::Value, "pull", Transport::Http, &mut refused.received));
+        let member = Member { refusal: true, ..member };
+        assert!(apply(&member, Change::Value, "pull", Transport::Http, &mut refused.received));
+    }
+}

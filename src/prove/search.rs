@@ -1,0 +1,293 @@
+//! What makes a case fail, and a requirement be found broken, where no planted fault does: a change of one member of the
+//! answers that the clean subject gave. Judging is pure, so this needs no target.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::mutate::{self, Change, Member, Stock};
+use super::{Bench, CaseRow, FaultRow, Options, Progress, RequirementRow, failed, is_open, parallel};
+use crate::exchange::{Ended, Exchange, Incoming, Transport};
+use crate::judge::{self, CaseTranscript, Context, Gate};
+use crate::plan::{Knowledge, Selection};
+use crate::requirement::Testable;
+use crate::value::Value;
+use crate::verdict::Profile;
+use crate::wire::json;
+
+/// Changes tried for one case before it is given up.
+const TRIES: usize = 4_000;
+
+/// A case of one of the benches.
+struct Candidate<'b, 'k> {
+    bench: &'b Bench<'k>,
+    index: usize,
+    /// Requirements that its failing must be shown for, besides its failing at all.
+    wanted: Vec<String>,
+}
+
+/// What was found for a candidate.
+struct Found {
+    case: String,
+    any: Option<String>,
+    by_requirement: BTreeMap<String, String>,
+}
+
+/// Rows of cases and requirements.
+pub(super) fn rows(
+    knowledge: &Knowledge,
+    benches: &[Bench<'_>],
+    faults: &[FaultRow],
+    options: &Options,
+    progress: &dyn Progress,
+) -> (Vec<CaseRow>, Vec<RequirementRow>) {
+    let mut kills: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut proven: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for fault in faults {
+        for (case, ids) in &fault.killers {
+            *kills.entry(case).or_default() += 1;
+            for id in ids {
+                let caught = proven.entry(id).or_default();
+                if !caught.contains(&fault.fault) {
+                    caught.push(fault.fault.clone());
+                }
+            }
+        }
+    }
+    let mut candidates = Vec::new();
+    for bench in benches {
+        for index in &bench.own {
+            let ready = &bench.plan.cases[*index];
+            let wanted: Vec<String> =
+                ready.covers.iter().filter(|id| !proven.contains_key(**id)).map(|id| (*id).to_owned()).collect();
+            if !kills.contains_key(ready.id.as_str()) || !wanted.is_empty() {
+                candidates.push(Candidate { bench, index: *index, wanted });
+            }
+        }
+    }
+    progress.part("cases that no fault makes fail", candidates.len());
+    let pools: BTreeMap<&str, Pool> =
+        benches.iter().map(|bench| (bench.setting.name.as_str(), Pool::new(bench))).collect();
+    let found: BTreeMap<String, Found> = parallel(options.jobs, &candidates, |candidate| {
+        let found = search(candidate, &pools[candidate.bench.setting.name.as_str()], options);
+        progress.piece();
+        found
+    })
+    .into_iter()
+    .map(|found| (found.case.clone(), found))
+    .collect();
+    let mut settings: BTreeMap<&str, &str> = BTreeMap::new();
+    for bench in benches {
+        settings
+            .extend(bench.own.iter().map(|index| (bench.plan.cases[*index].id.as_str(), bench.setting.name.as_str())));
+    }
+    let cases = benches[0]
+        .plan
+        .cases
+        .iter()
+        .map(|ready| {
+            let id = ready.id.as_str();
+            let kills = kills.get(id).copied().unwrap_or(0);
+            CaseRow {
+                case: id.to_owned(),
+                setting: settings.get(id).copied().unwrap_or_default().to_owned(),
+                kills,
+                mutation: found.get(id).filter(|_| kills == 0).and_then(|found| found.any.clone()),
+            }
+        })
+        .collect();
+    let requirements = knowledge
+        .catalogue
+        .requirements
+        .iter()
+        .filter(|requirement| requirement.testable != Testable::No)
+        .map(|requirement| {
+            let id = requirement.id.value.as_str();
+            let covering = benches[0].plan.cases.iter().filter(|ready| ready.covers.contains(&id)).count();
+            let faults = proven.get(id).cloned().unwrap_or_default();
+            let mutation = found.values().find_map(|found| found.by_requirement.get(id)).cloned();
+            RequirementRow {
+                requirement: id.to_owned(),
+                keyword: requirement.keyword.word().to_owned(),
+                cases: covering,
+                mutation: mutation.filter(|_| faults.is_empty()),
+                faults,
+            }
+        })
+        .collect();
+    (cases, requirements)
+}
+
+/// A change of recorded answers.
+enum Mutation<'m> {
+    /// One member, in one way.
+    Member(&'m Member, Change),
+    /// A member that answers of the kind have elsewhere.
+    Graft(&'m Member, &'m str, &'m Value),
+    /// A refusal where there was a success, or the other way round.
+    Swap,
+    /// The answer to the same operation before this one, or after it where it is the first.
+    Stale,
+}
+
+impl Mutation<'_> {
+    /// Changes an answer. `others` are the other answers of the case.
+    fn apply(&self, exchange: &mut Exchange, others: &[Exchange], pool: &Pool) -> bool {
+        let Exchange { operation, sent, received, .. } = exchange;
+        match self {
+            Self::Member(member, change) => mutate::apply(member, *change, operation, sent.transport, received),
+            Self::Graft(at, name, value) => mutate::graft(at, name, value, operation, sent.transport, received),
+            Self::Swap => {
+                let other = pool.answers.get(&(operation.clone(), sent.transport, !mutate::is_refusal(received)));
+                other.is_some_and(|other| replace(received, other, sent.transport))
+            }
+            Self::Stale => {
+                let same = |other: &&Exchange| other.operation == *operation && other.received.body != received.body;
+                let stale = others.iter().rev().find(same).map(|other| other.received.clone());
+                stale.is_some_and(|stale| replace(received, &stale, sent.transport))
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for Mutation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Member(member, change) => write!(f, "{member} {}", change.word()),
+            Self::Graft(at, name, _) => write!(f, "{at} with `{name}`, which it does not have"),
+            Self::Stale => f.write_str("the answer to another question of the same operation"),
+            Self::Swap => f.write_str("a refusal for a success, or a success for a refusal"),
+        }
+    }
+}
+
+/// Gives one answer in the place of another, as an answer to the same call.
+fn replace(received: &mut Incoming, other: &Incoming, transport: Transport) -> bool {
+    let id = json::parse(&received.body.0).ok().and_then(|body| body.member("id").cloned());
+    received.clone_from(other);
+    if let (Transport::Adapter, Some(id), Ok(mut body)) = (transport, id, json::parse(&received.body.0)) {
+        body.set_member("id", id);
+        received.body.0 = json::compact(&body).into_bytes();
+    }
+    true
+}
+
+/// What the answers of a bench have to take from.
+struct Pool {
+    stock: Stock,
+    /// An answer to each operation by each path, a refusal and a success.
+    answers: BTreeMap<(String, Transport, bool), Incoming>,
+}
+
+impl Pool {
+    fn new(bench: &Bench<'_>) -> Self {
+        let mut pool = Self { stock: Stock::new(), answers: BTreeMap::new() };
+        for exchange in bench.transcript.cases.iter().flatten().flat_map(|case| case.exchanges.iter().chain(&case.twin))
+        {
+            mutate::store(exchange, &mut pool.stock);
+            let received = &exchange.received;
+            let kind = (exchange.operation.clone(), exchange.sent.transport, mutate::is_refusal(received));
+            let whole = received.ended == Ended::Complete && received.body.len() < 10_000;
+            if whole && let std::collections::btree_map::Entry::Vacant(place) = pool.answers.entry(kind) {
+                place.insert(received.clone());
+            }
+        }
+        pool
+    }
+}
+
+/// Changes the answers of a case until it fails, and until it fails for each requirement that is wanted.
+fn search(candidate: &Candidate<'_, '_>, pool: &Pool, options: &Options) -> Found {
+    let Candidate { bench, index, wanted } = candidate;
+    let ready = &bench.plan.cases[*index];
+    let mut found = Found { case: ready.id.clone(), any: None, by_requirement: BTreeMap::new() };
+    let Some(transcript) = bench.transcript.cases[*index].as_ref() else { return found };
+    // The strict profile counts everything that the lenient one does.
+    let context = bench.context(crate::judge::Facts { profile: Profile::Strict, ..options.facts });
+    let answers = || transcript.exchanges.iter().chain(&transcript.twin);
+    let members: BTreeSet<Member> = answers().flat_map(mutate::members).collect();
+    let mut own = Stock::new();
+    answers().for_each(|exchange| mutate::store(exchange, &mut own));
+    let changes = members.iter().flat_map(|member| Change::ALL.map(|change| Mutation::Member(member, change)));
+    let grafts = own.keys().flat_map(|at| {
+        let names = pool.stock.get(at).into_iter().flatten();
+        names.map(move |(name, value)| Mutation::Graft(at, name, value))
+    });
+    let mutations: Vec<Mutation<'_>> =
+        [Mutation::Swap, Mutation::Stale].into_iter().chain(changes).chain(grafts).collect();
+    let count = answers().count();
+    // Everywhere first, as a bug would show, then in one answer alone, the last one first: what a case compares with
+    // itself only differs there.
+    let everywhere = mutations.iter().map(|mutation| (mutation, None));
+    let alone = (0..count).rev().flat_map(|place| mutations.iter().map(move |mutation| (mutation, Some(place))));
+    for (mutation, place) in everywhere.chain(alone).take(TRIES) {
+        let mut changed = transcript.clone();
+        let mut any = false;
+        for (position, exchange) in changed.exchanges.iter_mut().chain(&mut changed.twin).enumerate() {
+            if place.is_none_or(|place| place == position) {
+                any |= mutation.apply(exchange, &transcript.exchanges, pool);
+            }
+        }
+        let ids = if any { judged_failed(&context, *index, &changed) } else { Vec::new() };
+        if ids.is_empty() {
+            continue;
+        }
+        let words = match place {
+            Some(place) => format!("{mutation} (in answer {} only)", place + 1),
+            None => mutation.to_string(),
+        };
+        for id in ids {
+            if wanted.contains(&id) {
+                found.by_requirement.entry(id).or_insert_with(|| words.clone());
+            }
+        }
+        found.any.get_or_insert(words);
+        if found.by_requirement.len() == wanted.len() {
+            return found;
+        }
+    }
+    if found.any.is_none() {
+        in_the_open(&mut found, candidate, transcript, options);
+    }
+    found
+}
+
+/// Judges the same answers as if they had come from another machine without TLS.
+fn in_the_open(found: &mut Found, candidate: &Candidate<'_, '_>, transcript: &CaseTranscript, options: &Options) {
+    let bench = candidate.bench;
+    let mut target = bench.setting.target.clone();
+    // An address for documentation (RFC 5737): nobody is asked anything.
+    target.url = url::Url::parse("http://192.0.2.1").ok();
+    let selection = Selection { only: vec![found.case.clone()], ..Selection::default() };
+    let plan = crate::plan::build(bench.plan.knowledge, &target, &selection);
+    let facts = crate::judge::Facts { profile: Profile::Strict, ..options.facts };
+    let context = Context { plan: &plan, facts, features: bench.features.clone() };
+    let ids = judged_failed(&context, candidate.index, transcript);
+    let words = "an endpoint that is reached without TLS";
+    if !ids.is_empty() {
+        found.any = Some(words.to_owned());
+        let wanted = ids.into_iter().filter(|id| candidate.wanted.contains(id));
+        found.by_requirement.extend(wanted.map(|id| (id, words.to_owned())));
+    }
+}
+
+fn judged_failed(context: &Context<'_>, index: usize, transcript: &CaseTranscript) -> Vec<String> {
+    failed(&judge::case(context, &context.plan.cases[index], &Gate::Open, Some(transcript), None))
+}
+
+/// The requirements for which a case fails once a member of the answers is changed.
+pub(super) fn fails(
+    context: &Context<'_>,
+    index: usize,
+    transcript: &CaseTranscript,
+    member: &Member,
+    change: Change,
+) -> Vec<String> {
+    if !is_open(context, index) {
+        return Vec::new();
+    }
+    let mut changed = transcript.clone();
+    let mut any = false;
+    for exchange in changed.exchanges.iter_mut().chain(&mut changed.twin) {
+        any |= mutate::apply(member, change, &exchange.operation, exchange.sent.transport, &mut exchange.received);
+    }
+    if any { judged_failed(context, index, &changed) } else { Vec::new() }
+}

@@ -1,0 +1,163 @@
+//! Wire coverage: every member of every kind of answer, changed one at a time between a good target and proofmark, and
+//! whether any case notices.
+//!
+//! The answers that were recorded tell which cases meet a member, and judging them with the change, which needs no target,
+//! tells which case will notice. What counts is the run after that: the same target, a proxy in between, and the case put
+//! again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::mutate::{self, Change, Member};
+use super::search::fails;
+use super::{Bench, Options, Progress, Subject, exchange, failed, judge_one, on_runtime, parallel, stop};
+use crate::judge::{Context, Facts, Features};
+use crate::verdict::Profile;
+
+/// Members that fewer cases meet are the tests' own, or one odd case's.
+const SEEN_IN: usize = 3;
+
+/// Cases that are judged again for one change.
+const JUDGED: usize = 400;
+
+/// Cases that are put again through the proxy where judging found nobody who notices.
+const SAMPLE: usize = 12;
+
+/// Cases that are put again through the proxy for one change that judging found noticed.
+const CONFIRMED: usize = 4;
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WireProof {
+    /// Changes tried.
+    pub tried: usize,
+    /// Members that at least one change of was noticed.
+    pub watched: usize,
+    /// Every member with a change that nobody notices.
+    pub unwatched: Vec<WireMember>,
+}
+
+/// A member of the answers to one operation, and the changes of it that no case notices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WireMember {
+    /// The member, in words.
+    pub member: String,
+    /// Cases that meet it.
+    pub cases: usize,
+    /// Changes that no case notices.
+    pub unwatched: Vec<String>,
+    /// Changes that a case notices, and the case.
+    pub watched: BTreeMap<String, String>,
+}
+
+/// Changes the answers of the clean subject, one member at a time.
+pub(super) fn prove(bench: &Bench<'_>, subject: &dyn Subject, options: &Options, progress: &dyn Progress) -> WireProof {
+    let mut met: BTreeMap<Member, Vec<usize>> = BTreeMap::new();
+    for index in &bench.own {
+        let Some(case) = bench.transcript.cases[*index].as_ref() else { continue };
+        let members: BTreeSet<Member> = case.exchanges.iter().chain(&case.twin).flat_map(mutate::members).collect();
+        for member in members {
+            met.entry(member).or_default().push(*index);
+        }
+    }
+    let met: Vec<(Member, Vec<usize>)> = met.into_iter().filter(|(_, cases)| cases.len() >= SEEN_IN).collect();
+    progress.part("members of answers", met.len());
+    let facts = Facts { profile: Profile::Strict, ..options.facts };
+    let rows = parallel(options.jobs, &met, |(member, cases)| {
+        let mut row = WireMember {
+            member: member.to_string(),
+            cases: cases.len(),
+            unwatched: Vec::new(),
+            watched: BTreeMap::new(),
+        };
+        for change in Change::ALL {
+            match noticed(bench, subject, options, facts, member, change, cases) {
+                Some(Some(case)) => {
+                    row.watched.insert(change.word().to_owned(), case);
+                }
+                Some(None) => row.unwatched.push(change.word().to_owned()),
+                None => {}
+            }
+        }
+        progress.piece();
+        row
+    });
+    WireProof {
+        tried: rows.iter().map(|row| row.watched.len() + row.unwatched.len()).sum(),
+        watched: rows.iter().filter(|row| !row.watched.is_empty()).count(),
+        unwatched: rows.into_iter().filter(|row| !row.unwatched.is_empty()).collect(),
+    }
+}
+
+/// The case that notices a change; `None` where the change cannot be made.
+fn noticed(
+    bench: &Bench<'_>,
+    subject: &dyn Subject,
+    options: &Options,
+    facts: Facts,
+    member: &Member,
+    change: Change,
+    cases: &[usize],
+) -> Option<Option<String>> {
+    let possible = cases.iter().any(|index| {
+        bench.transcript.cases[*index].iter().flat_map(|case| case.exchanges.iter().chain(&case.twin)).any(|exchange| {
+            let mut received = exchange.received.clone();
+            mutate::apply(member, change, &exchange.operation, exchange.sent.transport, &mut received)
+        })
+    });
+    if !possible {
+        return None;
+    }
+    let context = bench.context(facts);
+    // Evenly over the suites, so that every area that meets the member is asked.
+    let stride = cases.len().div_ceil(JUDGED).max(1);
+    let mut noticing = Vec::new();
+    for index in cases.iter().step_by(stride) {
+        let Some(case) = bench.transcript.cases[*index].as_ref() else { continue };
+        if !fails(&context, *index, case, member, change).is_empty() {
+            noticing.push(*index);
+            if noticing.len() >= CONFIRMED {
+                break;
+            }
+        }
+    }
+    let chosen: BTreeSet<usize> = if noticing.is_empty() {
+        cases.iter().step_by(cases.len().div_ceil(SAMPLE).max(1)).copied().collect()
+    } else {
+        noticing.into_iter().collect()
+    };
+    Some(through_proxy(bench, subject, options, facts, member, change, &chosen))
+}
+
+/// Puts cases to the subject with a proxy in between, and returns the first that fails.
+fn through_proxy(
+    bench: &Bench<'_>,
+    subject: &dyn Subject,
+    options: &Options,
+    facts: Facts,
+    member: &Member,
+    change: Change,
+    chosen: &BTreeSet<usize>,
+) -> Option<String> {
+    let shared = Arc::new(member.clone());
+    let transcript = on_runtime(async {
+        let mut running = subject.start(bench.setting, None).await?;
+        running.connections.tamper = Some(Box::new(move |operation, transport, received| {
+            mutate::apply(&shared, change, operation, transport, received);
+        }));
+        let transcript = exchange(&bench.plan, chosen, options, &running.connections).await;
+        stop(running).await;
+        Ok::<_, String>(transcript)
+    });
+    let Ok(Ok(transcript)) = transcript else { return None };
+    let features = Features::read(&bench.plan, facts, &transcript);
+    let context = Context { plan: &bench.plan, facts, features };
+    chosen
+        .iter()
+        .map(|index| judge_one(&context, &transcript, *index))
+        .find(|record| !failed(record).is_empty())
+        .map(|record| record.id)
+}

@@ -1,0 +1,161 @@
+//! A program that is talked to line by line, with nothing taken for granted: for asking an adapter about its manners.
+
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::{Instant, timeout_at};
+
+/// What came next on the standard output of a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// A line, without its end.
+    Line(Vec<u8>),
+    /// A line that is longer than is read.
+    TooLong,
+    /// The end: it closed its output.
+    End,
+    /// Nothing in time.
+    Nothing,
+}
+
+/// A running program.
+pub struct Conversation {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Conversation {
+    /// Starts a program. Its standard error goes to ours.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started; the text says why.
+    pub fn start(command: &[String]) -> Result<Self, String> {
+        let (program, arguments) = command.split_first().ok_or("the command is empty")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(|error| format!("cannot start `{program}`: {error}"))?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().ok_or("it has no standard output")?;
+        Ok(Self { child, input, output: BufReader::new(output) })
+    }
+
+    /// Writes bytes to its standard input. False if it takes no more, or not in time.
+    pub async fn say(&mut self, bytes: &[u8], within: Duration) -> bool {
+        let Some(input) = &mut self.input else { return false };
+        let write = async { input.write_all(bytes).await.is_ok() && input.flush().await.is_ok() };
+        tokio::time::timeout(within, write).await.unwrap_or(false)
+    }
+
+    /// Writes bytes while reading lines, so that neither side waits for the other with full pipes: the lines that came until
+    /// there were `count` of them, the time was over, or it ended. The last element says why it is the last, if it is no line.
+    pub async fn say_and_hear(&mut self, bytes: &[u8], count: usize, limit: usize, within: Duration) -> Vec<Said> {
+        let mut input = self.input.take();
+        let output = &mut self.output;
+        let deadline = Instant::now() + within;
+        let write = async {
+            if let Some(input) = &mut input {
+                let _ = timeout_at(deadline, async {
+                    let _ = input.write_all(bytes).await;
+                    let _ = input.flush().await;
+                })
+                .await;
+            }
+        };
+        let read = async {
+            let mut heard = Vec::new();
+            while heard.len() < count {
+                let said = next_line(output, limit, deadline).await;
+                let more = matches!(said, Said::Line(_));
+                heard.push(said);
+                if !more {
+                    break;
+                }
+            }
+            heard
+        };
+        let ((), heard) = tokio::join!(write, read);
+        self.input = input;
+        heard
+    }
+
+    /// The next line of its standard output.
+    pub async fn hear(&mut self, limit: usize, within: Duration) -> Said {
+        next_line(&mut self.output, limit, Instant::now() + within).await
+    }
+
+    /// Closes its standard input, which asks it to end. What it still says, and how it ended; `None` if it does not end.
+    pub async fn finish(mut self, limit: usize, within: Duration) -> (Vec<Said>, Option<ExitStatus>) {
+        drop(self.input.take());
+        let deadline = Instant::now() + within;
+        let mut rest = Vec::new();
+        while rest.len() < 16 {
+            match next_line(&mut self.output, limit, deadline).await {
+                Said::End => break,
+                said => {
+                    let more = matches!(said, Said::Line(_));
+                    rest.push(said);
+                    if !more {
+                        break;
+                    }
+                }
+            }
+        }
+        let ended = timeout_at(deadline, self.child.wait()).await;
+        if ended.is_err() {
+            self.kill().await;
+        }
+        (rest, ended.ok().and_then(Result::ok))
+    }
+
+    /// Whether it has ended by itself, and how.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// Ends it and whatever it started.
+    pub async fn kill(&mut self) {
+        if let Some(id) = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
+            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
+        }
+        let _ = self.child.kill().await;
+    }
+}
+
+async fn next_line(output: &mut BufReader<ChildStdout>, limit: usize, deadline: Instant) -> Said {
+    let mut line = Vec::new();
+    loop {
+        let buffer = match timeout_at(deadline, output.fill_buf()).await {
+            Err(_) => return Said::Nothing,
+            Ok(Err(_)) => return Said::End,
+            Ok(Ok(buffer)) => buffer,
+        };
+        if buffer.is_empty() {
+            return if line.is_empty() { Said::End } else { Said::Line(line) };
+        }
+        let (taken, done) = match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (end + 1, true),
+            None => (buffer.len(), false),
+        };
+        line.extend_from_slice(&buffer[..taken]);
+        output.consume(taken);
+        if line.len() > limit {
+            return Said::TooLong;
+        }
+        if done {
+            while matches!(line.last(), Some(b'\n' | b'\r')) {
+                line.pop();
+            }
+            return Said::Line(line);
+        }
+    }
+}
