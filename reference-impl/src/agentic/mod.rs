@@ -133,8 +133,14 @@ impl Service {
         F: FnOnce(&Connection, Rules, Instant) -> Result<T, Refusal> + Send + 'static,
     {
         self.demand_level(operation)?;
-        let (rules, now) = (self.rules, self.now());
-        self.store.read(move |db| work(db, rules, now)).await?
+        let service = self.clone();
+        // A snapshot begins with the first question. The time is taken after it, so that all it holds has happened.
+        self.store
+            .read(move |db| {
+                db.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.query_row([], |_| Ok(()))?;
+                work(db, service.rules, service.now())
+            })
+            .await?
     }
 
     /// Runs a writing operation in a transaction of its own; returns when it is durable.
