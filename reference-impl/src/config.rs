@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::fault::UnknownFault;
 use crate::store::OpenError;
+use crate::variant::Variant;
 
 /// A protocol that this crate implements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct Config {
     pub database: Database,
     /// The name of a fault to plant, one of [`crate::faults`].
     pub fault: Option<String>,
+    /// Which reading to take where the specification leaves room.
+    pub variant: Variant,
     /// The level to serve, `L0` to `L3`; `None` is the highest. Operations above it answer 501.
     pub level: Option<String>,
     /// Whether relevant search is offered.
@@ -57,7 +60,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// A free port of 127.0.0.1, state in memory, everything switched on, no keys, no fault.
+    /// A free port of 127.0.0.1, state in memory, everything switched on, no keys, no fault, the rulings of
+    /// the errata.
     #[must_use]
     pub fn new(protocol: Protocol) -> Self {
         Self {
@@ -65,6 +69,7 @@ impl Config {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             database: Database::Memory,
             fault: None,
+            variant: Variant::Own,
             level: None,
             search: true,
             auth: Vec::new(),

@@ -9,6 +9,7 @@
 //! | [`serve`], [`Config`], [`Handle`] | running it as a server in this process |
 //! | [`serve_adapter`] | calling it as a library, over a pipe |
 //! | [`faults`] | the mistakes that can be planted in it |
+//! | [`Variant`] | the readings that it takes where the text leaves room |
 //! | `agentic` | the Agentic Protocol |
 //! | `json`, `instant` | what every protocol needs to read |
 //! | `store` | durable state on SQLite |
@@ -24,6 +25,7 @@ mod instant;
 mod json;
 mod server;
 mod store;
+mod variant;
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -36,6 +38,7 @@ use tokio::task::JoinHandle;
 pub use config::{Config, Database, Protocol, ServeError};
 pub use fault::{Fault, Needs, UnknownFault};
 pub use store::OpenError;
+pub use variant::Variant;
 
 use agentic::{Level, Rules, Service};
 use fault::Planted;
@@ -121,7 +124,8 @@ fn rules(config: &Config) -> Result<(Rules, Clock), ServeError> {
         Some(text) => Clock::Fixed(Instant::parse(text).ok_or_else(|| ServeError::Now(text.clone()))?),
         None => Clock::System,
     };
-    Ok((Rules::new(fault, level, config.search, clock.now()), clock))
+    let rules = Rules::new(fault, level, config.search, clock.now());
+    Ok((Rules { variant: config.variant, ..rules }, clock))
 }
 
 /// A running server. Dropping it stops the server too, without waiting for it.

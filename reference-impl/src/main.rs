@@ -6,10 +6,10 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use reference_impl::{Config, Database, Protocol};
+use reference_impl::{Config, Database, Protocol, Variant};
 
-const USAGE: &str = "usage: proofmark-reference [--listen ADDRESS] [--db FILE] [--fault NAME] [--level L0..L3]
-       [--search on|off] [--auth KEY=ACTOR]... [--now INSTANT] [--load FILE] [--adapter]
+const USAGE: &str = "usage: proofmark-reference [--listen ADDRESS] [--db FILE] [--fault NAME] [--variant own|other]
+       [--level L0..L3] [--search on|off] [--auth KEY=ACTOR]... [--now INSTANT] [--load FILE] [--adapter]
 ";
 
 #[tokio::main]
@@ -59,6 +59,10 @@ fn set(config: &mut Config, option: &str, value: String) -> Result<(), String> {
         }
         "--db" => config.database = Database::File(value.into()),
         "--fault" => config.fault = Some(value),
+        "--variant" => {
+            let known = Variant::ALL.into_iter().find(|variant| variant.name() == value);
+            config.variant = known.ok_or_else(|| format!("neither own nor other: {value:?}"))?;
+        }
         "--level" => config.level = Some(value),
         "--search" => config.search = on_or_off(&value)?,
         "--auth" => {

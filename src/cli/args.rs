@@ -108,6 +108,9 @@ pub struct CheckOptions {
     /// Plant a fault in the embedded reference implementation (see `serve --list-faults`)
     #[arg(long, value_name = "NAME", requires = "reference")]
     pub fault: Option<String>,
+    /// Which readings the embedded reference implementation takes (see `serve --help`)
+    #[arg(long, value_enum, default_value_t = VariantWord::Own, requires = "reference")]
+    pub variant: VariantWord,
     #[command(flatten)]
     pub data: DataOptions,
     /// The level that must be granted, such as L1; requirements above it are not asked for
@@ -168,6 +171,7 @@ pub enum ProfileWord {
 #[command(after_help = "Examples:
   proofmark serve --protocol agentic --listen 127.0.0.1:8787
   proofmark serve --protocol agentic --db relay.sqlite --fault title-limit-255
+  proofmark serve --protocol agentic --variant other
   proofmark serve --protocol agentic --list-faults")]
 pub struct ServeOptions {
     /// Protocol, by slug
@@ -185,6 +189,9 @@ pub struct ServeOptions {
     /// Print the faults and what they break, and stop
     #[arg(long)]
     pub list_faults: bool,
+    /// Which readings to take where the specification leaves room
+    #[arg(long, value_enum, default_value_t = VariantWord::Own)]
+    pub variant: VariantWord,
     /// Level to implement; operations above it answer that they are not implemented
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<String>,
@@ -200,6 +207,16 @@ pub struct ServeOptions {
     /// NDJSON file to load at the start
     #[arg(long, value_name = "FILE")]
     pub load: Option<PathBuf>,
+}
+
+/// Which readings the reference implementation takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VariantWord {
+    /// The rulings of the errata
+    Own,
+    /// Wherever a ruling tolerates another reading, that one: other statuses, envelopes and places of the hash, other
+    /// spellings of JSON and of times, and so on. It is correct too: a check that it fails is a mistake of the check
+    Other,
 }
 
 /// On or off.
@@ -229,6 +246,9 @@ pub struct AdapterOptions {
     /// Plant a fault
     #[arg(long, value_name = "NAME")]
     pub fault: Option<String>,
+    /// Which readings to take where the specification leaves room (see `serve --help`)
+    #[arg(long, value_enum, default_value_t = VariantWord::Own)]
+    pub variant: VariantWord,
 }
 
 /// What else can be done with adapters.

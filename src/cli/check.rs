@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 
 use super::adapter;
-use super::args::{CheckOptions, ProfileWord};
+use super::args::{CheckOptions, ProfileWord, VariantWord};
 use super::data;
 use super::exit::Failure;
 use super::reference::{self, Reference, Setup};
@@ -314,7 +314,8 @@ async fn check(
             if let Some(fault) = &options.fault {
                 reference::check_fault(protocol, fault)?;
             }
-            let setup = Setup { fault: options.fault.clone(), ..Setup::default() };
+            let variant = reference::variant(options.variant);
+            let setup = Setup { fault: options.fault.clone(), variant, ..Setup::default() };
             let (reference, connections) = Reference::start(protocol, &setup, &mut target).await?;
             (Some(reference), connections)
         } else {
@@ -387,6 +388,9 @@ fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64) -> String {
         add(&["--reference"]);
         if let Some(fault) = &options.fault {
             add(&["--fault", fault]);
+        }
+        if options.variant == VariantWord::Other {
+            add(&["--variant", "other"]);
         }
     } else if let Some(path) = &options.target {
         add(&["--target", &path.display().to_string()]);

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use reference_impl::{Config, Database, Protocol, ServeError};
+use reference_impl::{Config, Database, Protocol, ServeError, Variant};
 
+use super::args::VariantWord;
 use super::exit::Failure;
 use crate::suggest::nearest;
 use crate::target::{SECOND_INSTANCE, Target};
@@ -21,6 +22,8 @@ pub(super) struct Reference {
 pub(super) struct Setup {
     /// The fault to plant.
     pub fault: Option<String>,
+    /// Which readings it takes.
+    pub variant: Variant,
     /// The level to serve; the highest if not said.
     pub level: Option<String>,
     /// Whether it has no search.
@@ -36,6 +39,7 @@ impl Setup {
     fn config(&self, protocol: Protocol) -> Config {
         let mut config = Config::new(protocol);
         config.fault.clone_from(&self.fault);
+        config.variant = self.variant;
         config.level.clone_from(&self.level);
         config.search = !self.no_search;
         config
@@ -58,6 +62,14 @@ pub(super) fn check_fault(protocol: Protocol, name: &str) -> Result<(), Failure>
         None => "`proofmark serve --list-faults` prints them".to_owned(),
     };
     Err(Failure::Usage(format!("no fault `{name}`"), Some(hint)))
+}
+
+/// The variant that a word of the command line means.
+pub(super) fn variant(word: VariantWord) -> Variant {
+    match word {
+        VariantWord::Own => Variant::Own,
+        VariantWord::Other => Variant::Other,
+    }
 }
 
 /// The failure that an error of the reference implementation is.

@@ -33,6 +33,7 @@ pub(super) fn run(options: ServeOptions) -> Result<u8, Failure> {
     config.listen = options.listen;
     config.database = options.db.map_or(Database::Memory, Database::File);
     config.fault = options.fault;
+    config.variant = reference::variant(options.variant);
     config.level = options.level;
     config.search = options.search == Switch::On;
     config.now = options.now;
@@ -61,6 +62,7 @@ pub(super) fn adapter(options: &AdapterOptions) -> Result<u8, Failure> {
     }
     let mut config = Config::new(protocol);
     config.fault.clone_from(&options.fault);
+    config.variant = reference::variant(options.variant);
     runtime()?.block_on(async {
         reference_impl::serve_adapter(config, tokio::io::stdin(), tokio::io::stdout()).await?;
         Ok(0)

@@ -3,11 +3,11 @@
 use rusqlite::Connection;
 use rusqlite::types::Value as Sql;
 
-use super::Rules;
 use super::fact::{Fact, assertion_problems};
 use super::intake::trimmed;
 use super::refusal::{Code, Problem, Refusal};
 use super::tables::{facts, packages, projects};
+use super::{Rules, shown};
 use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
@@ -37,27 +37,80 @@ pub(crate) fn assert(
     actor: Option<&str>,
     now: Instant,
 ) -> Result<Object, Refusal> {
-    let input = read_input(body, project_id)?;
-    let problems = assertion_problems(&input, rules.fault);
+    let input = read_input(body, project_id, rules)?;
+    let problems = assertion_problems(&input, rules);
     if !problems.is_empty() {
-        return Err(problems.into());
+        let refusal = Refusal::from(problems);
+        // Other, E40: what can be read and not be processed is 422.
+        let code = if rules.variant.is_other() { Code::Unprocessable } else { refusal.code };
+        return Err(Refusal { code, ..refusal });
     }
     let project = projects::find_or_create(db, project_id, now)?;
-    if project.archived {
+    if project.archived && !rules.variant.is_other() {
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
-    let fact = compose(db, rules, project_id, &input, actor, now)?;
+    let mut fact = compose(db, rules, project_id, &input, actor, now)?;
+    if let Some(stored) = asserted_otherwise(db, rules, &fact, now)? {
+        return Ok(stored);
+    }
+    if rules.variant.is_other() {
+        // Other, E41: what is so already need not be said again.
+        if let Some(known) = current_with_value(db, &fact)? {
+            return Ok(known);
+        }
+        // Other, E42: what is learned late is put where it belongs.
+        if let Some(after) = next_start(db, &fact)? {
+            fact.object.set("valid_to", after.0);
+            fact.valid_to = after.1;
+            end_at_start(db, rules, &fact)?;
+            facts::insert(db, &fact)?;
+            return Ok(fact.object);
+        }
+    }
     supersede(db, rules, &fact, now)?;
     facts::insert(db, &fact)?;
     // 3, P2: facts record state and packages record events; neither makes the other.
     if rules.fault.is("assert-writes-package") {
         write_package(db, rules, &fact, now)?;
     }
-    Ok(fact.object)
+    Ok(shown::fact(fact.object, rules))
 }
 
-fn read_input(body: &[u8], project_id: &str) -> Result<Object, Refusal> {
-    let Value::Object(input) = json::read(body)? else {
+/// What a server might do instead of superseding. A correct one does nothing.
+fn asserted_otherwise(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<Option<Object>, Refusal> {
+    let fault = rules.fault;
+    let conflict = |message: &str| Err(Refusal::new(Code::FactConflict, message));
+    let pair = [fact.member("project_id"), fact.member("subject"), fact.member("predicate")];
+    let beside = || -> Result<Option<Object>, Refusal> {
+        db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
+        facts::insert(db, fact)?;
+        Ok(Some(fact.object.clone()))
+    };
+    // 7.4: what was invalidated may be asserted again.
+    let history = facts::select(db, "WHERE project_id = ? AND subject = ? AND predicate = ?", texts(&pair))?;
+    let current = history.iter().find(|known| known.present("valid_to").is_none());
+    if fault.is("invalidated-for-good") && current.is_none() && !history.is_empty() {
+        return conflict("it is not so any more");
+    }
+    // 5.2: subjects belong to their project.
+    let elsewhere = "WHERE project_id <> ? AND subject = ? AND predicate = ? AND valid_to IS NULL";
+    if fault.is("subject-of-one-project") && !facts::select(db, elsewhere, texts(&pair))?.is_empty() {
+        return conflict("another project has this subject");
+    }
+    // 8.6: one current fact, also when the same is said again and when it is said late.
+    let again = current.is_some_and(|known| known.text("value") == Some(fact.member("value")));
+    if again && fault.is("reassert-doubles") {
+        return beside();
+    }
+    let start = current.and_then(|known| known.text("valid_from")).and_then(Instant::parse).unwrap_or(now);
+    if current.is_some() && fact.valid_from < start && fault.is("backdated-beside") {
+        return beside();
+    }
+    Ok(None)
+}
+
+fn read_input(body: &[u8], project_id: &str, rules: Rules) -> Result<Object, Refusal> {
+    let Value::Object(input) = rules.read(body)? else {
         return Err(Refusal::new(Code::InvalidSchema, "an assertion is a JSON object").at(""));
     };
     if input.present("project_id").is_some_and(|named| named.as_text() != Some(project_id)) {
@@ -79,11 +132,19 @@ fn compose(
     let mut fact = Object::from([("fact_id", fact_id(db)?.into()), ("project_id", project_id.into())]);
     fact.set("subject", trimmed(input.text("subject").unwrap_or_default(), fault));
     fact.set("predicate", input.text("predicate").unwrap_or_default());
-    fact.set("value", kept_value(input.text("value").unwrap_or_default(), fault));
+    // Other, E44: the text of a number, as it was written.
+    let coerced = input.get("value").and_then(Value::as_number).map(json::Number::spelling);
+    let value = coerced.or(input.text("value")).unwrap_or_default();
+    fact.set("value", kept_value(value, fault));
     // 8.6: without valid_from a fact is valid from the present time.
-    fact.set("valid_from", input.text("valid_from").map_or_else(|| now.to_string(), str::to_owned));
+    // 7.1: when it became true, not when it was said; without a valid_from it is true from now on.
+    let given = input.text("valid_from").filter(|_| !fault.is("valid-from-ignored"));
+    let own = |text: &str| rules.instant(text).filter(|_| rules.variant.is_other()).map(|at| rules.spelled(at));
+    let valid_from = given.map(|text| own(text).unwrap_or_else(|| text.to_owned()));
+    let from = if fault.is("valid-from-yesterday") { now.days_earlier(1) } else { now };
+    fact.set("valid_from", valid_from.unwrap_or_else(|| rules.spelled(from)));
     fact.set("valid_to", Value::Null);
-    let source = input.text("source_package_id");
+    let source = input.text("source_package_id").filter(|_| !fault.is("source-dropped"));
     if let Some(source) = source {
         fact.set("source_package_id", source);
     }
@@ -97,13 +158,14 @@ fn compose(
     }
     // 7.1: created_at is when the fact was recorded, valid_from when it became true.
     let backdated = fault.is("fact-created-at-backdated").then(|| fact.text("valid_from").map(str::to_owned)).flatten();
-    fact.set("created_at", backdated.unwrap_or_else(|| now.to_string()));
+    fact.set("created_at", backdated.unwrap_or_else(|| rules.spelled(now)));
     if let Some(tags) = input.present("tags").filter(|_| !fault.is("fact-tags-dropped")) {
         fact.set("tags", tags.clone());
     }
     // E46, strict: other members of an assertion are kept as well.
     for (name, value) in input.iter() {
-        if !COMPOSED.contains(&name) {
+        // Other, E46: the inputs of 8.6 are a closed list.
+        if !COMPOSED.contains(&name) && !rules.variant.is_other() {
             fact.set(name, value.clone());
         }
     }
@@ -134,13 +196,19 @@ fn asserted_by(
     source: Option<&str>,
     actor: Option<&str>,
 ) -> Result<Option<Value>, Refusal> {
-    if let Some(named) = input.present("asserted_by") {
+    // 7.2: the actor that is named.
+    if let Some(named) = input.present("asserted_by").filter(|_| !rules.fault.is("asserted-by-overruled")) {
         return Ok(Some(named.clone()));
     }
     if rules.fault.is("asserted-by-from-key") {
         return Ok(Some(Object::from([("id", actor.unwrap_or("anonymous").into()), ("type", "agent".into())]).into()));
     }
     let package = source.map(|source| packages::find(db, rules, source)).transpose()?.flatten();
+    // Other, E45: whoever asked.
+    if source.is_none() && rules.variant.is_other() {
+        let caller = [("id", actor.unwrap_or("anonymous").into()), ("type", "script".into())];
+        return Ok(Some(Object::from(caller).into()));
+    }
     Ok(package.and_then(|package| package.object.get("created_by").cloned()))
 }
 
@@ -193,9 +261,43 @@ fn refuse_backdated(db: &Connection, pair: [&str; 3], valid_from: Instant) -> Re
     Ok(())
 }
 
+/// The current fact of the pair if it has the value already.
+fn current_with_value(db: &Connection, fact: &Fact) -> Result<Option<Object>, Refusal> {
+    let same = ["project_id", "subject", "predicate", "value"].map(|name| fact.member(name));
+    let condition = "WHERE project_id = ? AND subject = ? AND predicate = ? AND value = ? AND valid_to IS NULL";
+    Ok(facts::select(db, condition, texts(&same))?.pop())
+}
+
+/// When the first fact of the pair starts that starts after this one, as it is spelled and as an instant.
+fn next_start(db: &Connection, fact: &Fact) -> Result<Option<(String, Option<Instant>)>, Refusal> {
+    let start = fact.valid_from.key();
+    let values = [fact.member("project_id"), fact.member("subject"), fact.member("predicate"), &start];
+    let condition =
+        "WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_from > ? ORDER BY valid_from LIMIT 1";
+    let next = facts::select(db, condition, texts(&values))?.pop();
+    Ok(next.and_then(|next| next.text("valid_from").map(|text| (text.to_owned(), Instant::parse(text)))))
+}
+
+/// Ends the fact of the pair that holds where this one starts.
+fn end_at_start(db: &Connection, rules: Rules, fact: &Fact) -> Result<(), Refusal> {
+    let start = fact.valid_from.key();
+    let values = [fact.member("project_id"), fact.member("subject"), fact.member("predicate"), &start];
+    let condition = "WHERE project_id = ?1 AND subject = ?2 AND predicate = ?3 AND valid_from <= ?4 AND valid_to > ?4";
+    for old in facts::select(db, condition, texts(&values))? {
+        facts::end(db, old, &rules.spelled(fact.valid_from), fact.valid_from)?;
+    }
+    Ok(())
+}
+
 /// Ends what an assertion would supersede, before anybody looked whether it is valid.
-pub(crate) fn end_unseen(db: &Connection, project_id: &str, body: &[u8], now: Instant) -> Result<(), Refusal> {
-    let input = read_input(body, project_id)?;
+pub(crate) fn end_unseen(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    body: &[u8],
+    now: Instant,
+) -> Result<(), Refusal> {
+    let input = read_input(body, project_id, rules)?;
     let pair = [project_id, input.text("subject").unwrap_or_default(), input.text("predicate").unwrap_or_default()];
     for old in facts::select(db, &superseded(Planted::NONE), texts(&pair))? {
         facts::end(db, old, &now.to_string(), now)?;
@@ -231,8 +333,8 @@ pub(crate) mod race {
         body: &[u8],
         now: Instant,
     ) -> Result<(Fact, Vec<Object>), Refusal> {
-        let input = read_input(body, project_id)?;
-        let problems = assertion_problems(&input, rules.fault);
+        let input = read_input(body, project_id, rules)?;
+        let problems = assertion_problems(&input, rules);
         if !problems.is_empty() {
             return Err(problems.into());
         }

@@ -7,27 +7,31 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use crate::fault::Planted;
+use super::Rules;
 use crate::json::{Number, Object, Value, push_character};
 
 /// The canonical form of `value`. `source` is the text it was read from, which must make no difference.
-pub(crate) fn canonical(value: &Value, source: &[u8], fault: Planted) -> String {
-    form(source, fault, |writer| writer.value(value, 0))
+pub(crate) fn canonical(value: &Value, source: &[u8], rules: Rules) -> String {
+    form(source, rules, |writer| writer.value(value, 0))
 }
 
 /// The canonical form of an object, as [`canonical`].
-pub(crate) fn canonical_object(object: &Object, source: &[u8], fault: Planted) -> String {
-    form(source, fault, |writer| writer.object(object, 0))
+pub(crate) fn canonical_object(object: &Object, source: &[u8], rules: Rules) -> String {
+    form(source, rules, |writer| writer.object(object, 0))
 }
 
-fn form(source: &[u8], fault: Planted, write: impl FnOnce(&mut Writer)) -> String {
-    let mut writer = Writer { out: String::new(), fault, spellings: HashMap::new() };
+fn form(source: &[u8], rules: Rules, write: impl FnOnce(&mut Writer)) -> String {
+    let mut writer = Writer { out: String::new(), rules, spellings: HashMap::new() };
     // A: escapes are decoded first, so the spelling of the input leaves no trace.
-    if fault.is("canonical-keeps-input-escapes") {
+    if rules.fault.is("canonical-keeps-input-escapes") {
         writer.spellings = escaped_strings(source);
     }
+    // A: UTF-8 without a byte order mark.
+    if rules.fault.is("canonical-bom") {
+        writer.out.push('\u{feff}');
+    }
     write(&mut writer);
-    if fault.is("canonical-trailing-newline") {
+    if rules.fault.is("canonical-trailing-newline") {
         writer.out.push('\n');
     }
     writer.out
@@ -35,7 +39,7 @@ fn form(source: &[u8], fault: Planted, write: impl FnOnce(&mut Writer)) -> Strin
 
 struct Writer {
     out: String,
-    fault: Planted,
+    rules: Rules,
     spellings: HashMap<String, String>,
 }
 
@@ -53,8 +57,16 @@ impl Writer {
 
     fn list(&mut self, items: &[Value], depth: usize) {
         let mut items: Vec<&Value> = items.iter().collect();
+        // A: an element is not a member.
+        if self.rules.fault.is("canonical-drops-null-elements") {
+            items.retain(|item| **item != Value::Null);
+        }
+        // Other, E04: a null element is left out like a null member.
+        if self.rules.variant.is_other() {
+            items.retain(|item| **item != Value::Null);
+        }
         // A: the order of an array is part of its value; a null element is not a member and stays.
-        if self.fault.is("canonical-sorts-arrays") && items.iter().all(|item| item.as_text().is_some()) {
+        if self.rules.fault.is("canonical-sorts-arrays") && items.iter().all(|item| item.as_text().is_some()) {
             items.sort_by_key(|item| item.as_text());
         }
         self.out.push('[');
@@ -68,8 +80,8 @@ impl Writer {
     }
 
     fn object(&mut self, object: &Object, depth: usize) {
-        let mut members: Vec<(&str, &Value)> = object.iter().filter(|(_, value)| self.keeps(value)).collect();
-        if depth == 0 || !self.fault.is("canonical-top-level-sort") {
+        let mut members: Vec<(&str, &Value)> = object.iter().filter(|(_, value)| self.keeps(value, depth)).collect();
+        if depth == 0 || !self.rules.fault.is("canonical-top-level-sort") {
             members.sort_by(|(left, _), (right, _)| self.order(left, right));
         }
         self.out.push('{');
@@ -85,31 +97,37 @@ impl Writer {
     }
 
     /// A, 6.6: null members are left out; empty strings, empty arrays, empty objects, zero and false are not.
-    fn keeps(&self, value: &Value) -> bool {
-        if self.fault.is("canonical-keeps-null") {
+    fn keeps(&self, value: &Value, depth: usize) -> bool {
+        if self.rules.fault.is("canonical-keeps-null") {
             return true;
         }
-        if self.fault.is("canonical-drops-falsy") && is_falsy(value) {
+        if self.rules.fault.is("canonical-drops-falsy") && is_falsy(value) {
             return false;
         }
-        if self.fault.is("canonical-drops-emptied-object") && is_emptied(value) {
+        if self.rules.fault.is("canonical-drops-emptied-object") && is_emptied(value) {
             return false;
         }
-        !matches!(value, Value::Null)
+        // Other, E04: only the members of the outermost object are fields.
+        let kept = self.rules.variant.is_other() && depth > 0;
+        kept || !matches!(value, Value::Null)
     }
 
     /// A: ascending by unsigned bytes of the UTF-8 names; not by locale, number, case or UTF-16 unit.
     fn order(&self, left: &str, right: &str) -> Ordering {
-        if self.fault.is("canonical-case-insensitive-sort") {
+        if self.rules.fault.is("canonical-case-insensitive-sort") {
             return left.to_lowercase().cmp(&right.to_lowercase());
         }
-        if self.fault.is("canonical-utf16-sort") {
+        if self.rules.fault.is("canonical-utf16-sort") {
             return left.encode_utf16().cmp(right.encode_utf16());
         }
-        if self.fault.is("canonical-numeric-sort") {
+        if self.rules.fault.is("canonical-numeric-sort") {
             // As JavaScript enumerates members: whole numbers first, in their order.
             let rank = |name: &str| (number_of(name).is_none(), number_of(name));
             return rank(left).cmp(&rank(right)).then(left.cmp(right));
+        }
+        // Other, E05: as a library for RFC 8785 sorts.
+        if self.rules.variant.is_other() {
+            return left.encode_utf16().cmp(right.encode_utf16());
         }
         left.as_bytes().cmp(right.as_bytes())
     }
@@ -117,19 +135,30 @@ impl Writer {
     /// A: RFC 8785 numbers, which are those of ECMAScript; negative zero is 0.
     fn number(&mut self, number: &Number) {
         let double = number.as_f64();
-        if self.fault.is("canonical-language-floats") {
+        if self.rules.fault.is("canonical-language-floats") {
             let short = number.as_integer().is_some_and(|_| !number.spelling().contains(['.', 'e', 'E']));
             return self.out.push_str(&if short { number.spelling().to_owned() } else { format!("{double:?}") });
         }
-        if self.fault.is("canonical-negative-zero") && double == 0.0 && double.is_sign_negative() {
+        if self.rules.fault.is("canonical-negative-zero") && double == 0.0 && double.is_sign_negative() {
             return self.out.push_str("-0");
+        }
+        // A: the double that it denotes.
+        if self.rules.fault.is("canonical-keeps-digits") && double.abs() > 9e15 && double.fract() == 0.0 {
+            return self.out.push_str(number.spelling());
+        }
+        // Other, E07: an integer keeps its digits, however many there are.
+        let is_digits = || number.spelling().bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
+        if self.rules.variant.is_other() && double != 0.0 && is_digits() {
+            return self.out.push_str(number.spelling());
         }
         self.out.push_str(ryu_js::Buffer::new().format_finite(double));
     }
 
     /// A: quote, reverse solidus and controls below U+0020 in their shortest escape; all else raw, not normalised.
     fn text(&mut self, text: &str) {
-        let text = super::intake::normalised(text, self.fault);
+        let text = super::intake::normalised(text, self.rules.fault);
+        // A: white space inside a string is part of it.
+        let text = if self.rules.fault.is("canonical-trims-strings") { text.trim().to_owned().into() } else { text };
         self.out.push('"');
         match self.spellings.get(text.as_ref()) {
             Some(spelling) => self.out.push_str(spelling),
@@ -139,17 +168,35 @@ impl Writer {
     }
 
     fn character(&mut self, character: char) {
-        if self.fault.is("canonical-ascii-only") && !character.is_ascii() {
+        if self.rules.fault.is("canonical-ascii-only") && !character.is_ascii() {
             return character
                 .encode_utf16(&mut [0; 2])
                 .iter()
                 .for_each(|unit| self.out.push_str(&format!("\\u{unit:04x}")));
         }
-        if self.fault.is("canonical-escapes-solidus") && character == '/' {
+        if self.rules.fault.is("canonical-escapes-solidus") && character == '/' {
             return self.out.push_str("\\/");
         }
-        if self.fault.is("canonical-html-escapes") && matches!(character, '<' | '>' | '&') {
+        if self.rules.fault.is("canonical-html-escapes") && matches!(character, '<' | '>' | '&') {
             return self.out.push_str(&format!("\\u{:04x}", u32::from(character)));
+        }
+        // A: a quote, a reverse solidus and controls, each in its shortest escape, in small digits.
+        let code = u32::from(character);
+        if self.rules.fault.is("canonical-long-escapes") && matches!(character, '"' | '\\') {
+            return self.out.push_str(&format!("\\u{code:04x}"));
+        }
+        if self.rules.fault.is("canonical-long-controls") && character < ' ' {
+            return self.out.push_str(&format!("\\u{code:04x}"));
+        }
+        if self.rules.fault.is("canonical-upper-hex") && character < ' ' && !"\u{8}\t\n\u{c}\r".contains(character) {
+            return self.out.push_str(&format!("\\u{code:04X}"));
+        }
+        if self.rules.fault.is("canonical-raw-controls") && character < ' ' {
+            return self.out.push(character);
+        }
+        // Other, E06: the one escape that every control has, its digits in capitals.
+        if self.rules.variant.is_other() && character < ' ' {
+            return self.out.push_str(&format!("\\u{:04X}", u32::from(character)));
         }
         push_character(&mut self.out, character);
     }
@@ -157,7 +204,7 @@ impl Writer {
     /// A: no white space between tokens.
     fn separator(&mut self, separator: char) {
         self.out.push(separator);
-        if self.fault.is("canonical-spaces") {
+        if self.rules.fault.is("canonical-spaces") {
             self.out.push(' ');
         }
     }
@@ -207,13 +254,14 @@ fn escaped_strings(source: &[u8]) -> HashMap<String, String> {
 mod tests {
     use super::*;
     use crate::agentic::fault::FAULTS;
+    use crate::fault::Planted;
 
     fn form(text: &str) -> String {
-        faulty(text, Planted::NONE)
+        faulty(text, Rules::plain())
     }
 
-    fn faulty(text: &str, fault: Planted) -> String {
-        canonical(&crate::json::read(text.as_bytes()).expect("the text is good"), text.as_bytes(), fault)
+    fn faulty(text: &str, rules: Rules) -> String {
+        canonical(&crate::json::read(text.as_bytes()).expect("the text is good"), text.as_bytes(), rules)
     }
 
     #[test]
@@ -259,11 +307,13 @@ mod tests {
     #[test]
     fn each_planted_fault_changes_the_form() {
         let text = r#"{"b":{"z":1,"a":[1.0,1e-7,1e20,-0.0,""]},"B":"<é\/\u000a>","9":{"n":null},"10":["b","a"],
+                      "11":[null,9007199254740993," pad ","\"\\\u001f"],
                       "\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
         let names = FAULTS.iter().map(|fault| fault.name).filter(|name| name.starts_with("canonical-"));
         for name in names.chain(["normalises-unicode"]) {
             let fault = Planted::find(name, FAULTS).expect("the name is in the table");
-            assert_ne!(faulty(text, fault), form(text), "{name} shows nothing");
+            let rules = Rules { fault, ..Rules::plain() };
+            assert_ne!(faulty(text, rules), form(text), "{name} shows nothing");
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::Rules;
 use super::package::{actor_problems, is_list_of_texts};
 use super::refusal::Problem;
-use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::json::{Number, Object, Value};
 
@@ -22,16 +21,16 @@ impl Fact {
     /// # Errors
     ///
     /// Every rule of sections 7.1 and 7.2 that it breaks.
-    pub(crate) fn new(object: Object, fault: Planted) -> Result<Self, Vec<Problem>> {
+    pub(crate) fn new(mut object: Object, rules: Rules) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         for name in ["fact_id", "project_id", "subject", "predicate", "value"] {
             problems.extend(text_problem(&object, name));
         }
-        let valid_from = time(&object, "valid_from", &mut problems);
-        time(&object, "created_at", &mut problems);
+        let valid_from = time(&object, "valid_from", rules, &mut problems);
+        let created_at = time(&object, "created_at", rules, &mut problems);
         let valid_to = match object.present("valid_to") {
             None => None,
-            Some(_) => time(&object, "valid_to", &mut problems),
+            Some(_) => time(&object, "valid_to", rules, &mut problems),
         };
         // E42, strict: an interval may be empty but does not end before it starts.
         if let (Some(from), Some(to)) = (valid_from, valid_to)
@@ -39,9 +38,18 @@ impl Fact {
         {
             problems.push(Problem::new("/valid_to", "must not be before valid_from"));
         }
-        problems.extend(optional_problems(&object, fault));
+        problems.extend(optional_problems(&object, rules));
         match valid_from {
-            Some(valid_from) if problems.is_empty() => Ok(Self { object, valid_from, valid_to }),
+            Some(valid_from) if problems.is_empty() => {
+                // Other, E58: a store with times of its own prints them its own way.
+                if rules.variant.is_other() {
+                    let times = [("valid_from", Some(valid_from)), ("valid_to", valid_to), ("created_at", created_at)];
+                    for (name, time) in times.into_iter().filter_map(|(name, time)| Some((name, time?))) {
+                        object.set(name, rules.spelled(time));
+                    }
+                }
+                Ok(Self { object, valid_from, valid_to })
+            }
             _ => Err(problems), // a missing valid_from is among them
         }
     }
@@ -53,20 +61,29 @@ impl Fact {
 }
 
 /// What the inputs of assert_fact (8.6) break. `valid_from` is read by the caller.
-pub(crate) fn assertion_problems(input: &Object, fault: Planted) -> Vec<Problem> {
+pub(crate) fn assertion_problems(input: &Object, rules: Rules) -> Vec<Problem> {
     let mut problems = Vec::new();
     // A JSON number is no value (7.1): its text would be a guess.
     for name in ["subject", "predicate", "value"] {
-        problems.extend(text_problem(input, name));
+        // Other, E44: unless its text is the value.
+        let coerced = name == "value" && rules.variant.is_other() && input.get(name).is_some_and(is_number);
+        // 8.6: all three are required, and strings.
+        if !coerced && !rules.fault.is("assertion-unchecked") {
+            problems.extend(text_problem(input, name));
+        }
     }
     if input.present("valid_to").is_some() {
         problems.push(Problem::new("/valid_to", "must be absent: an asserted fact is current"));
     }
-    if input.present("valid_from").is_some() {
-        time(input, "valid_from", &mut problems);
+    if input.present("valid_from").is_some() && !rules.fault.is("valid-from-unchecked") {
+        time(input, "valid_from", rules, &mut problems);
     }
-    problems.extend(optional_problems(input, fault));
+    problems.extend(optional_problems(input, rules));
     problems
+}
+
+fn is_number(value: &Value) -> bool {
+    value.as_number().is_some()
 }
 
 fn text_problem(object: &Object, name: &str) -> Option<Problem> {
@@ -78,8 +95,8 @@ fn text_problem(object: &Object, name: &str) -> Option<Problem> {
     Some(Problem::new(format!("/{name}"), reason))
 }
 
-fn time(object: &Object, name: &str, problems: &mut Vec<Problem>) -> Option<Instant> {
-    let time = object.text(name).and_then(Instant::parse);
+fn time(object: &Object, name: &str, rules: Rules, problems: &mut Vec<Problem>) -> Option<Instant> {
+    let time = object.text(name).and_then(|text| rules.instant(text));
     if time.is_none() {
         problems.push(Problem::new(format!("/{name}"), "must be an RFC 3339 time in UTC ending in Z"));
     }
@@ -87,7 +104,7 @@ fn time(object: &Object, name: &str, problems: &mut Vec<Problem>) -> Option<Inst
 }
 
 /// 7.2.
-fn optional_problems(object: &Object, fault: Planted) -> Vec<Problem> {
+fn optional_problems(object: &Object, rules: Rules) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut check = |name: &str, expected: &str, holds: &dyn Fn(&Value) -> bool| {
         if object.present(name).is_some_and(|value| !holds(value)) {
@@ -97,18 +114,24 @@ fn optional_problems(object: &Object, fault: Planted) -> Vec<Problem> {
     check("source_package_id", "a string or null", &|value| value.as_text().is_some());
     check("confidence", "a number from 0 to 1", &|value| {
         let number = value.as_number().map(Number::as_f64);
-        number.is_some_and(|number| fault.is("confidence-unchecked") || (0.0..=1.0).contains(&number))
+        // 7.2: a number, not a text that looks like one.
+        let spelled = value.as_text().filter(|_| rules.fault.is("confidence-text-accepted"));
+        let number = number.or_else(|| spelled?.parse().ok());
+        number.is_some_and(|number| rules.fault.is("confidence-unchecked") || (0.0..=1.0).contains(&number))
     });
     check("tags", "an array of strings", &is_list_of_texts);
-    if let Some(actor) = object.present("asserted_by") {
-        problems.extend(actor_problems("/asserted_by", actor, fault));
+    // Other, E45: only that there is an actor is checked.
+    if let Some(actor) =
+        object.present("asserted_by").filter(|actor| !rules.variant.is_other() || actor.as_object().is_none())
+    {
+        problems.extend(actor_problems("/asserted_by", actor, rules));
     }
     problems
 }
 
 /// Every rule of section 7 that `object` breaks.
 pub(crate) fn validate(object: &Object, rules: Rules) -> Vec<Problem> {
-    Fact::new(object.clone(), rules.fault).err().unwrap_or_default()
+    Fact::new(object.clone(), rules).err().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -124,7 +147,7 @@ mod tests {
     fn example_with(name: &str, value: &str) -> Result<Fact, Vec<Problem>> {
         let Ok(Value::Object(mut object)) = crate::json::read(EXAMPLE.as_bytes()) else { panic!("not an object") };
         object.set(name, crate::json::read(value.as_bytes()).expect("the text is good"));
-        Fact::new(object, Planted::NONE)
+        Fact::new(object, Rules::plain())
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
+use super::Rules;
 use super::canonical::canonical_object;
 use super::package::{CORE_MEMBERS, defaults};
 use crate::fault::Planted;
@@ -14,41 +15,42 @@ use crate::json::{Object, Value};
 const PREFIX: &str = "sha256:";
 
 /// The content hash of `package`, which was read from `source`.
-pub(crate) fn content_hash(package: &Object, source: &[u8], fault: Planted) -> String {
-    let form = canonical_object(&hashed(package, fault), source, fault);
+pub(crate) fn content_hash(package: &Object, source: &[u8], rules: Rules) -> String {
+    let form = canonical_object(&hashed(package, rules), source, rules);
     // 6.6: over the canonical form, not over the bytes that came in.
-    let digest = if fault.is("hash-over-raw-body") { Sha256::digest(source) } else { Sha256::digest(form.as_bytes()) };
-    let length = if fault.is("hash-wrong-algorithm") { 16 } else { digest.len() };
+    let digest =
+        if rules.fault.is("hash-over-raw-body") { Sha256::digest(source) } else { Sha256::digest(form.as_bytes()) };
+    let length = if rules.fault.is("hash-wrong-algorithm") { 16 } else { digest.len() };
     format!("{PREFIX}{}", hex(&digest[..length]))
 }
 
 /// The members that count: every one, unknown ones included (6.6), those of `created_by` too (5.4), no default
 /// added and none taken out (E09).
-fn hashed(package: &Object, fault: Planted) -> Cow<'_, Object> {
-    if fault == Planted::NONE {
+fn hashed(package: &Object, rules: Rules) -> Cow<'_, Object> {
+    if rules.fault == Planted::NONE {
         return Cow::Borrowed(package);
     }
     let mut hashed = package.clone();
-    if fault.is("hash-known-members-only") {
+    if rules.fault.is("hash-known-members-only") {
         hashed.retain(|name, _| CORE_MEMBERS.contains(&name));
     }
-    if fault.is("hash-includes-itself") {
+    if rules.fault.is("hash-includes-itself") {
         hashed.set("content_hash", "");
     }
-    if fault.is("hash-ignores-attribution") {
+    if rules.fault.is("hash-ignores-attribution") {
         hashed.remove("created_by");
     }
-    if fault.is("hash-without-session")
+    if rules.fault.is("hash-without-session")
         && let Some(actor) = hashed.get_mut("created_by").and_then(Value::as_object_mut)
     {
         actor.remove("session_id");
     }
-    if fault.is("hash-fills-defaults") {
+    if rules.fault.is("hash-fills-defaults") {
         for (name, value) in defaults().iter().filter(|(name, _)| package.get(name).is_none()) {
             hashed.set(name, value.clone());
         }
     }
-    if fault.is("hash-strips-defaults") {
+    if rules.fault.is("hash-strips-defaults") {
         let defaults = defaults();
         hashed.retain(|name, value| defaults.get(name) != Some(value));
     }
@@ -56,13 +58,13 @@ fn hashed(package: &Object, fault: Planted) -> Cow<'_, Object> {
 }
 
 /// Whether `claimed` is the content hash of `package`; the algorithm prefix may be absent, letters of either case.
-pub(crate) fn verify(package: &Object, source: &[u8], claimed: &str, fault: Planted) -> bool {
+pub(crate) fn verify(package: &Object, source: &[u8], claimed: &str, rules: Rules) -> bool {
     // 6.6: verification compares with a freshly computed hash.
-    if fault.is("verify-says-yes") {
+    if rules.fault.is("verify-says-yes") {
         return true;
     }
     let claimed = claimed.to_ascii_lowercase();
-    let computed = content_hash(package, source, fault);
+    let computed = content_hash(package, source, rules);
     claimed.strip_prefix(PREFIX).unwrap_or(&claimed) == computed.strip_prefix(PREFIX).unwrap_or(&computed)
 }
 
@@ -92,16 +94,16 @@ mod tests {
 
     #[test]
     fn the_example_of_section_6_7_has_its_hash() {
-        let hash = content_hash(&package(EXAMPLE), EXAMPLE.as_bytes(), Planted::NONE);
+        let hash = content_hash(&package(EXAMPLE), EXAMPLE.as_bytes(), Rules::plain());
         assert_eq!(hash, "sha256:0efe5d06aaaaf2dc735b3f9ce7cfc1a0f7cd715491ab61d991f57be1d4c0db33");
-        assert!(verify(&package(EXAMPLE), b"", &hash.to_uppercase(), Planted::NONE));
-        assert!(verify(&package(EXAMPLE), b"", &hash[7..], Planted::NONE));
-        assert!(!verify(&package(EXAMPLE), b"", &"0".repeat(64), Planted::NONE));
+        assert!(verify(&package(EXAMPLE), b"", &hash.to_uppercase(), Rules::plain()));
+        assert!(verify(&package(EXAMPLE), b"", &hash[7..], Rules::plain()));
+        assert!(!verify(&package(EXAMPLE), b"", &"0".repeat(64), Rules::plain()));
     }
 
     #[test]
     fn the_empty_object_has_the_hash_of_two_braces() {
-        let hash = content_hash(&Object::new(), b"", Planted::NONE);
+        let hash = content_hash(&Object::new(), b"", Rules::plain());
         assert_eq!(hash, "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
     }
 }

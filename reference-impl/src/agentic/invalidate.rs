@@ -14,13 +14,13 @@ pub(crate) fn invalidate(
     db: &Connection,
     rules: Rules,
     project_id: &str,
-    subject: &str,
+    subject: Option<&str>,
     predicate: Option<&str>,
     object: Option<&str>,
     now: Instant,
 ) -> Result<i64, Refusal> {
     let project = projects::demand(db, project_id)?;
-    if project.archived {
+    if project.archived && !rules.variant.is_other() {
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     let fault = rules.fault;
@@ -32,11 +32,17 @@ pub(crate) fn invalidate(
             return Err(Refusal::new(Code::InvalidParameter, "parameter predicate is required"));
         }
     };
+    // 8.7: subject is required, so it is not empty; only a server that does not ask for it gets here without.
+    let subjects = if subject.is_none() { "?2 IS ?2" } else { "subject = ?2" };
     // 8.7: object, if given, limits the operation to facts with that value.
-    let object = object.filter(|_| !fault.is("invalidate-ignores-object"));
+    // Other, E49: it is reserved for facts with several values.
+    let reserved = rules.variant.is_other();
+    let object = object.filter(|_| !reserved && !fault.is("invalidate-ignores-object"));
     let open = if fault.is("invalidate-rewrites-history") { "?1 IS ?1" } else { "valid_to IS NULL" };
-    let pair = format!("WHERE project_id = ?1 AND subject = ?2 AND {predicated} AND (?4 IS NULL OR value = ?4)");
-    let mut values = texts(&[project_id, subject, predicate.unwrap_or_default()]);
+    // 8.7: facts with the value are meant, not those without.
+    let limited = if fault.is("invalidate-other-values") { "value <> ?4" } else { "value = ?4" };
+    let pair = format!("WHERE project_id = ?1 AND {subjects} AND {predicated} AND (?4 IS NULL OR {limited})");
+    let mut values = texts(&[project_id, subject.unwrap_or_default(), predicate.unwrap_or_default()]);
     values.push(object.map(str::to_owned).into());
     let ended = facts::select(db, &format!("{pair} AND {open} ORDER BY serial"), values.clone())?;
     let mut count = ended.len();
@@ -50,13 +56,15 @@ pub(crate) fn invalidate(
         let id = fact.text("fact_id").unwrap_or_default().to_owned();
         // 7.4: valid_to is now; a fact that was to start later gets an empty interval instead of a negative one.
         let start = fact.text("valid_from").and_then(Instant::parse).unwrap_or(now);
-        let at = now.max(start);
+        // 7.4: the present time.
+        let present = if fault.is("invalidate-at-the-start") { start } else { now };
+        let at = present.max(start);
         let replacement = fault.is("invalidate-inserts-null").then(|| fact.clone());
         if fault.is("invalidate-deletes") {
             db.execute("DELETE FROM facts WHERE fact_id = ?", [&id])?;
             continue;
         }
-        facts::end(db, fact, &at.to_string(), at)?;
+        facts::end(db, fact, &rules.spelled(at), at)?;
         if let Some(mut empty) = replacement {
             empty.set("fact_id", fact_id(db)?);
             empty.set("value", "");

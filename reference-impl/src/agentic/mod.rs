@@ -28,8 +28,10 @@ mod pull;
 mod query;
 mod refusal;
 mod review;
+mod shown;
 mod tables;
 mod transfer;
+mod variant;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,6 +43,7 @@ use crate::fault::{Needs, Planted};
 use crate::instant::{Clock, Instant};
 use crate::json::Object;
 use crate::store::{OpenError, Store};
+use crate::variant::Variant;
 
 pub(crate) use adapter::Adapter;
 pub(crate) use operation::Level;
@@ -53,6 +56,8 @@ use refusal::Refusal;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) fault: Planted,
+    /// Which readings are taken: [`variant`] has the table.
+    pub(crate) variant: Variant,
     pub(crate) level: Level,
     /// Whether relevant search is offered.
     pub(crate) search: bool,
@@ -64,7 +69,7 @@ impl Rules {
     pub(crate) fn new(fault: Planted, level: Level, search: bool, started: Instant) -> Self {
         let search = search && fault.needs() != Needs::NoSearch;
         let level = if fault.needs() == Needs::LowerLevel { Level::L2 } else { level };
-        Self { fault, level, search, started }
+        Self { fault, variant: Variant::Own, level, search, started }
     }
 
     #[cfg(test)]
@@ -128,8 +133,14 @@ impl Service {
         F: FnOnce(&Connection, Rules, Instant) -> Result<T, Refusal> + Send + 'static,
     {
         self.demand_level(operation)?;
-        let (rules, now) = (self.rules, self.now());
-        self.store.read(move |db| work(db, rules, now)).await?
+        let service = self.clone();
+        // A snapshot begins with the first question. The time is taken after it, so that all it holds has happened.
+        self.store
+            .read(move |db| {
+                db.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.query_row([], |_| Ok(()))?;
+                work(db, service.rules, service.now())
+            })
+            .await?
     }
 
     /// Runs a writing operation in a transaction of its own; returns when it is durable.
@@ -168,6 +179,31 @@ impl Service {
             }
             return self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await;
         }
+        // 8.1: the answer comes when the package is stored.
+        if self.rules.fault.is("answers-before-storing") {
+            let (service, package) = (self.clone(), deposit::as_package(submission.clone()));
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(120)).await;
+                let late = |db: &_, rules, now| deposit::deposit(db, rules, submission, now).map(drop);
+                service.write(Operation::Deposit, late).await.ok(); // nobody waits for it
+            });
+            return Ok(Deposited { package, created: true });
+        }
+        // 8.1: all of a package or nothing is there.
+        if self.rules.fault.is("stored-in-two-steps") {
+            let mut half = submission.object.clone();
+            half.retain(|name, _| package::CORE_MEMBERS[..9].contains(&name));
+            let half = intake::admit(self.rules, half, None);
+            let (whole, half) = (submission, intake::Submission { project_id: project_id.to_owned(), ..half });
+            self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, half, now)).await?;
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            return self
+                .write(Operation::Deposit, |db, _, _| {
+                    tables::packages::rewrite(db, &whole.package_id, &whole.object, &whole.hash)?;
+                    Ok(Deposited { package: deposit::as_package(whole), created: true })
+                })
+                .await;
+        }
         self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await
     }
 
@@ -189,7 +225,9 @@ impl Service {
         if self.rules.fault.is("supersede-before-validate") {
             let (project_id, body) = (project_id.clone(), body.clone());
             let ended = self
-                .write(Operation::AssertFact, move |db, _, now| assert::end_unseen(db, &project_id, &body, now))
+                .write(Operation::AssertFact, move |db, rules, now| {
+                    assert::end_unseen(db, rules, &project_id, &body, now)
+                })
                 .await;
             ended.ok(); // a body that cannot be read ends nothing
         }

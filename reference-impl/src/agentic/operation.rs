@@ -118,16 +118,39 @@ pub(crate) fn descriptor(rules: Rules) -> Object {
     let search = rules.search || rules.fault.is("declares-search-without");
     let capabilities = Object::from([
         ("hybrid_search", search.into()),
-        ("semantic_search", false.into()),
+        // Other, E29: both, as in the example of 11.5.
+        ("semantic_search", (search && rules.variant.is_other()).into()),
         ("realtime", false.into()),
         ("blob_storage", false.into()),
     ]);
-    let implementation =
-        Object::from([("name", "proofmark-reference".into()), ("version", env!("CARGO_PKG_VERSION").into())]);
-    Object::from([
+    // 10.2: each is true or false.
+    let capabilities = if rules.fault.is("capabilities-in-words") {
+        let word = |value: &Value| if *value == Value::Bool(true) { "yes" } else { "no" };
+        capabilities.iter().map(|(name, value)| (name.to_owned(), word(value).into())).collect()
+    } else {
+        capabilities
+    };
+    // 11.5: one of four strings.
+    let level = if rules.fault.is("descriptor-level-number") { 3.into() } else { level.name().into() };
+    let name = Value::from("proofmark-reference");
+    let release = Value::from(env!("CARGO_PKG_VERSION"));
+    // 11.5: both are strings.
+    let names = if rules.fault.is("implementation-in-lists") {
+        [("name", Value::List(vec![name])), ("version", Value::List(vec![release]))]
+    } else {
+        [("name", name), ("version", release)]
+    };
+    let mut descriptor = Object::from([
         ("protocol_version", version),
-        ("conformance_level", level.name().into()),
+        ("conformance_level", level),
         ("capabilities", capabilities.into()),
-        ("implementation", implementation.into()),
-    ])
+        ("implementation", Object::from(names).into()),
+    ]);
+    if rules.fault.is("descriptor-without-version") {
+        descriptor.remove("protocol_version");
+    }
+    if rules.fault.is("descriptor-without-capabilities") {
+        descriptor.remove("capabilities");
+    }
+    descriptor
 }

@@ -2,11 +2,11 @@
 
 use rusqlite::Connection;
 
-use super::Rules;
-use super::pull::{demand_search, listed, relevant};
+use super::pull::{demand_search, listed, listed_states, relevant};
 use super::refusal::Refusal;
 use super::tables::packages::{self, Package, texts};
 use super::tables::{facts, projects};
+use super::{Rules, shown};
 use crate::instant::Instant;
 use crate::json::{Object, Value};
 
@@ -30,26 +30,43 @@ pub(crate) fn orient(
     days: Option<i64>,
     now: Instant,
 ) -> Result<Object, Refusal> {
-    let project = projects::demand(db, project_id)?;
+    let project = projects::demand_for_reading(db, rules, project_id)?;
     let default = if rules.fault.is("orient-default-7") { 7 } else { WINDOW_DAYS };
     let days = days.unwrap_or(default);
     let scope = if rules.fault.is("orient-other-projects") { None } else { Some(project_id) };
     let recent = recent(db, rules, scope, days, now)?;
-    let questions = open_questions(&recent);
+    let questions = open_questions(&recent, rules);
     let facts = if rules.fault.is("orient-shows-ended") {
         facts::select(db, "WHERE project_id = ? ORDER BY serial", vec![project_id.to_owned().into()])?
     } else {
-        facts::current(db, rules, Some(project_id))?
+        facts::current(db, rules, Some(project_id), now)?.into_iter().filter(|fact| rules.is_shown(fact)).collect()
     };
     // 8.3: full packages, so that nobody has to ask again.
     let packages = if rules.fault.is("orient-summaries") { summaries(&recent) } else { listed(recent, rules, now) };
     let echoed = if rules.fault.is("orient-echo-constant") { WINDOW_DAYS } else { days };
     // The start of a server that has been running for a day; this one may have started a moment ago.
     let generated_at = if rules.fault.is("orient-constant-time") { rules.started.days_earlier(1) } else { now };
+    // 8.3: project is an object, active_facts and open_questions are arrays.
+    let project = if rules.fault.is("orient-project-as-text") {
+        project_id.into()
+    } else {
+        rules.shown_project(project.record).into()
+    };
+    let facts = if rules.fault.is("orient-facts-by-subject") {
+        let named = facts.into_iter().map(|fact| (fact.text("subject").unwrap_or_default().to_owned(), fact.into()));
+        Value::Object(named.collect())
+    } else {
+        objects(facts, rules)
+    };
+    let questions = if rules.fault.is("orient-counts-questions") {
+        i64::try_from(questions.as_list().map_or(0, <[_]>::len)).unwrap_or(0).into()
+    } else {
+        questions
+    };
     Ok(Object::from([
-        ("project", project.record.into()),
+        ("project", project),
         ("recent_packages", packages),
-        ("active_facts", objects(facts)),
+        ("active_facts", facts),
         ("open_questions", questions),
         ("window_days", echoed.into()),
         ("generated_at", generated_at.to_string().into()),
@@ -67,32 +84,58 @@ pub(crate) fn orchestrate(
     now: Instant,
 ) -> Result<Object, Refusal> {
     if let Some(project_id) = project_id {
-        projects::demand(db, project_id)?;
+        projects::demand_for_reading(db, rules, project_id)?;
     }
     let days = days.unwrap_or(WINDOW_DAYS);
-    let mut packages = recent(db, rules, project_id, days, now)?;
+    // 8.4: of one project, if one is named.
+    let scope = project_id.filter(|_| !rules.fault.is("digest-of-everything"));
+    let mut packages = recent(db, rules, scope, days, now)?;
     packages.retain(|package| in_digest(package, rules));
+    // 8.4: recent activity, questions, facts.
+    let asked = if rules.fault.is("digest-without-questions") { Vec::new() } else { packages.clone() };
+    if rules.fault.is("digest-without-activity") {
+        packages.clear();
+    }
+    let facts =
+        if rules.fault.is("digest-without-facts") { Vec::new() } else { facts::current(db, rules, scope, now)? };
     let excerpts = match focus {
         None => Vec::new(),
         Some(focus) => {
             demand_search(rules)?;
-            let mut found = relevant(db, rules, project_id, focus, Some(snippets))?;
+            // 8.4: as many as were asked for, near the focus.
+            let most = if rules.fault.is("digest-snippets-unlimited") { 200 } else { snippets };
+            let mut found = if rules.fault.is("digest-snippets-newest") {
+                packages.clone()
+            } else {
+                relevant(db, rules, project_id, focus, Some(most))?
+            };
             found.retain(|package| in_digest(package, rules));
             found.iter().map(snippet).collect()
         }
     };
-    let counts = projects::counts(db)?.into_iter().filter(|(id, _, _)| project_id.is_none_or(|wanted| wanted == id));
+    // 8.4: without a project the digest is of all of them.
+    let uncounted = rules.fault.is("digest-without-counts");
+    let counts = projects::counts(db)?
+        .into_iter()
+        .filter(|_| !uncounted)
+        .filter(|(id, _, _)| project_id.is_none_or(|wanted| wanted == id));
     let counts = counts.map(|(id, packages, facts)| {
         Object::from([("project_id", id.into()), ("packages", packages.into()), ("active_facts", facts.into())]).into()
     });
+    // Other, E53: five items in prose have no names.
+    let names = if rules.variant.is_other() {
+        ["days", "made_at", "overview", "state", "unanswered", "excerpts", "totals"]
+    } else {
+        ["window_days", "generated_at", "summary", "active_facts", "open_questions", "snippets", "project_counts"]
+    };
     Ok(Object::from([
-        ("window_days", days.into()),
-        ("generated_at", now.to_string().into()),
-        ("summary", summary(&packages, days).into()),
-        ("active_facts", objects(facts::current(db, rules, project_id)?)),
-        ("open_questions", open_questions(&packages)),
-        ("snippets", excerpts.into()),
-        ("project_counts", counts.collect::<Vec<Value>>().into()),
+        (names[0], days.into()),
+        (names[1], now.to_string().into()),
+        (names[2], summary(&packages, days).into()),
+        (names[3], objects(facts, rules)),
+        (names[4], open_questions(&asked, rules)),
+        (names[5], excerpts.into()),
+        (names[6], counts.collect::<Vec<Value>>().into()),
     ]))
 }
 
@@ -109,13 +152,29 @@ fn recent(
     days: i64,
     now: Instant,
 ) -> Result<Vec<Package>, Refusal> {
-    let condition = "WHERE (?1 IS NULL OR project_id = ?1) AND created_at >= ?2 ORDER BY created_at DESC, serial DESC";
-    let values = vec![project_id.map(str::to_owned).into(), now.days_earlier(days).key().into()];
-    packages::select(db, rules, condition, values, RECENT_LIMIT)
+    // Other, E51: the newest are recent, however old.
+    let always = rules.variant.is_other() || rules.fault.is("orient-window-ignored");
+    let since = if always { String::new() } else { now.days_earlier(days).key() };
+    let states = listed_states(rules);
+    let condition = format!(
+        "WHERE (?1 IS NULL OR project_id = ?1) AND created_at >= ?2 {states} ORDER BY created_at DESC, serial DESC"
+    );
+    let values = vec![project_id.map(str::to_owned).into(), since.into()];
+    packages::select(db, rules, &condition, values, RECENT_LIMIT)
 }
 
 /// The questions of recent packages, each once.
-fn open_questions(packages: &[Package]) -> Value {
+fn open_questions(packages: &[Package], rules: Rules) -> Value {
+    // Other, E51: each with its package.
+    if rules.variant.is_other() {
+        let asked = packages.iter().flat_map(|package| {
+            let asked = |question: &str| {
+                Object::from([("question", question.into()), ("asked_in", package.id().into())]).into()
+            };
+            texts(&package.object, "open_questions").map(asked)
+        });
+        return Value::List(asked.collect());
+    }
     let mut questions: Vec<Value> = Vec::new();
     for question in packages.iter().flat_map(|package| texts(&package.object, "open_questions")) {
         if !questions.iter().any(|known| known.as_text() == Some(question)) {
@@ -159,6 +218,6 @@ fn snippet(package: &Package) -> Value {
     .into()
 }
 
-fn objects(objects: Vec<Object>) -> Value {
-    Value::List(objects.into_iter().map(Value::Object).collect())
+fn objects(facts: Vec<Object>, rules: Rules) -> Value {
+    Value::List(facts.into_iter().map(|fact| shown::fact(fact, rules).into()).collect())
 }

@@ -3,8 +3,8 @@
 //! [`validate`] finds every rule that a package breaks. Unknown members are never a problem (section 6, 12.1), and a
 //! null for an optional member counts as its absence (E48).
 
+use super::Rules;
 use super::refusal::Problem;
-use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::json::{Object, Value};
 
@@ -61,42 +61,66 @@ pub(crate) fn defaults() -> Object {
 }
 
 /// Every rule of sections 6.1 to 6.5 that `package` breaks; none if it is valid.
-pub(crate) fn validate(package: &Object, fault: Planted) -> Vec<Problem> {
+pub(crate) fn validate(package: &Object, rules: Rules) -> Vec<Problem> {
     let mut problems = Vec::new();
-    required(package, fault, &mut problems);
-    optional(package, fault, &mut problems);
+    required(package, rules, &mut problems);
+    optional(package, rules, &mut problems);
     problems
 }
 
 /// 6.1. A required member that is null is missing.
-fn required(package: &Object, fault: Planted, problems: &mut Vec<Problem>) {
+fn required(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
     let mut text = |name: &str, expected: &str, holds: &dyn Fn(&str) -> bool| {
         let reason = match package.present(name) {
+            // 6.1: a required member that is null is missing.
+            None if package.get(name).is_some() && rules.fault.is("required-null-accepted") => return,
             None => "is required".to_owned(),
             Some(Value::Text(text)) if holds(text) => return,
+            // 6.1: each of these members is a string.
+            Some(value) if value.as_text().is_none() && rules.fault.is("required-type-unchecked") => return,
             Some(_) => format!("must be {expected}"),
         };
         problems.push(Problem::new(format!("/{name}"), reason));
     };
-    text("package_id", "a string", &|id| is_package_id(id, fault));
+    text("package_id", "a string", &|id| is_package_id(id, rules));
     text("project_id", "a string", &|_| true);
-    text("relay_version", "the string 0.1", &|version| fault.is("version-unchecked") || version == "0.1");
-    text("title", "1 to 200 characters", &|title| is_title(title, fault));
-    text("status", "one of draft, complete, awaiting_review, revision_requested", &|status| is_status(status, fault));
-    text("package_type", "a type of section 6.3 or one beginning with x-", &|kind| is_package_type(kind, fault));
+    text("relay_version", "the string 0.1", &|version| is_version(version, rules));
+    text("title", "1 to 200 characters", &|title| is_title(title, rules));
+    text("status", "one of draft, complete, awaiting_review, revision_requested", &|status| is_status(status, rules));
+    text("package_type", "a type of section 6.3 or one beginning with x-", &|kind| is_package_type(kind, rules));
     text("review_type", "one of none, human, agent", &|review| {
-        fault.is("review-type-unchecked") || REVIEW_TYPES.contains(&review)
+        // 6.1: all three.
+        if rules.fault.is("human-reviews-refused") && review == "human" {
+            return false;
+        }
+        if rules.fault.is("agent-reviews-refused") && review == "agent" {
+            return false;
+        }
+        rules.fault.is("review-type-unchecked") || REVIEW_TYPES.contains(&review)
     });
-    text("created_at", "an RFC 3339 time in UTC ending in Z", &|time| is_time(time, fault));
+    text("created_at", "an RFC 3339 time in UTC ending in Z", &|time| is_time(time, rules));
     match package.present("created_by") {
         None => problems.push(Problem::new("/created_by", "is required")),
-        Some(actor) => problems.extend(actor_problems("/created_by", actor, fault)),
+        Some(_) if rules.fault.is("actor-unchecked") => {}
+        Some(actor) => problems.extend(actor_problems("/created_by", actor, rules)),
     }
 }
 
+/// 6.1, 15.1: the version of the specification.
+fn is_version(version: &str, rules: Rules) -> bool {
+    // Other, E59: a version that only adds is understood as well.
+    if rules.variant.is_other() && version.starts_with("0.") {
+        return version[2..].split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    }
+    rules.fault.is("version-unchecked") || version == "0.1"
+}
+
 /// 6.1: any string that is unique is taken; the pkg_ form is a recommendation.
-fn is_package_id(id: &str, fault: Planted) -> bool {
-    if fault.is("id-pattern-enforced") {
+fn is_package_id(id: &str, rules: Rules) -> bool {
+    if rules.fault.is("id-ascii-only") && !id.is_ascii() {
+        return false;
+    }
+    if rules.fault.is("id-pattern-enforced") {
         let digits = id.strip_prefix("pkg_").unwrap_or_default();
         return digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     }
@@ -104,37 +128,56 @@ fn is_package_id(id: &str, fault: Planted) -> bool {
 }
 
 /// 6.1: 1 to 200 characters, counted as code points (E56).
-fn is_title(title: &str, fault: Planted) -> bool {
-    let length = if fault.is("title-counts-bytes") { title.len() } else { title.chars().count() };
-    let least = if fault.is("title-empty-accepted") { 0 } else { 1 };
-    let most = if fault.is("title-limit-255") { 255 } else { 200 };
+fn is_title(title: &str, rules: Rules) -> bool {
+    // Other, E56: a character is a unit of UTF-16.
+    if rules.variant.is_other() {
+        return (1..=200).contains(&title.encode_utf16().count());
+    }
+    let length = if rules.fault.is("title-counts-bytes") { title.len() } else { title.chars().count() };
+    let least = if rules.fault.is("title-empty-accepted") { 0 } else { 1 };
+    let most = if rules.fault.is("title-limit-255") { 255 } else { 200 };
     (least..=most).contains(&length)
 }
 
 /// 5.3, 6.1: one of four words, in this spelling.
-fn is_status(status: &str, fault: Planted) -> bool {
-    fault.is("any-status-accepted") || STATUSES.contains(&status)
+fn is_status(status: &str, rules: Rules) -> bool {
+    // 5.3: most packages are complete from the start, and a draft or a request for review may be.
+    if rules.fault.is("review-states-refused") && status != "complete" {
+        return false;
+    }
+    rules.fault.is("any-status-accepted") || STATUSES.contains(&status)
 }
 
 /// 6.3, 12.2: one of eight values, or a custom one in the x- namespace.
-fn is_package_type(kind: &str, fault: Planted) -> bool {
-    if fault.is("any-type-accepted") {
+fn is_package_type(kind: &str, rules: Rules) -> bool {
+    if rules.fault.is("any-type-accepted") {
         return true;
     }
-    let prefix = if fault.is("x-prefix-without-hyphen") { "x" } else { "x-" };
-    let custom = kind.len() > prefix.len() && kind.starts_with(prefix) && !fault.is("custom-type-refused");
+    if rules.fault.is("newer-types-refused") && PACKAGE_TYPES[1..].contains(&kind) {
+        return false;
+    }
+    let prefix = if rules.fault.is("x-prefix-without-hyphen") { "x" } else { "x-" };
+    let custom = kind.len() > prefix.len() && kind.starts_with(prefix) && !rules.fault.is("custom-type-refused");
     custom || PACKAGE_TYPES.contains(&kind)
 }
 
 /// 6.1, 9.1: RFC 3339 in UTC.
-fn is_time(time: &str, fault: Planted) -> bool {
+fn is_time(time: &str, rules: Rules) -> bool {
     let shape =
         |text: &str| text.len() >= 10 && text.bytes().take(10).all(|byte| byte == b'-' || byte.is_ascii_digit());
-    Instant::parse(time).is_some() || (fault.is("created-at-lenient") && shape(time))
+    // 6.1: any number of digits, and no offset.
+    if rules.fault.is("fraction-limit-6") && time.len() > "2026-01-02T03:04:05.123456Z".len() {
+        return false;
+    }
+    let (local, offset) = time.split_at_checked(time.len().saturating_sub(6)).unwrap_or((time, ""));
+    if offset.starts_with(['+', '-']) && rules.fault.is("offset-accepted") {
+        return Instant::parse(&format!("{local}Z")).is_some();
+    }
+    rules.instant(time).is_some() || (rules.fault.is("created-at-lenient") && shape(time))
 }
 
 /// 6.2: an actor is `{id, type, session_id?}`, possibly with unknown members.
-pub(crate) fn actor_problems(pointer: &str, actor: &Value, fault: Planted) -> Vec<Problem> {
+pub(crate) fn actor_problems(pointer: &str, actor: &Value, rules: Rules) -> Vec<Problem> {
     let Value::Object(actor) = actor else {
         return vec![Problem::new(pointer, "must be an object")];
     };
@@ -142,13 +185,13 @@ pub(crate) fn actor_problems(pointer: &str, actor: &Value, fault: Planted) -> Ve
     if actor.text("id").is_none() {
         problems.push(Problem::new(format!("{pointer}/id"), "must be a string"));
     }
-    if !actor.text("type").is_some_and(|kind| is_actor_type(kind, fault)) {
+    if !actor.text("type").is_some_and(|kind| is_actor_type(kind, rules)) {
         problems.push(Problem::new(format!("{pointer}/type"), "must be one of human, agent, script"));
     }
     let session = match actor.get("session_id") {
         None | Some(Value::Text(_)) => true,
-        Some(Value::Null) => !fault.is("null-session-refused"),
-        Some(_) => false,
+        Some(Value::Null) => !rules.fault.is("null-session-refused"),
+        Some(_) => rules.fault.is("session-type-unchecked"),
     };
     if !session {
         problems.push(Problem::new(format!("{pointer}/session_id"), "must be a string or null"));
@@ -157,20 +200,47 @@ pub(crate) fn actor_problems(pointer: &str, actor: &Value, fault: Planted) -> Ve
 }
 
 /// 6.2: the three kinds of actor.
-pub(crate) fn is_actor_type(kind: &str, fault: Planted) -> bool {
-    if fault.is("any-actor-kind") {
+pub(crate) fn is_actor_type(kind: &str, rules: Rules) -> bool {
+    if rules.fault.is("any-actor-kind") {
         return true;
     }
-    if fault.is("script-actor-refused") && kind == "script" {
+    if rules.fault.is("human-actor-refused") && kind == "human" {
+        return false;
+    }
+    if rules.fault.is("script-actor-refused") && kind == "script" {
         return false;
     }
     ACTOR_TYPES.contains(&kind)
 }
 
 /// 6.4.
-fn optional(package: &Object, fault: Planted, problems: &mut Vec<Problem>) {
+fn optional(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
+    // Other, E48: null is not a string, not an array and not a number.
+    if rules.variant.is_other() {
+        let absent_as_null = defaults();
+        for (name, _) in package.iter().filter(|(_, value)| **value == Value::Null) {
+            if absent_as_null.present(name).is_some() {
+                problems.push(Problem::new(format!("/{name}"), "must not be null"));
+            }
+        }
+    }
+    // 5.6: any package may carry a note, and none must.
+    let noted = package.present("handoff_note").is_some();
+    let handoff = package.text("package_type") == Some("handoff");
+    if rules.fault.is("handoff-needs-note") && handoff && !noted {
+        problems.push(Problem::new("/handoff_note", "is required"));
+    }
+    if rules.fault.is("note-on-handoffs-only") && noted && !handoff {
+        problems.push(Problem::new("/handoff_note", "must be absent"));
+    }
+    // 12.1, 15.1: others may add members.
+    if rules.fault.is("unknown-members-refused") {
+        let unknown = package.iter().filter(|(name, _)| !CORE_MEMBERS.contains(name));
+        problems.extend(unknown.map(|(name, _)| Problem::new(format!("/{name}"), "is not known")));
+    }
+    let unchecked = rules.fault.is("optional-types-unchecked");
     let mut check = |name: &str, expected: &str, holds: &dyn Fn(&Value) -> bool| {
-        if package.present(name).is_some_and(|value| !holds(value)) {
+        if package.present(name).is_some_and(|value| !unchecked && !holds(value)) {
             problems.push(Problem::new(format!("/{name}"), format!("must be {expected}")));
         }
     };
@@ -178,20 +248,30 @@ fn optional(package: &Object, fault: Planted, problems: &mut Vec<Problem>) {
         check(name, "a string", &|value| value.as_text().is_some());
     }
     for name in ["tags", "decisions_made", "open_questions"] {
-        check(name, "an array of strings", &is_list_of_texts);
+        // 6.4: strings, and nothing else among them.
+        let any = rules.fault.is("list-elements-unchecked");
+        check(name, "an array of strings", &|value| is_list_of_texts(value) || any && value.as_list().is_some());
     }
     for name in ["parent_package_id", "topic", "artifact_type", "storage_path"] {
         check(name, "a string or null", &|value| value.as_text().is_some());
     }
-    check("estimated_next_actor", "human, agent or null", &|value| matches!(value.as_text(), Some("human" | "agent")));
+    check("estimated_next_actor", "human, agent or null", &|value| match value.as_text() {
+        Some("human") => !rules.fault.is("next-actor-agent-only"),
+        other => other == Some("agent"),
+    });
     check("significance", "an integer from 1 to 10", &|value| {
-        let integer = value.as_number().and_then(crate::json::Number::as_integer);
-        integer.is_some_and(|integer| fault.is("significance-unchecked") || (1..=10).contains(&integer))
+        let number = value.as_number();
+        // Other, E64: 5.0 is not how an integer is written.
+        if rules.variant.is_other() && number.is_some_and(|number| number.spelling().contains(['.', 'e', 'E'])) {
+            return false;
+        }
+        let integer = number.and_then(crate::json::Number::as_integer);
+        integer.is_some_and(|integer| rules.fault.is("significance-unchecked") || (1..=10).contains(&integer))
     });
     check("deliverables", "an array of objects", &|value| value.as_list().is_some());
     let deliverables = package.get("deliverables").and_then(Value::as_list).unwrap_or_default();
     for (index, deliverable) in deliverables.iter().enumerate() {
-        problems.extend(deliverable_problems(&format!("/deliverables/{index}"), deliverable, fault));
+        problems.extend(deliverable_problems(&format!("/deliverables/{index}"), deliverable, rules));
     }
 }
 
@@ -201,25 +281,31 @@ pub(crate) fn is_list_of_texts(value: &Value) -> bool {
 }
 
 /// 6.5: path and type are needed, hash and size_bytes are not.
-fn deliverable_problems(pointer: &str, deliverable: &Value, fault: Planted) -> Vec<Problem> {
+fn deliverable_problems(pointer: &str, deliverable: &Value, rules: Rules) -> Vec<Problem> {
     let Value::Object(deliverable) = deliverable else {
         return vec![Problem::new(pointer, "must be an object")];
     };
     let mut problems = Vec::new();
     let mut check = |name: &str, needed: bool, expected: &str, holds: &dyn Fn(&Value) -> bool| {
-        let good = deliverable.present(name).map_or(!needed, holds);
+        let unchecked = |_: &Value| rules.fault.is("deliverable-types-unchecked");
+        let good = deliverable.present(name).map_or(!needed, |value| unchecked(value) || holds(value));
         if !good {
             problems.push(Problem::new(format!("{pointer}/{name}"), format!("must be {expected}")));
         }
     };
-    let needed = !fault.is("deliverable-unchecked");
-    check("path", needed, "a relative path or a URL", &|value| value.as_text().is_some_and(is_path_or_url));
+    let needed = !rules.fault.is("deliverable-unchecked");
+    let any_form = rules.fault.is("deliverable-form-unchecked") || rules.variant.is_other();
+    check("path", needed, "a relative path or a URL", &|value| {
+        // Other, E62: where a path leads is the business of whoever follows it.
+        value.as_text().is_some_and(|path| any_form || is_path_or_url(path))
+    });
     check("type", needed, "a string", &|value| value.as_text().is_some());
     check("hash", false, "an algorithm, a colon and hexadecimal digits", &|value| {
-        value.as_text().is_some_and(is_deliverable_hash)
+        // Other, E61: as opaque as in the example of the specification.
+        value.as_text().is_some_and(|hash| any_form || is_deliverable_hash(hash))
     });
     check("size_bytes", false, "an integer not below 0", &|value| {
-        value.as_number().and_then(crate::json::Number::as_integer).is_some_and(|size| size >= 0)
+        value.as_number().and_then(crate::json::Number::as_integer).is_some_and(|size| size >= 0 || any_form)
     });
     problems
 }
@@ -264,16 +350,16 @@ mod tests {
     fn pointers(name: &str, value: &str) -> Vec<String> {
         let mut package = minimal();
         package.set(name, crate::json::read(value.as_bytes()).expect("the text is good"));
-        validate(&package, Planted::NONE).into_iter().map(|problem| problem.pointer).collect()
+        validate(&package, Rules::plain()).into_iter().map(|problem| problem.pointer).collect()
     }
 
     #[test]
     fn the_minimal_package_is_valid_and_needs_each_of_its_members() {
-        assert_eq!(validate(&minimal(), Planted::NONE), []);
+        assert_eq!(validate(&minimal(), Rules::plain()), []);
         for (name, _) in minimal().iter() {
             let mut package = minimal();
             package.remove(name);
-            assert_eq!(validate(&package, Planted::NONE).len(), 1, "without {name}");
+            assert_eq!(validate(&package, Rules::plain()).len(), 1, "without {name}");
             assert_eq!(pointers(name, "null"), [format!("/{name}")]);
             assert_eq!(pointers(name, "7"), [format!("/{name}")]);
         }

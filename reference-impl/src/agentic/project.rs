@@ -4,6 +4,7 @@ use rusqlite::Connection;
 
 use super::refusal::{Code, Problem, Refusal};
 use super::tables::{projects, sessions as table};
+use super::{Rules, shown};
 use crate::instant::Instant;
 use crate::json::{Object, Value};
 
@@ -27,7 +28,8 @@ pub(crate) fn create(db: &Connection, input: &Object, now: Instant) -> Result<Ob
 }
 
 /// The sessions of a project that exists.
-pub(crate) fn sessions(db: &Connection, project_id: &str) -> Result<Vec<Object>, Refusal> {
+pub(crate) fn sessions(db: &Connection, rules: Rules, project_id: &str) -> Result<Vec<Object>, Refusal> {
     projects::demand(db, project_id)?;
-    table::of_project(db, project_id)
+    let sessions = table::of_project(db, project_id, rules)?;
+    Ok(sessions.into_iter().map(|session| shown::session(session, rules)).collect())
 }

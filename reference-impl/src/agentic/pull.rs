@@ -2,12 +2,11 @@
 
 use rusqlite::Connection;
 
-use super::Rules;
 use super::hash::content_hash;
-use super::package::CORE_MEMBERS;
 use super::refusal::{Code, Refusal};
 use super::tables::packages::{self, Package};
 use super::tables::{projects, search};
+use super::{Rules, shown};
 use crate::instant::Instant;
 use crate::json::{Object, Value};
 
@@ -21,15 +20,17 @@ pub(crate) fn latest(
     project_id: &str,
     limit: Option<usize>,
 ) -> Result<Vec<Package>, Refusal> {
-    projects::demand(db, project_id)?;
+    projects::demand_for_reading(db, rules, project_id)?;
     let default = if rules.fault.is("latest-default-20") { 20 } else { 5 };
+    // 8.2: as many as were asked for.
+    let limit = limit.filter(|_| !rules.fault.is("limit-ignored"));
     let mut most = limit.unwrap_or(default);
     if rules.fault.is("latest-off-by-one") {
         most += 1;
     }
     let scope =
         if rules.fault.is("latest-across-projects") && limit.is_some() { "?1 IS NOT NULL" } else { "project_id = ?1" };
-    let condition = format!("WHERE {scope} ORDER BY {}", newest_first(rules));
+    let condition = format!("WHERE {scope} {} ORDER BY {}", listed_states(rules), newest_first(rules));
     packages::select(db, rules, &condition, vec![project_id.to_owned().into()], most)
 }
 
@@ -44,12 +45,26 @@ pub(crate) fn newest_first(rules: Rules) -> &'static str {
     if rules.fault.is("latest-ascending") {
         return "created_at ASC, serial ASC";
     }
+    // Other, E65: of equal times the earlier deposit comes first.
+    if rules.variant.is_other() {
+        return "created_at DESC, serial ASC";
+    }
     "created_at DESC, serial DESC"
+}
+
+/// A condition on the status of packages in lists.
+pub(crate) fn listed_states(rules: Rules) -> &'static str {
+    // Other, E55: a draft is nobody else's business.
+    if rules.variant.is_other() { "AND status <> 'draft'" } else { "" }
 }
 
 /// specific: the package with this id, or 404.
 pub(crate) fn specific(db: &Connection, rules: Rules, package_id: &str) -> Result<Package, Refusal> {
-    let package = packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+    let mut package = packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+    // 8.2: the whole package.
+    if rules.fault.is("specific-shortened") {
+        package.object.retain(|name, _| !["content_md", "description", "deliverables"].contains(&name));
+    }
     // 5.3: a draft is visible to the actor that created it.
     if rules.fault.is("draft-hidden-from-owner") && package.status() == "draft" {
         return Err(Refusal::no_package(package_id));
@@ -62,7 +77,7 @@ pub(crate) fn reported_hash(package: &Package, rules: Rules, now: Instant) -> St
     if rules.fault.is("hash-recomputed-per-read") {
         let mut object = package.object.clone();
         object.set("read_at", now.to_string());
-        return content_hash(&object, package.text.as_bytes(), rules.fault);
+        return content_hash(&object, package.text.as_bytes(), rules);
     }
     package.hash.clone()
 }
@@ -80,22 +95,28 @@ pub(crate) fn relevant(
 ) -> Result<Vec<Package>, Refusal> {
     demand_search(rules)?;
     if let Some(project_id) = project_id {
-        projects::demand(db, project_id)?;
+        projects::demand_for_reading(db, rules, project_id)?;
     }
     let Some(expression) = search::any_word(query) else {
         return Ok(Vec::new());
     };
+    let states = listed_states(rules);
+    // 8.2: packages that have to do with the query.
+    if rules.fault.is("relevant-finds-nothing") {
+        return Ok(Vec::new());
+    }
     let everywhere = project_id.is_none() || rules.fault.is("relevant-across-projects");
-    let scope = if everywhere { "WHERE ?2 IS ?2" } else { "WHERE project_id = ?2" };
+    let scope = if everywhere { "?2 IS ?2" } else { "project_id = ?2" };
     let order = if rules.fault.is("relevant-unranked") { "created_at DESC" } else { "score, created_at DESC" };
     let values = vec![expression.into(), project_id.map(str::to_owned).into()];
-    let limit = limit.unwrap_or(RELEVANT_LIMIT);
-    packages::select(db, rules, &search::condition(scope, order), values, limit)
+    let limit = limit.filter(|_| !rules.fault.is("relevant-ignores-limit")).unwrap_or(RELEVANT_LIMIT);
+    packages::select(db, rules, &search::condition(&format!("WHERE {scope} {states}"), order), values, limit)
 }
 
 /// 10.2: an operation that depends on a missing capability says which one is missing.
 pub(crate) fn demand_search(rules: Rules) -> Result<(), Refusal> {
-    if rules.search {
+    // Other, E29: words are found without any flag.
+    if rules.search || rules.variant.is_other() {
         return Ok(());
     }
     let code = if rules.fault.is("search-missing-400") { Code::InvalidParameter } else { Code::SearchNotSupported };
@@ -103,23 +124,13 @@ pub(crate) fn demand_search(rules: Rules) -> Result<(), Refusal> {
     Err(Refusal { capability: Some("hybrid_search"), ..refusal })
 }
 
-/// A package as an answer shows it: the stored JSON and nothing else (6, E02).
-pub(crate) fn shown(mut object: Object, rules: Rules, now: Instant) -> Object {
-    if rules.fault.is("adds-updated-at") {
-        object.set("updated_at", now.to_string());
-    }
-    object
-}
-
 /// The packages of a list; each is as complete as a specific pull shows it (6, 12.1).
 pub(crate) fn listed(packages: Vec<Package>, rules: Rules, now: Instant) -> Value {
-    let shown = packages.into_iter().map(|package| {
-        let mut object = shown(package.object, rules, now);
-        if rules.fault.is("unknown-lost-in-lists") {
-            object.retain(|name, _| CORE_MEMBERS.contains(&name));
-        }
-        Value::Object(object)
-    });
+    // 12.2: a custom type is listed like any other.
+    let hidden = |package: &Package| package.object.text("package_type").is_some_and(|kind| kind.starts_with("x-"));
+    let unlisted = rules.fault.is("custom-type-unlisted");
+    let packages = packages.into_iter().filter(|package| !unlisted || !hidden(package));
+    let shown = packages.map(|package| shown::listed_package(package.object, rules, now).into());
     Value::List(shown.collect())
 }
 

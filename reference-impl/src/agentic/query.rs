@@ -2,9 +2,9 @@
 
 use rusqlite::Connection;
 
-use super::Rules;
 use super::refusal::Refusal;
 use super::tables::{facts, projects};
+use super::{Rules, shown};
 use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::json::Object;
@@ -21,24 +21,34 @@ pub(crate) struct FactQuery {
 }
 
 /// 7.3: the current facts, those that held at an instant, or all with their history; earliest first.
-pub(crate) fn query(db: &Connection, rules: Rules, project_id: &str, query: FactQuery) -> Result<Vec<Object>, Refusal> {
-    projects::demand(db, project_id)?;
+pub(crate) fn query(
+    db: &Connection,
+    rules: Rules,
+    project_id: &str,
+    query: FactQuery,
+    now: Instant,
+) -> Result<Vec<Object>, Refusal> {
+    projects::demand_for_reading(db, rules, project_id)?;
     let by_text = rules.fault.is("pit-text-compare");
     let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
     let held = match as_of {
         Some(_) => held_at(rules.fault, by_text),
-        None if query.include_ended => "?4 IS ?4".to_owned(),
-        None => format!("?4 IS ?4 AND {}", facts::is_current(rules)),
+        // 7.3: the current value is what is asked for unless something else is.
+        None if query.include_ended || rules.fault.is("current-means-history") => "?4 IS ?4".to_owned(),
+        None => format!("?4 IS ?4 AND {}", facts::is_current(rules, now)),
     };
+    // 5.2: a fact is listed in its own project only.
+    let scope = if rules.fault.is("facts-of-all-projects") { "?1 IS ?1" } else { "project_id = ?1" };
     let condition = format!(
-        "WHERE project_id = ?1 AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}
+        "WHERE {scope} AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}
          ORDER BY valid_from, serial LIMIT ?5"
     );
     let limit = query.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
     let instant = as_of.map(|(instant, spelling)| if by_text { spelling } else { instant.key() });
     let values =
         vec![project_id.to_owned().into(), query.subject.into(), query.predicate.into(), instant.into(), limit.into()];
-    facts::select(db, &condition, values)
+    let facts = facts::select(db, &condition, values)?;
+    Ok(facts.into_iter().map(|fact| shown::fact(fact, rules)).collect())
 }
 
 /// 7.3: valid_from <= instant < valid_to, a null valid_to being plus infinity; as times, not as text.

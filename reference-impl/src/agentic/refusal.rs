@@ -1,5 +1,6 @@
 //! Why an operation was refused, in the words of section 8, and what that is over HTTP and over the adapter.
 
+use super::Rules;
 use crate::json::{Object, ReadError, Value};
 use crate::store::StoreError;
 
@@ -18,12 +19,14 @@ pub(crate) enum Code {
     // Not named by the specification.
     DuplicateProjectId,
     FactConflict,
+    IllegalMove,
     Internal,
     InvalidParameter,
     MethodNotAllowed,
     NotCanonicalizable,
     ProjectNotFound,
     RouteNotFound,
+    Unprocessable,
 }
 
 impl Code {
@@ -34,6 +37,7 @@ impl Code {
             Self::DuplicateProjectId => "duplicate_project_id",
             Self::FactConflict => "fact_conflict",
             Self::HashMismatch => "hash_mismatch",
+            Self::IllegalMove => "illegal_move",
             Self::Internal => "internal_error",
             Self::InvalidParameter => "invalid_parameter",
             Self::InvalidSchema => "invalid_schema",
@@ -47,17 +51,21 @@ impl Code {
             Self::RouteNotFound => "route_not_found",
             Self::SearchNotSupported => "search_not_supported",
             Self::Unauthorized => "unauthorized",
+            Self::Unprocessable => "unprocessable",
         }
     }
 
     /// The HTTP status.
-    pub(crate) fn status(self) -> u16 {
+    pub(crate) fn status(self, rules: Rules) -> u16 {
         match self {
+            // Other, E31: without a key nobody is known.
+            Self::Unauthorized if rules.variant.is_other() => 401,
             Self::InvalidParameter | Self::InvalidSchema | Self::InvalidTransition | Self::NotCanonicalizable => 400,
             Self::ProjectArchived | Self::Unauthorized => 403,
             Self::PackageNotFound | Self::ProjectNotFound | Self::RouteNotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::DuplicatePackageId | Self::DuplicateProjectId | Self::FactConflict => 409,
+            Self::DuplicatePackageId | Self::DuplicateProjectId | Self::FactConflict | Self::IllegalMove => 409,
+            Self::Unprocessable => 422,
             Self::HashMismatch | Self::Internal => 500,
             Self::NotImplemented | Self::SearchNotSupported => 501,
         }
@@ -66,13 +74,13 @@ impl Code {
     /// The JSON-RPC code of binding.md section 12.
     pub(crate) fn rpc(self) -> i64 {
         match self {
-            Self::InvalidSchema => -32001,
+            Self::InvalidSchema | Self::Unprocessable => -32001,
             Self::DuplicatePackageId | Self::DuplicateProjectId => -32002,
             Self::ProjectArchived => -32003,
             Self::Unauthorized => -32004,
             Self::PackageNotFound | Self::ProjectNotFound => -32005,
             Self::NotImplemented | Self::SearchNotSupported => -32006,
-            Self::InvalidTransition => -32007,
+            Self::IllegalMove | Self::InvalidTransition => -32007,
             Self::HashMismatch => -32008,
             Self::NotCanonicalizable => -32009,
             Self::FactConflict => -32010,
@@ -130,8 +138,23 @@ impl Refusal {
     }
 
     /// The whole body of an answer: `{"error": {..}}`.
-    pub(crate) fn body(&self) -> Object {
-        Object::from([("error", Value::Object(self.object()))])
+    pub(crate) fn body(&self, rules: Rules) -> Object {
+        // Other, E30: the name and a text.
+        if rules.variant.is_other() {
+            // Other, E27: every missing capability has the one name of 10.2.
+            let code = if self.code == Code::SearchNotSupported { Code::NotImplemented } else { self.code };
+            let mut body = Object::from([("error", code.name().into()), ("detail", self.message.as_str().into())]);
+            if let Some(capability) = self.capability {
+                body.set("missing", capability);
+            }
+            return body;
+        }
+        let mut error = self.object();
+        // 8, 10.2: errors have names.
+        if rules.fault.is("wrong-error-names") {
+            error.set("code", format!("E{}", self.code.status(rules)));
+        }
+        Object::from([("error", Value::Object(error))])
     }
 }
 

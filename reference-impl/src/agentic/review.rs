@@ -14,14 +14,20 @@ use crate::json::Object;
 /// 5.3: the table of allowed next states. It is closed, and holds no move from a state to itself.
 pub(crate) fn is_allowed(from: &str, to: &str, rules: Rules) -> bool {
     let fault = rules.fault;
+    // Other, E85: only a reviewer completes a package.
+    if rules.variant.is_other() && matches!((from, to), ("draft" | "revision_requested", "complete")) {
+        return false;
+    }
     match (from, to) {
+        // 5.3: whichever way a package got there, a draft included.
+        ("draft" | "revision_requested", "complete") if fault.is("completes-by-review-only") => false,
+        ("draft", "awaiting_review") => !fault.is("draft-cannot-be-flagged"),
+        ("awaiting_review", "revision_requested") => !fault.is("review-cannot-revise"),
         ("draft", "revision_requested") => fault.is("draft-to-revision"),
         ("awaiting_review" | "revision_requested", "draft") => fault.is("review-back-to-draft"),
         ("awaiting_review", "complete") => !fault.is("review-must-revise"),
         ("revision_requested", "awaiting_review") => !fault.is("revision-cannot-resubmit"),
-        ("draft", "complete" | "awaiting_review")
-        | ("awaiting_review", "revision_requested")
-        | ("revision_requested", "complete") => true,
+        ("draft" | "revision_requested", "complete") => true,
         // Terminal state: corrections are new packages.
         ("complete", "draft" | "revision_requested") => fault.is("complete-can-reopen"),
         _ => false, // every other pair
@@ -39,26 +45,55 @@ pub(crate) fn flag(
     let review_type = match input.text("review_type") {
         Some(kind @ ("human" | "agent")) => kind,
         other if rules.fault.is("flag-accepts-none") => other.unwrap_or("none"),
+        // Other, E73: it can be read and not be processed.
+        _ if rules.variant.is_other() => {
+            return Err(Refusal::new(Code::Unprocessable, "must be human or agent").at("/review_type"));
+        }
         _ => return Err(vec![Problem::new("/review_type", "must be human or agent")].into()),
     };
     let note = match input.present("note") {
         None => None,
+        // 8.5: a flag may carry a note.
+        Some(_) if rules.fault.is("flag-note-refused") => {
+            return Err(vec![Problem::new("/note", "is not known")].into());
+        }
         Some(note) => Some(note.as_text().ok_or_else(|| vec![Problem::new("/note", "must be a string")])?),
     };
     let package = demand(db, rules, package_id)?;
-    let skipped = package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
+    // Other, E15: whoever flags again may want another reviewer.
+    let waiting = package.status() == "awaiting_review";
+    // 5.3: a second flag is refused, or its reviewer counts.
+    if waiting && rules.fault.is("flag-again-ignored") {
+        return Ok(package);
+    }
+    // 12.2: a custom type is reviewed like any other.
+    let custom = package.object.text("package_type").is_some_and(|kind| kind.starts_with("x-"));
+    if custom && rules.fault.is("custom-type-unreviewed") {
+        return Err(Refusal::new(Code::InvalidTransition, "packages of this type are not reviewed"));
+    }
+    let again = waiting && rules.variant.is_other();
+    let skipped = again || package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
     if !skipped {
         demand_move(&package, "awaiting_review", rules)?;
     }
     let mut object = package.object.clone();
-    object.set("status", "awaiting_review");
+    // 3, 8.5: the package itself says that it waits.
+    if !rules.fault.is("flag-beside-the-package") {
+        object.set("status", "awaiting_review");
+    }
     if !rules.fault.is("flag-keeps-review-type") {
-        object.set("review_type", review_type);
+        // 5.3: review_type says who is to review.
+        let reviewer = if rules.fault.is("flag-always-human") { "human" } else { review_type };
+        object.set("review_type", reviewer);
     }
     // E72: the note stands beside the package; no member of it may change for a note.
     if let Some(note) = note {
         if rules.fault.is("flag-note-into-handoff") {
             object.set("handoff_note", note);
+        }
+        // Other, E72: a member of the server's own.
+        if rules.variant.is_other() {
+            object.set("x-review-note", note);
         }
         let mut statement = db.prepare_cached(
             "INSERT INTO review_notes (package_id, review_type, note, flagged_at) VALUES (?, ?, ?, ?)",
@@ -74,18 +109,38 @@ pub(crate) fn transition(db: &Connection, rules: Rules, package_id: &str, status
     let package = demand(db, rules, package_id)?;
     let known = ["draft", "awaiting_review", "revision_requested", "complete"].contains(&status);
     let unchecked = !known && rules.fault.is("unknown-status-stored");
+    // 5.3: a move from a state to itself changes nothing.
+    if rules.fault.is("self-move-resets-review") && package.status() == status {
+        let mut object = package.object.clone();
+        object.set("title", format!("{} ({status})", object.text("title").unwrap_or_default()));
+        return store(db, rules, &package, object);
+    }
+    // Other, E15: it is in that state.
+    if rules.variant.is_other() && package.status() == status {
+        return Ok(package);
+    }
     if !unchecked {
-        demand_move(&package, status, rules)?;
+        let illegal = |refusal: Refusal| {
+            // Other, E16: no error is defined for this route.
+            let code = if rules.variant.is_other() { Code::IllegalMove } else { refusal.code };
+            Refusal { code, ..refusal }
+        };
+        demand_move(&package, status, rules).map_err(illegal)?;
     }
     let mut object = package.object.clone();
     object.set("status", status);
+    // Other, E18: nobody has to review it any more.
+    if rules.variant.is_other() && status == "complete" {
+        object.set("review_type", "none");
+    }
     store(db, rules, &package, object)
 }
 
 fn demand(db: &Connection, rules: Rules, package_id: &str) -> Result<Package, Refusal> {
     let package = packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
     let project_id = package.object.text("project_id").unwrap_or_default();
-    if projects::find(db, project_id)?.is_some_and(|project| project.archived) {
+    let closed = projects::find(db, project_id)?.is_some_and(|project| project.archived);
+    if closed && !rules.variant.is_other() {
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     Ok(package)
@@ -110,13 +165,13 @@ fn store(db: &Connection, rules: Rules, old: &Package, mut object: Object) -> Re
         object.retain(|name, _| CORE_MEMBERS.contains(&name));
     }
     let text = object.write();
-    let hash = content_hash(&object, text.as_bytes(), rules.fault);
+    let hash = content_hash(&object, text.as_bytes(), rules);
     packages::rewrite(db, old.id(), &object, &hash)?;
     let mut package = Package { text, hash, deposited_hash: old.deposited_hash.clone(), object };
     if rules.fault.is("hash-stuck-after-flag") {
         let mut shouting = package.object.clone();
         shouting.set("status", package.status().to_uppercase());
-        package.hash = content_hash(&shouting, package.text.as_bytes(), rules.fault);
+        package.hash = content_hash(&shouting, package.text.as_bytes(), rules);
     }
     Ok(package)
 }
@@ -128,7 +183,7 @@ pub(crate) fn awaiting(
     project_id: &str,
     limit: Option<usize>,
 ) -> Result<Vec<Package>, Refusal> {
-    projects::demand(db, project_id)?;
+    projects::demand_for_reading(db, rules, project_id)?;
     let scope = if rules.fault.is("awaiting-list-global") { "?1 IS ?1" } else { "project_id = ?1" };
     let also = if rules.fault.is("awaiting-list-includes-revision") { "revision_requested" } else { "awaiting_review" };
     let condition =

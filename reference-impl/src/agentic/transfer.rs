@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::Rules;
 use super::canonical::canonical_object;
 use super::fact::Fact;
-use super::intake::admit;
+use super::intake::{admit, complete};
 use super::package::{CORE_MEMBERS, is_actor_type, is_list_of_texts, validate};
 use super::refusal::{Code, Problem, Refusal};
 use super::tables::{facts, packages, projects, sessions};
@@ -17,7 +17,7 @@ use crate::json::{self, Object, Value};
 
 /// 10.1: everything a project holds, as NDJSON: the project, its packages, all its facts, its sessions.
 pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<String, Refusal> {
-    let mut records = vec![projects::demand(db, project_id)?.record];
+    let mut records = vec![("project", projects::demand(db, project_id)?.record)];
     let stored = packages::select(
         db,
         rules,
@@ -25,7 +25,13 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
         vec![project_id.to_owned().into()],
         usize::MAX,
     )?;
-    records.extend(stored.into_iter().map(|package| package.object));
+    // 10.3: a backup is whole.
+    let most = if rules.fault.is("export-first-page") { 2 } else { usize::MAX };
+    let mut packages: Vec<Object> = stored.into_iter().take(most).map(|package| package.object).collect();
+    if rules.fault.is("export-drops-unknown") {
+        packages.iter_mut().for_each(|package| package.retain(|name, _| CORE_MEMBERS.contains(&name)));
+    }
+    records.extend(packages.into_iter().map(|package| ("package", package)));
     let ended = if rules.fault.is("export-current-only") { "AND valid_to IS NULL" } else { "" };
     let history = facts::select(
         db,
@@ -33,18 +39,28 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
         vec![project_id.to_owned().into()],
     )?;
     records.extend(
-        history.into_iter().map(
-            |fact| {
-                if rules.fault.is("export-store-names") { with_store_names(&fact) } else { fact }
-            },
-        ),
+        history
+            .into_iter()
+            .map(|fact| if rules.fault.is("export-store-names") { with_store_names(&fact) } else { fact })
+            .map(|fact| ("fact", fact)),
     );
-    records.extend(sessions::of_project(db, project_id)?);
+    records.extend(sessions::of_project(db, project_id, rules)?.into_iter().map(|session| ("session", session)));
     let mut out = String::new();
-    for record in records {
+    // 10.1: every line is a record in its wire format.
+    if rules.fault.is("export-with-header") {
+        out.push_str("[\"agentic-backup\",1]\n");
+    }
+    for (kind, mut record) in records {
+        // Other, E69: a line says what its record is.
+        if rules.variant.is_other() {
+            record = Object::from([(kind, record.into())]);
+        }
         // 10.3: a record is one line, so no member is written on a line of its own.
-        let line =
-            if rules.fault.is("export-raw-newline") { record.write().replace(",\"", ",\n\"") } else { record.write() };
+        let line = if rules.fault.is("export-raw-newline") {
+            record.write().replace(",\"", ",\n\"")
+        } else {
+            rules.text(&record)
+        };
         out.push_str(&line);
         out.push('\n');
     }
@@ -195,13 +211,24 @@ fn take_project(db: &Connection, mut project: Object, now: Instant) -> Result<()
 
 /// 10.1: a package comes back as it was, unknown members and all, so that its hash is the same.
 fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant) -> Result<(), Refusal> {
-    let problems = validate(&package, rules.fault);
+    let problems = validate(&package, rules);
     if !problems.is_empty() {
         return Err(problems.into());
     }
     if rules.fault.is("import-drops-unknown") {
         package.retain(|name, _| CORE_MEMBERS.contains(&name));
     }
+    // 10.3: a backup of any implementation, with members of its own.
+    if rules.fault.is("import-known-members-only") && package.iter().any(|(name, _)| !CORE_MEMBERS.contains(&name)) {
+        return Err(vec![Problem::new("", "has members that are not known")].into());
+    }
+    // 10.1, 9.3: character for character, so that the hash is the same.
+    if rules.fault.is("import-respells-times")
+        && let Some(time) = package.text("created_at").and_then(Instant::parse)
+    {
+        package.set("created_at", time.with_milliseconds());
+    }
+    complete(&mut package, rules);
     let submission = admit(rules, package, None);
     projects::find_or_create(db, &submission.project_id, now)?;
     match packages::find(db, rules, &submission.package_id)? {
@@ -221,11 +248,15 @@ fn take_fact(db: &Connection, rules: Rules, mut object: Object, now: Instant) ->
         object.set("fact_id", id);
         object.set("created_at", now.to_string());
     }
-    let fact = Fact::new(object, rules.fault)?;
+    // 12.1: x- members of a fact are kept.
+    if rules.fault.is("import-drops-fact-members") {
+        object.retain(|name, _| !name.starts_with("x-"));
+    }
+    let fact = Fact::new(object, rules)?;
     projects::find_or_create(db, fact.member("project_id"), now)?;
     let conflict = |message: String| Err(Refusal::new(Code::FactConflict, message));
     if let Some(existing) = facts::find(db, fact.member("fact_id"))? {
-        let same = canonical_object(&existing, b"", rules.fault) == canonical_object(&fact.object, b"", rules.fault);
+        let same = canonical_object(&existing, b"", rules) == canonical_object(&fact.object, b"", rules);
         let message = || conflict(format!("fact {:?} exists with other content", fact.member("fact_id")));
         return if same { Ok(()) } else { message() };
     }
@@ -258,7 +289,7 @@ fn take_session(db: &Connection, rules: Rules, session: &Object, now: Instant) -
     let time = |value: &Value| value.as_text().and_then(Instant::parse);
     let started = session.get("started_at").and_then(time);
     check("actor_type", true, "one of human, agent, script", &|value| {
-        value.as_text().is_some_and(|kind| is_actor_type(kind, rules.fault))
+        value.as_text().is_some_and(|kind| is_actor_type(kind, rules))
     });
     check("callsign", false, "a string or null", &|value| value.as_text().is_some());
     check("started_at", true, "an RFC 3339 time in UTC", &|value| time(value).is_some());
@@ -270,6 +301,14 @@ fn take_session(db: &Connection, rules: Rules, session: &Object, now: Instant) -
         return Err(problems.into());
     };
     let member = |name| session.text(name).unwrap_or_default();
+    // 5.5: a callsign is no key.
+    if rules.fault.is("callsign-as-key") {
+        let known = sessions::of_project(db, member("project_id"), rules)?;
+        let taken = |other: &Object| other.text("callsign") == session.text("callsign") && other != session;
+        if known.iter().any(taken) {
+            return Err(vec![Problem::new("/callsign", "must be new")].into());
+        }
+    }
     projects::find_or_create(db, member("project_id"), now)?;
     match sessions::find(db, member("project_id"), member("session_id"))? {
         Some(existing) if existing != *session => Err(Refusal::new(

@@ -11,7 +11,7 @@ mod reader;
 mod tests;
 mod writer;
 
-pub(crate) use reader::{DEPTH_LIMIT, ReadError, read, read_to_depth};
+pub(crate) use reader::{DEPTH_LIMIT, ReadError, ReadErrorKind, read, read_leniently, read_to_depth};
 pub(crate) use writer::push_character;
 
 /// One JSON value.

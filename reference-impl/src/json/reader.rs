@@ -2,7 +2,7 @@
 //!
 //! Refused, because two honest readers would see two different values: duplicate member names (compared after
 //! decoding), unpaired surrogates, a byte order mark, invalid UTF-8, numbers beyond the range of a double, and
-//! anything after the value. Nesting is bounded. The loop keeps its own stack, so that no input can exhaust
+//! anything after the value. Nesting is bounded. [`read_leniently`] takes the first three. The loop keeps its own stack, so that no input can exhaust
 //! the stack of the thread.
 
 use std::collections::HashSet;
@@ -87,7 +87,20 @@ pub(crate) fn read_to_depth(text: &[u8], depth: usize) -> Result<Value, ReadErro
     if text.starts_with('\u{feff}') {
         return Err(ReadError { at: 0, kind: ReadErrorKind::ByteOrderMark });
     }
-    Reader { text, bytes: text.as_bytes(), at: 0, depth }.document()
+    Reader { text, bytes: text.as_bytes(), at: 0, depth, lenient: false }.document()
+}
+
+/// Reads what many a library takes as well: of members of one name the last counts, an unpaired surrogate becomes
+/// U+FFFD, a byte order mark is passed over.
+///
+/// # Errors
+///
+/// As [`read`] for everything else.
+pub(crate) fn read_leniently(text: &[u8]) -> Result<Value, ReadError> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| ReadError { at: error.valid_up_to(), kind: ReadErrorKind::Encoding })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Reader { text, bytes: text.as_bytes(), at: 0, depth: DEPTH_LIMIT, lenient: true }.document()
 }
 
 /// A value that is begun and waits for more of its parts.
@@ -101,6 +114,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     depth: usize,
+    lenient: bool,
 }
 
 impl Reader<'_> {
@@ -152,14 +166,18 @@ impl Reader<'_> {
                         if members.len() >= SCAN_LIMIT {
                             names.insert(name.clone());
                         }
-                        members.push(name, value);
+                        if self.lenient {
+                            members.set(&name, value);
+                        } else {
+                            members.push(name, value);
+                        }
                         if self.take(b',') {
                             self.skip_space();
                             let at = self.at;
                             let name = self.name()?;
                             let known =
                                 if names.is_empty() { members.get(&name).is_some() } else { names.contains(&name) };
-                            if known {
+                            if known && !self.lenient {
                                 return Err(ReadError { at, kind: ReadErrorKind::DuplicateName(name) });
                             }
                             open.push(Open::Object { members, names, name });
@@ -289,23 +307,26 @@ impl Reader<'_> {
     }
 
     fn unicode_escape(&mut self, start: usize) -> Result<char, ReadError> {
-        let lone = ReadError { at: start, kind: ReadErrorKind::LoneSurrogate };
         let first = self.four_digits()?;
-        let code = match first {
-            0xd800..=0xdbff => {
-                if !self.bytes[self.at..].starts_with(b"\\u") {
-                    return Err(lone);
-                }
+        let after = self.at;
+        let mut code = Some(first); // a low surrogate alone is refused by the conversion
+        if (0xd800..=0xdbff).contains(&first) {
+            code = None;
+            if self.bytes[self.at..].starts_with(b"\\u") {
                 self.at += 2;
                 let second = self.four_digits()?;
-                if !(0xdc00..=0xdfff).contains(&second) {
-                    return Err(lone);
-                }
-                0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+                let pairs = (0xdc00..=0xdfff).contains(&second);
+                code = pairs.then(|| 0x1_0000 + ((first - 0xd800) << 10) + (second.wrapping_sub(0xdc00)));
             }
-            _ => first, // a low surrogate alone is refused by the conversion
-        };
-        char::from_u32(code).ok_or(lone)
+        }
+        match code.and_then(char::from_u32) {
+            Some(character) => Ok(character),
+            None if self.lenient => {
+                self.at = after; // what follows stands for itself
+                Ok(char::REPLACEMENT_CHARACTER)
+            }
+            None => Err(ReadError { at: start, kind: ReadErrorKind::LoneSurrogate }),
+        }
     }
 
     fn four_digits(&mut self) -> Result<u32, ReadError> {

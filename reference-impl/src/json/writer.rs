@@ -1,4 +1,5 @@
-//! Writing a tree as compact JSON text: order and number spelling kept, no white space, few escapes.
+//! Writing a tree as compact JSON text: order and number spelling kept, no white space, few escapes. And as another
+//! text of the same value, for readers that should not care.
 
 use super::{Object, Value};
 
@@ -20,6 +21,51 @@ impl Object {
         push_object(&mut out, self);
         out
     }
+}
+
+impl Value {
+    /// Another text of the same value, in one line: members in reverse order, spaces, and escapes for all but ASCII.
+    #[must_use]
+    pub(crate) fn write_otherwise(&self) -> String {
+        match self {
+            Self::Null | Self::Bool(_) | Self::Number(_) => self.write(),
+            Self::Text(text) => text_otherwise(text),
+            Self::List(items) if items.is_empty() => "[ ]".to_owned(),
+            Self::List(items) => {
+                let items: Vec<String> = items.iter().map(Self::write_otherwise).collect();
+                format!("[ {} ]", items.join(" , "))
+            }
+            Self::Object(object) => object.write_otherwise(),
+        }
+    }
+}
+
+impl Object {
+    /// As [`Value::write_otherwise`].
+    #[must_use]
+    pub(crate) fn write_otherwise(&self) -> String {
+        let member = |(name, value): (&str, &Value)| format!("{} : {}", text_otherwise(name), value.write_otherwise());
+        let mut members: Vec<String> = self.iter().map(member).collect();
+        members.reverse();
+        if members.is_empty() { "{ }".to_owned() } else { format!("{{ {} }}", members.join(" , ")) }
+    }
+}
+
+fn text_otherwise(text: &str) -> String {
+    let mut out = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '/' => out.push_str("\\/"),
+            _ if character.is_ascii() => push_character(&mut out, character),
+            _ => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    out.push_str(&format!("\\u{unit:04X}"));
+                }
+            }
+        }
+    }
+    out.push('"');
+    out
 }
 
 fn push_value(out: &mut String, value: &Value) {

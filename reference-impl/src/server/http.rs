@@ -45,11 +45,19 @@ pub(crate) struct Reply {
     pub(crate) body: String,
     /// The methods for the Allow header of a 405.
     pub(crate) allow: Option<String>,
+    /// Further headers.
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 impl Reply {
     pub(crate) fn json(status: u16, body: String) -> Self {
-        Self { status, media_type: "application/json", body, allow: None }
+        Self { status, media_type: "application/json", body, allow: None, headers: Vec::new() }
+    }
+
+    /// The reply with one more header.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
     }
 
     /// An error of the transport, in the shape of every other error.
@@ -122,12 +130,20 @@ async fn receive<H: Handler>(request: HttpRequest, handler: &H) -> Result<Reques
 }
 
 fn response(reply: Reply) -> Response<Body> {
+    let empty = reply.body.is_empty();
     let mut response = Response::new(Body::from(reply.body));
     *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.media_type));
+    if !(reply.status == 200 && empty) {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.media_type));
+    }
     if let Some(allow) = reply.allow.and_then(|allow| HeaderValue::from_str(&allow).ok()) {
         headers.insert(header::ALLOW, allow);
+    }
+    for (name, value) in reply.headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
     }
     response
 }

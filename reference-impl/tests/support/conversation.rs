@@ -63,7 +63,23 @@ async fn races(address: std::net::SocketAddr, client: &mut Client) -> Vec<String
             })
         })
         .collect();
-    let mut statuses = Vec::new();
+    // A moment in which a package may be there in part or not at all.
+    let mut other = Client::connect(address).await.expect("the server listens");
+    "Authorization: Bearer key\r\n".clone_into(&mut other.headers);
+    let whole = tokio::spawn(async move { other.deposit(&full("race", "whole")).await.status });
+    let mut moments = Vec::new();
+    for _ in 0..40 {
+        let seen = client.get("/v1/packages/whole").await;
+        let whole = !seen.body.contains("\"package\"") || seen.body.contains("future_field");
+        moments.push(whole);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let status = whole.await.expect("an answer");
+    let half = moments.contains(&false);
+    // An answer says that the package is there.
+    client.deposit(&minimal("race", "stored")).await;
+    let found = client.get("/v1/packages/stored").await.status;
+    let mut statuses = vec![(status, u16::from(half)), (found, 0)];
     for racer in racers {
         statuses.push(racer.await.expect("an answer"));
     }
@@ -110,6 +126,41 @@ fn packages(steps: &mut Vec<Step>) {
         minimal("proj", "case"),
         &json!({ "status": "draft", "title": "Drafted zebra", "open_questions": ["draft?"], "created_at": "2026-01-19T00:00:00Z" }),
     ));
+    deposit(with(
+        full("proj", "child"),
+        &json!({ "parent_package_id": "plain", "storage_path": "a/b", "open_questions": ["z?", "a?"], "package_type": "question",
+        "deliverables": [{ "path": "a", "type": "b", "hash": "sha256:00" }, { "path": "b", "type": "c" }],
+        "created_by": { "id": "sam", "type": "human", "session_id": "sess_pm_2" } }),
+    ));
+    deposit(with(minimal("proj", "second"), &json!({ "parent_package_id": "plain", "title": "Zebra child" })));
+    for (number, members) in [
+        json!({ "package_id": "кот" }),
+        json!({ "package_type": "handoff" }),
+        json!({ "review_type": "human", "status": "awaiting_review" }),
+        json!({ "review_type": "agent", "status": "awaiting_review" }),
+        json!({ "created_at": "2026-01-02T03:04:05.1234567Z" }),
+        json!({ "created_at": "2026-01-02T03:04:05+02:00" }),
+        json!({ "created_by": "sam" }),
+        json!({ "created_by": { "id": "a", "type": "human", "session_id": 9 } }),
+        json!({ "tags": "a" }),
+        json!({ "tags": [1] }),
+        json!({ "title": 5 }),
+        json!({ "title": null }),
+        json!({ "estimated_next_actor": "human" }),
+        json!({ "deliverables": [{ "path": "a", "type": 1 }] }),
+        json!({ "deliverables": [{ "path": "/a", "type": "b", "hash": "00" }] }),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        deposit(with(minimal("proj", &format!("more-{number}")), &members));
+    }
+    for missing in ["package_id", "project_id", "title"] {
+        let mut package = minimal("proj", "without");
+        package.as_object_mut().expect("an object").remove(missing);
+        deposit(package);
+    }
+    deposit(json!([]));
     for members in [
         json!({ "title": "é".repeat(150) }),
         json!({ "title": "x".repeat(201) }),
@@ -132,6 +183,9 @@ fn packages(steps: &mut Vec<Step>) {
     let reordered = full("proj", "pkg_full").to_string().replace(",\"", " ,\n\"");
     steps.push(("POST", "/v1/projects/proj/packages", reordered));
     steps.push(("POST", "/v1/projects/proj/packages", "{".to_owned()));
+    let twice = minimal("proj", "twice").to_string();
+    steps.push(("POST", "/v1/projects/proj/packages", format!("{twice} {{}}")));
+    steps.push(("POST", "/v1/projects/proj/packages", twice.replacen('{', "{\"title\":\"a\",", 1)));
     let refused = with(minimal("proj", "refused"), &json!({ "title": 1 }));
     steps.push(("POST", "/v1/projects/proj/packages", refused.to_string()));
     steps.push(("GET", "/v1/packages/refused", String::new()));
@@ -172,6 +226,13 @@ fn facts(steps: &mut Vec<Step>) {
     assert(PROJ, fact("s", "p", "v2", json!({ "valid_from": "2026-01-02T00:00:00Z" })));
     assert(PROJ, fact("s", "p", "v3", json!({ "confidence": 2 })));
     assert(PROJ, fact(" %20 ", "r", "v", json!({})));
+    assert(PROJ, fact("u", "p", "v", json!({ "valid_from": "2026-01-02T00:00:00Z" })));
+    assert(PROJ, fact("u", "p", "v", json!({ "valid_from": "2026-01-03T00:00:00Z" })));
+    assert(PROJ, fact("u", "p", "w", json!({ "valid_from": "2026-01-01T00:00:00Z" })));
+    assert(PROJ, fact("u", "q", "w", json!({ "valid_from": "last week" })));
+    assert(PROJ, fact("u", "q", "w", json!({ "confidence": "0.5" })));
+    assert(PROJ, fact("u", "q", "w", json!({ "asserted_by": { "id": "kim", "type": "human" } })));
+    assert(PROJ, json!({ "subject": 5, "predicate": "r" }));
     for path in [
         "/v1/projects/proj/facts",
         "/v1/projects/proj/facts?include_ended=true",
@@ -188,6 +249,8 @@ fn facts(steps: &mut Vec<Step>) {
     for path in [
         "/v1/projects/proj/facts?subject=s&predicate=p&object=v9",
         "/v1/projects/proj/facts?subject=s",
+        "/v1/projects/proj/facts?predicate=q",
+        "/v1/projects/proj/facts?subject=s&predicate=p&object=v2",
         "/v1/projects/proj/facts?subject=s&predicate=p",
         "/v1/projects/proj/facts?subject=s&predicate=p",
         "/v1/projects/proj/facts?subject=none&predicate=p",
@@ -198,6 +261,11 @@ fn facts(steps: &mut Vec<Step>) {
 }
 
 fn reading(steps: &mut Vec<Step>) {
+    let again = json!({ "subject": "s", "predicate": "p", "value": "v4" });
+    steps.push(("POST", "/v1/projects/proj/facts", again.to_string()));
+    let mention = with(minimal("proj", "mention"), &json!({ "description": "about u" }));
+    steps.push(("POST", "/v1/projects/proj/packages", mention.to_string()));
+    steps.push(("POST", "/v1/projects", json!({ "project_id": "empty" }).to_string()));
     for path in [
         "/v1/conformance",
         "/v1/projects/proj/packages?mode=latest",
@@ -205,9 +273,13 @@ fn reading(steps: &mut Vec<Step>) {
         "/v1/projects/proj/packages?mode=latest&limit=100",
         "/v1/projects/proj/packages?mode=relevant&query=zebra",
         "/v1/projects/proj/packages?mode=relevant&query=once",
+        "/v1/projects/proj/packages?mode=relevant&query=zebra&limit=1",
+        "/v1/projects/proj/packages?mode=relevant",
+        "/v1/projects/empty/packages?mode=latest",
         "/v1/projects/proj/orient",
         "/v1/projects/proj/orient?window_days=30",
         "/v1/orchestrate?project=proj&focus=zebra",
+        "/v1/orchestrate?project=proj&focus=zebra&snippets=1",
         "/v1/orchestrate",
         "/nowhere",
         "/v1/projects/proj/export",
@@ -226,12 +298,18 @@ fn reviews(steps: &mut Vec<Step>) {
     ] {
         steps.push(("POST", path, with(minimal("rev", id), &unknown).to_string()));
     }
+    let custom = with(minimal("rev", "r5"), &json!({ "status": "draft", "package_type": "x-a" }));
+    steps.push(("POST", "/v1/projects/rev/packages", custom.to_string()));
     for id in ["a", "b", "c", "d", "e", "f"] {
         let waiting = json!({ "status": "awaiting_review", "review_type": "human" });
         steps.push(("POST", "/v1/projects/rev2/packages", with(minimal("rev2", id), &waiting).to_string()));
     }
     for (method, path, body) in [
         ("POST", "/v1/packages/r1/flag", "{\"review_type\":\"agent\",\"note\":\"n\"}"),
+        ("POST", "/v1/packages/r1/flag", "{\"review_type\":\"human\"}"),
+        ("PATCH", "/v1/packages/r3/status", "{\"status\":\"draft\"}"),
+        ("PATCH", "/v1/packages/r3/status", "{\"status\":\"complete\"}"),
+        ("POST", "/v1/packages/r5/flag", "{\"review_type\":\"agent\"}"),
         ("GET", "/v1/packages/r1", ""),
         ("POST", "/v1/packages/r2/flag", "{\"review_type\":\"none\"}"),
         ("PATCH", "/v1/packages/r2/status", "{\"status\":\"revision_requested\"}"),
@@ -255,10 +333,20 @@ fn reviews(steps: &mut Vec<Step>) {
 
 fn transfers(steps: &mut Vec<Step>) {
     let fact = json!({ "fact_id": "f1", "project_id": "imp", "subject": "s", "predicate": "p", "value": "v",
-        "valid_from": "2026-01-01T00:00:00Z", "valid_to": "2026-01-02T00:00:00Z", "created_at": "2026-01-01T00:00:00Z" });
-    let lines = format!("{}\n{}\n", full("imp", "imported"), fact);
+        "valid_from": "2026-01-01T00:00:00Z", "valid_to": "2026-01-02T00:00:00Z", "created_at": "2026-01-01T00:00:00Z", "x-a": 1 });
+    let session = |project: &str, id: &str| {
+        json!({ "session_id": id, "project_id": project, "actor_id": "a", "actor_type": "agent", "callsign": "swift-otter",
+            "started_at": "2026-01-01T00:00:00Z", "ended_at": null, "packages_deposited": [] })
+    };
+    let lines = format!("{}\n{}\n{}\n", full("imp", "imported"), fact, session("imp", "one"));
+    steps.push(("POST", "/v1/import", format!("{}\n{}\n", session("imp2", "two"), session("imp", "three"))));
     steps.push(("POST", "/v1/import", lines));
+    for (id, value) in [("imported-2", "a"), ("imported-3", "b")] {
+        let package = with(minimal("imp", id), &json!({ "title": value }));
+        steps.push(("POST", "/v1/projects/imp/packages", package.to_string()));
+    }
     steps.push(("GET", "/v1/projects/imp/export", String::new()));
+    steps.push(("GET", "/v1/projects/imp/sessions", String::new()));
     steps.push(("POST", "/v1/projects/imp/archive", String::new()));
     steps.push(("POST", "/v1/projects/imp/packages", minimal("imp", "late").to_string()));
     steps.push(("POST", "/v1/projects/imp/restore", String::new()));
@@ -272,7 +360,7 @@ async fn as_library(config: Config) -> Vec<String> {
     let (reader, mut writer) = tokio::io::split(ours);
     let mut lines = BufReader::new(reader).lines();
     let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let odd = r#"{"b":{"z":1,"a":[1.0,1e-7,1e20,-0.0,""]},"B":"<é\/\u000a>","9":{"n":null},"10":["b","a"],"\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
+    let odd = r#"{"b":{"z":1,"a":[1.0,1e-7,1e20,-0.0,""]},"B":"<é\/\u000a>","9":{"n":null},"10":["b","a"],"11":[null,9007199254740993," pad ","\"\\\u001f"],"\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
     let bare = minimal("proj", "p").to_string();
     let with_defaults = with(minimal("proj", "p"), &json!({ "tags": [], "significance": 5 })).to_string();
     let project = json!({ "store": "store-1", "project_id": "proj" });
@@ -284,7 +372,11 @@ async fn as_library(config: Config) -> Vec<String> {
         ("agentic/open", json!({})),
         ("agentic/create_project", project.clone()),
         ("agentic/set_now", json!({ "store": "store-1", "now": "2026-02-01T00:00:00Z" })),
-        ("agentic/orient", project),
+        ("agentic/orient", project.clone()),
+        ("agentic/roundtrip_package", json!({ "json_hex": hex(&full("proj", "p").to_string()) })),
+        ("agentic/deposit", with(project.clone(), &json!({ "json_hex": hex(&bare) }))),
+        ("agentic/tamper", json!({ "store": "store-1", "package_id": "p", "json_hex": hex(&with_defaults) })),
+        ("agentic/pull_specific", json!({ "store": "store-1", "package_id": "p" })),
     ];
     let mut said = Vec::new();
     for (method, params) in calls {

@@ -13,7 +13,7 @@ use super::operation::Level;
 use super::refusal::{Code, Problem, Refusal};
 use super::{Rules, Service, canonical, fact, hash, intake, package, review};
 use crate::instant::Clock;
-use crate::json::{self, Object, Value};
+use crate::json::{Object, Value};
 use crate::server::adapter::{Library, RpcError};
 
 /// Every method, with the level from which it is there.
@@ -125,36 +125,44 @@ impl Adapter {
 
     /// The methods that need no store; `None` if `method` is not one of them.
     fn pure(&self, method: &str, params: &Object) -> Result<Option<Object>, RpcError> {
-        let Rules { fault, .. } = self.rules;
+        let rules = self.rules;
         let result = match method {
             "agentic/canonicalize" => {
-                let (source, value) = canonicalizable(params)?;
-                let form = canonical::canonical(&value, &source, fault);
+                let (source, value) = canonicalizable(params, rules)?;
+                let form = canonical::canonical(&value, &source, rules);
                 Object::from([("canonical_hex", hash::hex(form.as_bytes()).into())])
             }
             "agentic/content_hash" => {
-                let (source, value) = canonicalizable(params)?;
-                Object::from([("hash", hash::content_hash(&object(value)?, &source, fault).into())])
+                let (source, value) = canonicalizable(params, rules)?;
+                let package = with_defaults(object(value)?, rules);
+                let hash = hash::content_hash(&package, &source, rules);
+                Object::from([("hash", rules.spelled_hash(&hash).into())])
             }
             "agentic/verify" => {
-                let (source, value) = canonicalizable(params)?;
-                let matches = hash::verify(&object(value)?, &source, text(params, "hash")?, fault);
+                let (source, value) = canonicalizable(params, rules)?;
+                let package = with_defaults(object(value)?, rules);
+                let matches = hash::verify(&package, &source, text(params, "hash")?, rules);
                 Object::from([("match", matches.into())])
             }
-            "agentic/validate_package" => validity(params, |package| package::validate(&package, fault))?,
-            "agentic/validate_fact" => validity(params, |object| fact::validate(&object, self.rules))?,
+            "agentic/validate_package" => validity(params, rules, |package| package::validate(&package, rules))?,
+            "agentic/validate_fact" => validity(params, rules, |object| fact::validate(&object, rules))?,
             "agentic/roundtrip_package" => {
-                let (source, package) = canonicalizable(params)?;
+                let (source, package) = canonicalizable(params, rules)?;
                 let package = object(package)?;
-                refuse(package::validate(&package, fault))?;
+                refuse(package::validate(&package, rules))?;
                 let named = package.text("project_id").unwrap_or_default().to_owned();
                 let kept = intake::submit(self.rules, &source, &named, None, self.clock.now())?;
-                Object::from([("json_hex", hash::hex(kept.object.write().as_bytes()).into())])
+                let mut kept = kept.object;
+                // 6: a library forgets nothing.
+                if rules.fault.is("roundtrip-drops-unknown") {
+                    kept.retain(|name, _| package::CORE_MEMBERS.contains(&name));
+                }
+                Object::from([("json_hex", params::hex_of(&kept, rules))])
             }
             "agentic/roundtrip_fact" => {
-                let (_, value) = canonicalizable(params)?;
-                let fact = fact::Fact::new(object(value)?, fault).map_err(Refusal::from)?;
-                Object::from([("json_hex", hash::hex(fact.object.write().as_bytes()).into())])
+                let (_, value) = canonicalizable(params, rules)?;
+                let fact = fact::Fact::new(object(value)?, rules).map_err(Refusal::from)?;
+                Object::from([("json_hex", params::hex_of(&fact.object, rules))])
             }
             "agentic/transition_allowed" => {
                 let allowed = review::is_allowed(text(params, "from")?, text(params, "to")?, self.rules);
@@ -166,8 +174,17 @@ impl Adapter {
     }
 }
 
-fn validity(params: &Object, problems: impl Fn(Object) -> Vec<Problem>) -> Result<Object, RpcError> {
-    let found = match json::read(&params::bytes(params, "json_hex")?) {
+/// A package as it is hashed.
+fn with_defaults(mut package: Object, rules: Rules) -> Object {
+    // Other, E09: its defaults count. What is no package has none.
+    if rules.variant.is_other() && package.get("package_id").is_some() {
+        intake::fill_defaults(&mut package);
+    }
+    package
+}
+
+fn validity(params: &Object, rules: Rules, problems: impl Fn(Object) -> Vec<Problem>) -> Result<Object, RpcError> {
+    let found = match rules.read(&params::bytes(params, "json_hex")?) {
         Ok(Value::Object(object)) => problems(object),
         Ok(_) => vec![Problem::new("", "must be a JSON object")],
         Err(error) => vec![Problem::new("", error.to_string())],

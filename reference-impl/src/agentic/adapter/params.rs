@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use crate::agentic::hash;
 use crate::agentic::query::FactQuery;
 use crate::agentic::refusal::{Code, Refusal};
+use crate::agentic::{Rules, hash};
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
 use crate::server::adapter::RpcError;
@@ -62,9 +62,9 @@ pub(super) fn fact_query(params: &Object) -> Result<FactQuery, RpcError> {
 }
 
 /// The text behind `json_hex` and its value; -32009 if it is not JSON that has a canonical form.
-pub(super) fn canonicalizable(params: &Object) -> Result<(Vec<u8>, Value), RpcError> {
+pub(super) fn canonicalizable(params: &Object, rules: Rules) -> Result<(Vec<u8>, Value), RpcError> {
     let source = bytes(params, "json_hex")?;
-    let value = json::read(&source).map_err(|error| Refusal::new(Code::NotCanonicalizable, error.to_string()))?;
+    let value = rules.read(&source).map_err(|error| Refusal::new(Code::NotCanonicalizable, error.to_string()))?;
     Ok((source, value))
 }
 
@@ -75,10 +75,10 @@ pub(super) fn object(value: Value) -> Result<Object, Refusal> {
     }
 }
 
-pub(super) fn hex_of(object: &Object) -> Value {
-    hash::hex(object.write().as_bytes()).into()
+pub(super) fn hex_of(object: &Object, rules: Rules) -> Value {
+    hash::hex(rules.text(object).as_bytes()).into()
 }
 
-pub(super) fn hex_list(objects: &[Object]) -> Value {
-    Value::List(objects.iter().map(hex_of).collect())
+pub(super) fn hex_list(objects: &[Object], rules: Rules) -> Value {
+    Value::List(objects.iter().map(|object| hex_of(object, rules)).collect())
 }

@@ -3,11 +3,11 @@
 use super::params::{bytes, fact_query, hex_list, hex_of, instant, integer, optional_text, text};
 use super::{Adapter, METHODS};
 use crate::agentic::operation::Operation;
-use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash, shown};
+use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash};
 use crate::agentic::refusal::{Code, Problem, Refusal};
 use crate::agentic::tables::packages::{self, Package};
 use crate::agentic::tables::projects;
-use crate::agentic::{Rules, Service, hash, invalidate, orient, project, pull, query, review, transfer};
+use crate::agentic::{Rules, Service, hash, invalidate, orient, project, pull, query, review, shown, transfer};
 use crate::json::{self, Object, Value};
 use crate::server::adapter::RpcError;
 
@@ -47,7 +47,10 @@ impl Adapter {
                 let (project, days) =
                     (text(params, "project_id")?.to_owned(), integer(params, "window_days", 1..=orient::WINDOW_MAX)?);
                 let orient = move |db: &_, rules, now| orient::orient(db, rules, &project, days, now);
-                Ok(Object::from([("bundle_hex", hex_of(&service.read(Operation::Orient, orient).await?))]))
+                Ok(Object::from([(
+                    "bundle_hex",
+                    hex_of(&service.read(Operation::Orient, orient).await?, service.rules),
+                )]))
             }
             "agentic/orchestrate" => {
                 let (project, focus) = (optional_text(params, "project_id")?, optional_text(params, "focus")?);
@@ -56,7 +59,10 @@ impl Adapter {
                     let snippets = snippets.unwrap_or(orient::SNIPPETS);
                     orient::orchestrate(db, rules, project.as_deref(), focus.as_deref(), snippets, None, now)
                 };
-                Ok(Object::from([("bundle_hex", hex_of(&service.read(Operation::Orchestrate, digest).await?))]))
+                Ok(Object::from([(
+                    "bundle_hex",
+                    hex_of(&service.read(Operation::Orchestrate, digest).await?, service.rules),
+                )]))
             }
             "agentic/export" => {
                 let project = text(params, "project_id")?.to_owned();
@@ -77,8 +83,10 @@ impl Adapter {
             }
             "agentic/list_sessions" => {
                 let project = text(params, "project_id")?.to_owned();
-                let listed = service.read(Operation::Sessions, move |db, _, _| project::sessions(db, &project)).await?;
-                Ok(Object::from([("sessions", hex_list(&listed))]))
+                let listed = service
+                    .read(Operation::Sessions, move |db, rules, _| project::sessions(db, rules, &project))
+                    .await?;
+                Ok(Object::from([("sessions", hex_list(&listed, service.rules))]))
             }
             _ => on_facts_and_reviews(service, method, params).await, // the rest of METHODS
         }
@@ -91,9 +99,9 @@ async fn on_facts_and_reviews(service: &Service, method: &str, params: &Object) 
             let project = text(params, "project_id")?.to_owned();
             let query = fact_query(params)?;
             let facts = service
-                .read(Operation::QueryFacts, move |db, rules, _| query::query(db, rules, &project, query))
+                .read(Operation::QueryFacts, move |db, rules, now| query::query(db, rules, &project, query, now))
                 .await?;
-            Ok(Object::from([("facts", hex_list(&facts))]))
+            Ok(Object::from([("facts", hex_list(&facts, service.rules))]))
         }
         "agentic/assert_fact" => {
             service.demand_level(Operation::AssertFact)?;
@@ -105,7 +113,7 @@ async fn on_facts_and_reviews(service: &Service, method: &str, params: &Object) 
             let project = input
                 .text("project_id")
                 .ok_or_else(|| Refusal::from(vec![Problem::new("/project_id", "must be a string")]))?;
-            Ok(Object::from([("fact_hex", hex_of(&service.assert(project, &body, None).await?))]))
+            Ok(Object::from([("fact_hex", hex_of(&service.assert(project, &body, None).await?, service.rules))]))
         }
         "agentic/invalidate_fact" => {
             let [project, subject, predicate] =
@@ -113,7 +121,7 @@ async fn on_facts_and_reviews(service: &Service, method: &str, params: &Object) 
             let (project, subject, predicate) = (project?, subject?, predicate?);
             let object = optional_text(params, "object")?;
             let end = move |db: &_, rules, now| {
-                invalidate::invalidate(db, rules, &project, &subject, Some(&predicate), object.as_deref(), now)
+                invalidate::invalidate(db, rules, &project, Some(&subject), Some(&predicate), object.as_deref(), now)
             };
             Ok(Object::from([("count", service.write(Operation::InvalidateFact, end).await?.into())]))
         }
@@ -178,14 +186,23 @@ async fn list_packages(service: &Service, method: &str, params: &Object) -> Resu
             service.read(Operation::Awaiting, awaiting).await? // the only other list
         }
     };
-    let texts =
-        packages.as_list().unwrap_or_default().iter().map(|package| hash::hex(package.write().as_bytes()).into());
+    let texts = packages
+        .as_list()
+        .unwrap_or_default()
+        .iter()
+        .map(|package| hash::hex(text_of(package, service.rules).as_bytes()).into());
     Ok(Object::from([("packages", Value::List(texts.collect()))]))
 }
 
+fn text_of(value: &Value, rules: Rules) -> String {
+    if rules.variant.is_other() { value.write_otherwise() } else { value.write() }
+}
+
 fn package_result(service: &Service, package: Package, hash: String) -> Object {
-    let shown = shown(package.object, service.rules, service.now());
-    let mut result = Object::from([("package_hex", hex_of(&shown))]);
-    result.set("hash", hash);
+    let shown = shown::package(package.object, service.rules, service.now());
+    let mut result = Object::from([("package_hex", hex_of(&shown, service.rules))]);
+    // Other, E11: as over HTTP.
+    let hash = if service.rules.variant.is_other() { package.deposited_hash } else { hash };
+    result.set("hash", service.rules.spelled_hash(&hash));
     result
 }

@@ -11,6 +11,7 @@ use query::Query;
 use super::Service;
 use super::operation::descriptor;
 use super::refusal::{Code, Refusal};
+use crate::json::Value;
 use crate::server::http::{BODY_LIMIT, Handler, Reply, Request, percent_decode};
 
 /// The largest import: a backup holds many packages, each of which may be as large as a deposit.
@@ -34,6 +35,9 @@ impl Handler for Service {
         if self.rules.fault.is("text-plain-errors") && reply.status >= 400 {
             reply.media_type = "text/plain";
         }
+        if self.rules.variant.is_other() {
+            return dressed(reply);
+        }
         reply
     }
 }
@@ -41,7 +45,7 @@ impl Handler for Service {
 impl Service {
     /// The answer for a refusal (binding.md section 8).
     fn refused(&self, refusal: &Refusal) -> Reply {
-        let reply = Reply::json(refusal.code.status(), refusal.body().write());
+        let reply = Reply::json(refusal.code.status(self.rules), refusal.body(self.rules).write());
         // 10.2: a 501 says which capability is missing.
         if self.rules.fault.is("search-missing-empty-body") && refusal.code == Code::SearchNotSupported {
             return Reply { body: String::new(), ..reply };
@@ -53,7 +57,11 @@ impl Service {
         let path: Vec<String> = request.path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
         // 11.5: whoever wants to know what a server can do needs no key.
-        if let ["v1", "conformance"] = path[..] {
+        // 11.5: and may be found by everybody.
+        let hidden = self.rules.fault.is("descriptor-hidden");
+        if let ["v1", "conformance"] = path[..]
+            && !hidden
+        {
             let get = demand_method(request, &["GET"]);
             return get.map(|()| Reply::json(200, descriptor(self.rules).write()));
         }
@@ -70,7 +78,8 @@ impl Service {
 
     /// 9.2: the owner of the key in `Authorization: Bearer KEY`; nobody where there are no keys.
     fn actor(&self, request: &Request) -> Result<Option<&str>, Refusal> {
-        if self.keys.is_empty() {
+        // 9.2: a key that nobody has opens nothing.
+        if self.keys.is_empty() || self.rules.fault.is("key-unchecked") {
             return Ok(None);
         }
         let key = request.authorization.as_deref().and_then(|header| header.split_once(' '));
@@ -134,6 +143,23 @@ fn methods(path: &[&str]) -> &'static [&'static str] {
         | ["v1", "packages", _] => &["GET"],
         _ => &[], // no such path
     }
+}
+
+/// The same answer in another text, with more members in its envelope and more headers.
+fn dressed(mut reply: Reply) -> Reply {
+    match crate::json::read(reply.body.as_bytes()) {
+        Ok(Value::Object(mut body)) if body.get("package_id").is_none() && body.get("id").is_none() => {
+            body.set("served_by", "the other variant");
+            reply.body = format!("\n{}\n", body.write_otherwise());
+        }
+        Ok(body) => reply.body = format!("\n{}\n", body.write_otherwise()),
+        Err(_) => {} // an export, or no body
+    }
+    // Other, E67: JSON is UTF-8, and it does no harm to say so.
+    if reply.media_type == "application/json" {
+        reply.media_type = "application/json; charset=utf-8";
+    }
+    reply.with("x-served-by", "the other variant").with("cache-control", "no-store")
 }
 
 fn demand_method(request: &Request, allowed: &[&str]) -> Result<(), Refusal> {

@@ -36,13 +36,24 @@ impl Query {
         self.get(name).map(str::to_owned).ok_or_else(|| bad_parameter(name, "is required"))
     }
 
-    pub(super) fn integer<T>(&self, name: &str, range: std::ops::RangeInclusive<T>) -> Result<Option<T>, Refusal>
+    pub(super) fn integer<T>(
+        &self,
+        name: &str,
+        range: std::ops::RangeInclusive<T>,
+        rules: Rules,
+    ) -> Result<Option<T>, Refusal>
     where
-        T: std::str::FromStr + PartialOrd + std::fmt::Display,
+        T: TryFrom<i64> + Copy + Ord + std::str::FromStr + std::fmt::Display,
     {
         let Some(text) = self.get(name) else {
             return Ok(None);
         };
+        // Other, E65, E52: the nearest value that there is; the default for what is no number.
+        if rules.variant.is_other() {
+            let nearest =
+                |number: i64| T::try_from(number).unwrap_or(*range.start()).clamp(*range.start(), *range.end());
+            return Ok(text.parse().ok().map(nearest));
+        }
         let number = text.parse().ok().filter(|number| range.contains(number));
         let reason = || format!("must be an integer from {} to {}", range.start(), range.end());
         number.map(Some).ok_or_else(|| bad_parameter(name, &reason()))
@@ -50,9 +61,10 @@ impl Query {
 }
 
 /// What query-facts is asked (binding.md section 3).
-pub(super) fn fact_query(query: &Query) -> Result<FactQuery, Refusal> {
+pub(super) fn fact_query(query: &Query, rules: Rules) -> Result<FactQuery, Refusal> {
     let as_of = query.get("as_of").map(|text| {
-        let instant = Instant::parse_or_date(text);
+        // Other, E38: a date is no point in time.
+        let instant = if rules.variant.is_other() { rules.instant(text) } else { Instant::parse_or_date(text) };
         instant
             .map(|instant| (instant, text.to_owned()))
             .ok_or_else(|| bad_parameter("as_of", "must be an RFC 3339 time in UTC"))
@@ -67,7 +79,7 @@ pub(super) fn fact_query(query: &Query) -> Result<FactQuery, Refusal> {
         predicate: query.get("predicate").map(str::to_owned),
         as_of: as_of.transpose()?,
         include_ended,
-        limit: query.integer("limit", 1..=LIMIT_MAX)?,
+        limit: query.integer("limit", 1..=LIMIT_MAX, rules)?,
     })
 }
 

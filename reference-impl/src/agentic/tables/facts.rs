@@ -11,11 +11,16 @@ use crate::instant::Instant;
 use crate::json::Object;
 
 /// 7.3: a fact is current exactly when it has no end.
-pub(crate) fn is_current(rules: Rules) -> &'static str {
+pub(crate) fn is_current(rules: Rules, now: Instant) -> String {
+    // Other, E39: a fact is current as long as it holds.
+    if rules.variant.is_other() {
+        let now = now.key();
+        return format!("valid_from <= '{now}' AND (valid_to IS NULL OR valid_to > '{now}')");
+    }
     if rules.fault.is("current-by-interval") {
-        "valid_from <= strftime('%Y-%m-%dT%H:%M:%fZ')"
+        "valid_from <= strftime('%Y-%m-%dT%H:%M:%fZ')".to_owned()
     } else {
-        "valid_to IS NULL"
+        "valid_to IS NULL".to_owned()
     }
 }
 
@@ -27,8 +32,13 @@ pub(crate) fn select(db: &Connection, condition: &str, values: Vec<Sql>) -> Resu
 }
 
 /// The current facts of a project, or of all, oldest first.
-pub(crate) fn current(db: &Connection, rules: Rules, project_id: Option<&str>) -> Result<Vec<Object>, Refusal> {
-    let current = is_current(rules);
+pub(crate) fn current(
+    db: &Connection,
+    rules: Rules,
+    project_id: Option<&str>,
+    now: Instant,
+) -> Result<Vec<Object>, Refusal> {
+    let current = is_current(rules, now);
     let values = vec![project_id.map(str::to_owned).into()];
     select(db, &format!("WHERE (?1 IS NULL OR project_id = ?1) AND {current} ORDER BY valid_from, serial"), values)
 }

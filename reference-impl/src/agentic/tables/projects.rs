@@ -26,6 +26,16 @@ pub(crate) fn demand(db: &Connection, project_id: &str) -> Result<Project, Refus
     find(db, project_id)?.ok_or_else(|| Refusal::no_project(project_id))
 }
 
+/// The project for a question that is put to it.
+pub(crate) fn demand_for_reading(db: &Connection, rules: Rules, project_id: &str) -> Result<Project, Refusal> {
+    // Other, E34: a project without content is empty, not unknown.
+    if rules.variant.is_other() {
+        let unknown = || Project { record: Object::from([("project_id", project_id.into())]), archived: false };
+        return Ok(find(db, project_id)?.unwrap_or_else(unknown));
+    }
+    demand(db, project_id)
+}
+
 /// The project, which comes into being with the first write to it (E33).
 pub(crate) fn find_or_create(db: &Connection, project_id: &str, now: Instant) -> Result<Project, Refusal> {
     if let Some(project) = find(db, project_id)? {
@@ -60,8 +70,13 @@ pub(crate) fn set_archived(
         return Ok(record);
     }
     record.set("archived_at", at.map(|at| at.to_string()));
+    let archived_at = record.text("archived_at").map(str::to_owned);
+    // 5.2: archived_at says when.
+    if rules.fault.is("archived-at-as-flag") {
+        record.set("archived_at", at.is_some());
+    }
     let mut statement = db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
-    statement.execute((record.write(), record.text("archived_at"), project_id))?;
+    statement.execute((record.write(), archived_at, project_id))?;
     if rules.fault.is("archive-deletes") && at.is_some() {
         db.execute("DELETE FROM packages WHERE project_id = ?", [project_id])?;
     }

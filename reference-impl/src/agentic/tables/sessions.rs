@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::object;
+use crate::agentic::Rules;
 use crate::agentic::refusal::Refusal;
 use crate::json::Object;
 
@@ -29,8 +30,11 @@ pub(crate) fn find(db: &Connection, project_id: &str, session_id: &str) -> Resul
 }
 
 /// The sessions of a project, oldest first.
-pub(crate) fn of_project(db: &Connection, project_id: &str) -> Result<Vec<Object>, Refusal> {
-    let mut query = db.prepare_cached("SELECT record FROM sessions WHERE project_id = ? ORDER BY started_at, rowid")?;
+pub(crate) fn of_project(db: &Connection, project_id: &str, rules: Rules) -> Result<Vec<Object>, Refusal> {
+    // 5.5: a session is scoped to its project.
+    let scope = if rules.fault.is("sessions-of-all-projects") { "?1 IS ?1" } else { "project_id = ?1" };
+    let mut query =
+        db.prepare_cached(&format!("SELECT record FROM sessions WHERE {scope} ORDER BY started_at, rowid"))?;
     let records = query.query_map([project_id], |row| row.get::<_, String>(0))?;
     records.map(|record| object(&record?)).collect()
 }
