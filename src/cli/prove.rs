@@ -105,6 +105,9 @@ const NO_SEARCH: &str = "no-search";
 /// Level L0, with a fixture.
 const READ_ONLY: &str = "read-only";
 
+/// Other readings.
+const OTHER: &str = "other";
+
 impl Subject for Embedded<'_> {
     fn faults(&self) -> Vec<Fault> {
         reference_impl::faults(self.protocol)
@@ -129,7 +132,7 @@ impl Subject for Embedded<'_> {
             target.url = url::Url::parse("http://127.0.0.1:1").ok();
             target.adapter = Some(vec!["the reference".to_owned()]);
             target.options.insert(SECOND_INSTANCE.to_owned(), true);
-            Setting { name: name.to_owned(), about: about.to_owned(), target }
+            Setting { name: name.to_owned(), about: about.to_owned(), tolerated: false, target }
         };
         let mut settings = vec![setting(DEFAULT, "as it is")];
         if self.has_fixture {
@@ -142,6 +145,8 @@ impl Subject for Embedded<'_> {
             settings.push(auth);
             settings.push(setting(NO_SEARCH, "neither search is there"));
             settings.push(setting(READ_ONLY, "level L0, with the fixture"));
+            let other = setting(OTHER, "every other reading that the errata tolerate");
+            settings.push(Setting { tolerated: true, ..other });
         }
         settings
     }
@@ -159,6 +164,7 @@ impl Subject for Embedded<'_> {
                     setup.auth = vec![("key-a".into(), "pm-actor-a".into()), ("key-b".into(), "pm-actor-b".into())];
                 }
                 NO_SEARCH => setup.no_search = true,
+                OTHER => setup.variant = reference_impl::Variant::Other,
                 READ_ONLY => {
                     setup.level = Some("L0".to_owned());
                     setup.load = Some(self.fixture.to_owned());

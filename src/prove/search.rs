@@ -14,7 +14,7 @@ use crate::verdict::Profile;
 use crate::wire::json;
 
 /// Changes tried for one case before it is given up.
-const TRIES: usize = 4_000;
+const TRIES: usize = 2_000;
 
 /// A case of one of the benches.
 struct Candidate<'b, 'k> {

@@ -14,6 +14,24 @@ use crate::json::{Object, Value};
 
 const PREFIX: &str = "sha256:";
 
+/// Faults that leave members out of the hash, for each member that could be forgotten.
+const IGNORED: &[(&str, &[&str])] = &[
+    ("hash-ignores-ids", &["package_id", "project_id"]),
+    ("hash-ignores-version", &["relay_version"]),
+    ("hash-ignores-title", &["title"]),
+    ("hash-ignores-status", &["status", "review_type"]),
+    ("hash-ignores-type", &["package_type"]),
+    ("hash-ignores-time", &["created_at"]),
+    ("hash-ignores-description", &["description"]),
+    ("hash-ignores-lists", &["tags", "decisions_made", "open_questions", "deliverables"]),
+    ("hash-ignores-note", &["handoff_note"]),
+    ("hash-ignores-next-actor", &["estimated_next_actor"]),
+    ("hash-ignores-significance", &["significance"]),
+    ("hash-ignores-content", &["content_md"]),
+    ("hash-ignores-topic", &["topic"]),
+    ("hash-ignores-artifact-type", &["artifact_type"]),
+];
+
 /// The content hash of `package`, which was read from `source`.
 pub(crate) fn content_hash(package: &Object, source: &[u8], rules: Rules) -> String {
     let form = canonical_object(&hashed(package, rules), source, rules);
@@ -44,6 +62,11 @@ fn hashed(package: &Object, rules: Rules) -> Cow<'_, Object> {
         && let Some(actor) = hashed.get_mut("created_by").and_then(Value::as_object_mut)
     {
         actor.remove("session_id");
+    }
+    for (fault, members) in IGNORED {
+        if rules.fault.is(fault) {
+            hashed.retain(|name, _| !members.contains(&name));
+        }
     }
     if rules.fault.is("hash-fills-defaults") {
         for (name, value) in defaults().iter().filter(|(name, _)| package.get(name).is_none()) {
