@@ -349,7 +349,7 @@ pub struct ProveOptions {
     /// Decides every generated value; random if not said
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Threads; the number of processors if not said
+    /// Threads; four for each processor if not said, since many of them wait
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Folder for proof.json, proof.md and matrix.csv, in a folder for each protocol

@@ -57,7 +57,7 @@ pub(super) fn run(options: &ProveOptions) -> Result<u8, Failure> {
                 wire: options.wire,
                 jobs: options
                     .jobs
-                    .unwrap_or_else(|| std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get)),
+                    .unwrap_or_else(|| 4 * std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get)),
             },
             &Bar::new(options.quiet, slug),
         )

@@ -15,7 +15,7 @@ use crate::verdict::Verdict;
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Every kind of dumb target for the protocol of a bench.
-pub(super) fn kinds(bench: &Bench<'_>) -> Vec<Kind> {
+pub(super) fn kinds(bench: &Bench<'_, '_>) -> Vec<Kind> {
     let mut kinds = dumb::kinds();
     // One answer of each operation that succeeded, given to everything.
     let mut answers: BTreeMap<&str, Manner> = BTreeMap::new();
@@ -34,7 +34,7 @@ pub(super) fn kinds(bench: &Bench<'_>) -> Vec<Kind> {
 }
 
 /// Puts every case to a dumb target.
-pub(super) fn put(kind: &Kind, bench: &Bench<'_>, options: &Options) -> FloorRow {
+pub(super) fn put(kind: &Kind, bench: &Bench<'_, '_>, options: &Options) -> FloorRow {
     let mut target = bench.setting.target.clone();
     target.limits.request = PATIENCE;
     target.limits.run = Duration::from_secs(30);

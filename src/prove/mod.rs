@@ -244,18 +244,18 @@ pub struct FloorRow {
 }
 
 /// One setting with its plan and what the clean subject exchanged in it.
-struct Bench<'k> {
-    setting: &'k Setting,
-    plan: Plan<'k>,
+struct Bench<'b, 'k> {
+    setting: &'b Setting,
+    plan: &'b Plan<'k>,
     features: Features,
     transcript: Transcript,
     /// The cases that are put in this setting and in no earlier one.
     own: BTreeSet<usize>,
 }
 
-impl<'k> Bench<'k> {
+impl Bench<'_, '_> {
     fn context(&self, facts: Facts) -> Context<'_> {
-        Context { plan: &self.plan, facts, features: self.features.clone() }
+        Context { plan: self.plan, facts, features: self.features.clone() }
     }
 }
 
@@ -286,41 +286,44 @@ pub fn prove(
     if !options.faults.is_empty() {
         faults.retain(|fault| options.faults.contains(&fault.name));
     }
-    progress.part("the clean subject", settings.len());
-    let mut benches: Vec<Bench<'_>> = Vec::new();
-    let mut put = BTreeSet::new();
-    for setting in &settings {
-        let bench = lay(knowledge, subject, setting, options, &mut put)?;
-        benches.push(bench);
-        progress.piece();
-    }
-    let mut clean = Vec::new();
-    for bench in &benches {
-        for profile in [Profile::Lenient, Profile::Strict] {
-            if bench.setting.tolerated && profile == Profile::Strict {
-                continue;
-            }
-            clean.push(judge_clean(bench, Facts { profile, ..options.facts }));
-        }
-    }
-    progress.part("planted faults", faults.len());
-    let rows = parallel(options.jobs, &faults, |fault| {
-        let row = plant(fault, &benches, subject, options);
+    // Faults need the plans and nothing of what the clean subject exchanged, so both go on side by side.
+    let plans: Vec<Plan<'_>> =
+        settings.iter().map(|setting| plan::build(knowledge, &setting.target, &Selection::default())).collect();
+    let only_some = !options.faults.is_empty();
+    progress.part("the clean subject, and planted faults", settings.len() + faults.len());
+    let (laid, rows) = std::thread::scope(|scope| {
+        let clean = scope.spawn(|| {
+            let mut put = BTreeSet::new();
+            let lay = |(setting, plan)| {
+                let bench = lay(subject, setting, plan, options, &mut put);
+                progress.piece();
+                bench
+            };
+            settings.iter().zip(&plans).map(lay).collect::<Result<Vec<Bench<'_, '_>>, String>>()
+        });
+        let rows = parallel(options.jobs, &faults, |fault| {
+            let row = plant(fault, &settings, &plans, subject, options);
+            progress.piece();
+            row
+        });
+        (clean.join(), rows)
+    });
+    let benches = laid.map_err(|_| "the clean run panicked".to_owned())??;
+    let judged: Vec<(&Bench<'_, '_>, Profile)> = benches
+        .iter()
+        .flat_map(|bench| [(bench, Profile::Lenient), (bench, Profile::Strict)])
+        .filter(|(bench, profile)| !bench.setting.tolerated || *profile == Profile::Lenient)
+        .collect();
+    let clean = parallel(options.jobs, &judged, |(bench, profile)| {
+        judge_clean(bench, Facts { profile: *profile, ..options.facts })
+    });
+    let kinds = if only_some { Vec::new() } else { floor::kinds(&benches[0]) };
+    progress.part("dumb targets", kinds.len());
+    let floor = parallel(options.jobs, &kinds, |kind| {
+        let row = floor::put(kind, &benches[0], options);
         progress.piece();
         row
     });
-    let kinds = floor::kinds(&benches[0]);
-    let only_some = !options.faults.is_empty();
-    let floor = if only_some {
-        Vec::new()
-    } else {
-        progress.part("dumb targets", kinds.len());
-        parallel(options.jobs, &kinds, |kind| {
-            let row = floor::put(kind, &benches[0], options);
-            progress.piece();
-            row
-        })
-    };
     let (cases, requirements) =
         if only_some { (Vec::new(), Vec::new()) } else { search::rows(knowledge, &benches, &rows, options, progress) };
     let wire = options.wire.then(|| wire::prove(&benches[0], subject, options, progress));
@@ -347,22 +350,21 @@ pub fn prove(
 }
 
 /// Runs the clean subject in one setting. `put` holds the cases that earlier settings have put.
-fn lay<'k>(
-    knowledge: &'k Knowledge,
+fn lay<'b, 'k>(
     subject: &dyn Subject,
-    setting: &'k Setting,
+    setting: &'b Setting,
+    plan: &'b Plan<'k>,
     options: &Options,
     put: &mut BTreeSet<String>,
-) -> Result<Bench<'k>, String> {
-    let plan = plan::build(knowledge, &setting.target, &Selection::default());
+) -> Result<Bench<'b, 'k>, String> {
     let new: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| !put.contains(&plan.cases[*index].id)).collect();
     let transcript = on_runtime(async {
         let running = subject.start(setting, None).await?;
-        let transcript = exchange(&plan, &new, options, &running.connections).await;
+        let transcript = exchange(plan, &new, options, &running.connections).await;
         stop(running).await;
         Ok::<_, String>(transcript)
     })??;
-    let features = Features::read(&plan, options.facts, &transcript);
+    let features = Features::read(plan, options.facts, &transcript);
     let own: BTreeSet<usize> = new.into_iter().filter(|index| transcript.cases[*index].is_some()).collect();
     put.extend(own.iter().map(|index| plan.cases[*index].id.clone()));
     Ok(Bench { setting, plan, features, transcript, own })
@@ -417,7 +419,7 @@ fn parallel<I: Sync, O: Send>(jobs: usize, items: &[I], work: impl Fn(&I) -> O +
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-fn judge_clean(bench: &Bench<'_>, facts: Facts) -> CleanRow {
+fn judge_clean(bench: &Bench<'_, '_>, facts: Facts) -> CleanRow {
     let context = bench.context(facts);
     let mut departures = Vec::new();
     if let Some(why) = &bench.transcript.cut_short {
@@ -456,7 +458,13 @@ fn failed(record: &CaseRecord) -> Vec<String> {
 }
 
 /// Plants a fault and puts the cases that should notice.
-fn plant(fault: &Fault, benches: &[Bench<'_>], subject: &dyn Subject, options: &Options) -> FaultRow {
+fn plant(
+    fault: &Fault,
+    settings: &[Setting],
+    plans: &[Plan<'_>],
+    subject: &dyn Subject,
+    options: &Options,
+) -> FaultRow {
     let mut row = FaultRow {
         fault: fault.name.clone(),
         summary: fault.summary.clone(),
@@ -471,22 +479,23 @@ fn plant(fault: &Fault, benches: &[Bench<'_>], subject: &dyn Subject, options: &
         because: String::new(),
     };
     // A fault shows in the setting that it names; cases of that setting's own options come with it.
-    let Some(bench) = benches.iter().find(|bench| bench.setting.name == fault.setting) else {
+    let found = settings.iter().zip(plans).find(|(setting, _)| setting.name == fault.setting);
+    let Some((setting, plan)) = found else {
         row.because = format!("there is no setting `{}`", fault.setting);
         return row;
     };
     let covers = |index: &usize| {
-        let ready = &bench.plan.cases[*index];
+        let ready = &plan.cases[*index];
         ready.skip.is_none()
             && (options.all_cases || ready.covers.iter().any(|id| fault.breaks.iter().any(|b| b == id)))
     };
-    let chosen: BTreeSet<usize> = (0..bench.plan.cases.len()).filter(covers).collect();
+    let chosen: BTreeSet<usize> = (0..plan.cases.len()).filter(covers).collect();
     row.put = chosen.len();
     for round in 1..=ROUNDS {
         row.rounds = round;
         let ran = on_runtime(async {
-            let running = subject.start(bench.setting, Some(&fault.name)).await?;
-            let transcript = exchange(&bench.plan, &chosen, options, &running.connections).await;
+            let running = subject.start(setting, Some(&fault.name)).await?;
+            let transcript = exchange(plan, &chosen, options, &running.connections).await;
             stop(running).await;
             Ok::<_, String>(transcript)
         });
@@ -498,7 +507,7 @@ fn plant(fault: &Fault, benches: &[Bench<'_>], subject: &dyn Subject, options: &
             }
         };
         for profile in [Profile::Lenient, Profile::Strict] {
-            weigh(&mut row, bench, &chosen, &transcript, Facts { profile, ..options.facts });
+            weigh(&mut row, plan, &chosen, &transcript, Facts { profile, ..options.facts });
             if row.killed {
                 row.strict_only = profile == Profile::Strict;
                 row.because.clear();
@@ -510,9 +519,9 @@ fn plant(fault: &Fault, benches: &[Bench<'_>], subject: &dyn Subject, options: &
 }
 
 /// Sorts the cases that failed into those that should have and others.
-fn weigh(row: &mut FaultRow, bench: &Bench<'_>, chosen: &BTreeSet<usize>, transcript: &Transcript, facts: Facts) {
-    let features = Features::read(&bench.plan, facts, transcript);
-    let context = Context { plan: &bench.plan, facts, features };
+fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcript: &Transcript, facts: Facts) {
+    let features = Features::read(plan, facts, transcript);
+    let context = Context { plan, facts, features };
     let mut others: BTreeMap<&str, usize> = BTreeMap::new();
     for index in chosen {
         let record = judge_one(&context, transcript, *index);

@@ -18,7 +18,7 @@ const TRIES: usize = 2_000;
 
 /// A case of one of the benches.
 struct Candidate<'b, 'k> {
-    bench: &'b Bench<'k>,
+    bench: &'b Bench<'b, 'k>,
     index: usize,
     /// Requirements that its failing must be shown for, besides its failing at all.
     wanted: Vec<String>,
@@ -34,7 +34,7 @@ struct Found {
 /// Rows of cases and requirements.
 pub(super) fn rows(
     knowledge: &Knowledge,
-    benches: &[Bench<'_>],
+    benches: &[Bench<'_, '_>],
     faults: &[FaultRow],
     options: &Options,
     progress: &dyn Progress,
@@ -178,7 +178,7 @@ struct Pool {
 }
 
 impl Pool {
-    fn new(bench: &Bench<'_>) -> Self {
+    fn new(bench: &Bench<'_, '_>) -> Self {
         let mut pool = Self { stock: Stock::new(), answers: BTreeMap::new() };
         for exchange in bench.transcript.cases.iter().flatten().flat_map(|case| case.exchanges.iter().chain(&case.twin))
         {

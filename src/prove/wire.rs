@@ -54,7 +54,12 @@ pub struct WireMember {
 }
 
 /// Changes the answers of the clean subject, one member at a time.
-pub(super) fn prove(bench: &Bench<'_>, subject: &dyn Subject, options: &Options, progress: &dyn Progress) -> WireProof {
+pub(super) fn prove(
+    bench: &Bench<'_, '_>,
+    subject: &dyn Subject,
+    options: &Options,
+    progress: &dyn Progress,
+) -> WireProof {
     let mut met: BTreeMap<Member, Vec<usize>> = BTreeMap::new();
     for index in &bench.own {
         let Some(case) = bench.transcript.cases[*index].as_ref() else { continue };
@@ -94,7 +99,7 @@ pub(super) fn prove(bench: &Bench<'_>, subject: &dyn Subject, options: &Options,
 
 /// The case that notices a change; `None` where the change cannot be made.
 fn noticed(
-    bench: &Bench<'_>,
+    bench: &Bench<'_, '_>,
     subject: &dyn Subject,
     options: &Options,
     facts: Facts,
@@ -134,7 +139,7 @@ fn noticed(
 
 /// Puts cases to the subject with a proxy in between, and returns the first that fails.
 fn through_proxy(
-    bench: &Bench<'_>,
+    bench: &Bench<'_, '_>,
     subject: &dyn Subject,
     options: &Options,
     facts: Facts,
@@ -148,13 +153,13 @@ fn through_proxy(
         running.connections.tamper = Some(Box::new(move |operation, transport, received| {
             mutate::apply(&shared, change, operation, transport, received);
         }));
-        let transcript = exchange(&bench.plan, chosen, options, &running.connections).await;
+        let transcript = exchange(bench.plan, chosen, options, &running.connections).await;
         stop(running).await;
         Ok::<_, String>(transcript)
     });
     let Ok(Ok(transcript)) = transcript else { return None };
-    let features = Features::read(&bench.plan, facts, &transcript);
-    let context = Context { plan: &bench.plan, facts, features };
+    let features = Features::read(bench.plan, facts, &transcript);
+    let context = Context { plan: bench.plan, facts, features };
     chosen
         .iter()
         .map(|index| judge_one(&context, &transcript, *index))

@@ -42,8 +42,13 @@ impl Http {
     pub fn new(base: &Url, target: &Target) -> Result<Self, ConnectError> {
         // reqwest panics if no provider is there; a second installation only says that there is one.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        let plain = |target: &Url| target.scheme() == "http";
+        let without_tls = plain(base) && target.second.as_ref().is_none_or(plain);
         let client = |idle: usize| {
-            reqwest::Client::builder()
+            let builder = reqwest::Client::builder();
+            // Reading the certificates of the system takes longer than many a run, and nobody is asked for one.
+            let builder = if without_tls { builder.tls_certs_only([]) } else { builder };
+            builder
                 .no_proxy()
                 .redirect(reqwest::redirect::Policy::none())
                 .retry(reqwest::retry::never())
