@@ -5,7 +5,8 @@
 //! (and one flush); each has a savepoint of its own, so that a refused one leaves nothing behind.
 //! [`Store::read`] runs a closure on a snapshot. Nothing here knows a protocol; a protocol brings a [`Schema`].
 //!
-//! A store in memory has a single connection, which serves reads and writes in turn.
+//! A store in memory has a single connection, which serves reads and writes in turn, and no thread: there is no disk to
+//! wait for, and a library opens many of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -77,19 +78,28 @@ pub(crate) enum StoreError {
 
 /// A handle on the database; clones share it.
 #[derive(Debug, Clone)]
-pub(crate) struct Store {
-    writer: mpsc::Sender<Message>,
-    readers: mpsc::Sender<Message>,
-    threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+pub(crate) enum Store {
+    /// On a disk.
+    File {
+        /// To the thread that writes.
+        writer: mpsc::Sender<Message>,
+        /// To the threads that read.
+        readers: mpsc::Sender<Message>,
+        /// All of them.
+        threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    },
+    /// In memory; `None` once it is closed.
+    Memory(Arc<Mutex<Option<Connection>>>),
 }
 
-enum Message {
+/// What a thread of a store is told.
+pub(crate) enum Message {
     Stop,
     Work(Box<dyn Work>),
 }
 
 /// One closure with the place its answer goes to.
-trait Work: Send {
+pub(crate) trait Work: Send {
     /// Runs inside a transaction. `false` means that its changes are to be undone.
     fn run(&mut self, db: &Connection) -> bool;
     /// Hands the answer over, or `error` in its place.
@@ -133,22 +143,17 @@ impl Store {
     /// [`OpenError`] if the file is not ours, of another version, or not usable.
     pub(crate) fn open(path: Option<&Path>, schema: Schema) -> Result<Self, OpenError> {
         let connection = connect(path, schema)?;
+        let Some(path) = path else { return Ok(Self::Memory(Arc::new(Mutex::new(Some(connection))))) };
         let (writer, inbox) = mpsc::channel();
         let mut threads = vec![thread::spawn(move || write_loop(&connection, &inbox))];
-        let readers = match path {
-            None => writer.clone(),
-            Some(path) => {
-                let (sender, inbox) = mpsc::channel();
-                let inbox = Arc::new(Mutex::new(inbox));
-                for _ in 0..READER_COUNT {
-                    let connection = connect_reader(path)?;
-                    let inbox = Arc::clone(&inbox);
-                    threads.push(thread::spawn(move || read_loop(&connection, &inbox)));
-                }
-                sender
-            }
-        };
-        Ok(Self { writer, readers, threads: Arc::new(Mutex::new(threads)) })
+        let (readers, inbox) = mpsc::channel();
+        let inbox = Arc::new(Mutex::new(inbox));
+        for _ in 0..READER_COUNT {
+            let connection = connect_reader(path)?;
+            let inbox = Arc::clone(&inbox);
+            threads.push(thread::spawn(move || read_loop(&connection, &inbox)));
+        }
+        Ok(Self::File { writer, readers, threads: Arc::new(Mutex::new(threads)) })
     }
 
     /// Runs `work` inside a transaction and returns its answer once the transaction is durable.
@@ -164,7 +169,10 @@ impl Store {
         T: Send + 'static,
         E: Send + 'static,
     {
-        Self::submit(&self.writer, work).await
+        match self {
+            Self::File { writer, .. } => Self::submit(writer, work).await,
+            Self::Memory(connection) => Self::at_once(connection, work).await,
+        }
     }
 
     /// Runs `work` on a snapshot that contains every acknowledged write.
@@ -178,16 +186,26 @@ impl Store {
         T: Send + 'static,
         E: Send + 'static,
     {
-        Self::submit(&self.readers, work).await
+        match self {
+            Self::File { readers, .. } => Self::submit(readers, work).await,
+            Self::Memory(connection) => Self::at_once(connection, work).await,
+        }
     }
 
     /// Lets the work that waits finish, closes the database and returns when the threads are gone.
     pub(crate) async fn close(&self) {
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let (writer, readers, threads) = match self {
+            Self::File { writer, readers, threads } => (writer, readers, threads),
+            Self::Memory(connection) => {
+                connection.lock().unwrap_or_else(PoisonError::into_inner).take();
+                return;
+            }
+        };
+        let threads = std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
         for _ in 0..READER_COUNT {
-            self.readers.send(Message::Stop).ok();
+            readers.send(Message::Stop).ok();
         }
-        self.writer.send(Message::Stop).ok();
+        writer.send(Message::Stop).ok();
         let join = move || threads.into_iter().for_each(|thread| drop(thread.join()));
         tokio::task::spawn_blocking(join).await.ok();
     }
@@ -203,6 +221,24 @@ impl Store {
         inbox.send(Message::Work(Box::new(task))).map_err(|_| StoreError::Closed)?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
+
+    async fn at_once<T, E, F>(connection: &Mutex<Option<Connection>>, work: F) -> Result<Result<T, E>, StoreError>
+    where
+        F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
+        T: Send + 'static,
+        E: Send + 'static,
+    {
+        // Whoever waits has a turn between two pieces of work, as with a store on a disk.
+        tokio::task::yield_now().await;
+        let (reply, mut answer) = oneshot::channel();
+        let mut batch: Vec<Box<dyn Work>> = vec![Box::new(Task { work: Some(work), result: None, reply })];
+        {
+            let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+            let db = connection.as_ref().ok_or(StoreError::Closed)?;
+            run_and_answer(db, &mut batch);
+        }
+        answer.try_recv().map_err(|_| StoreError::Closed)?
+    }
 }
 
 fn write_loop(db: &Connection, inbox: &mpsc::Receiver<Message>) {
@@ -216,17 +252,22 @@ fn write_loop(db: &Connection, inbox: &mpsc::Receiver<Message>) {
                 Err(_) => break,
             }
         }
-        let outcome = run_batch(db, &mut batch);
-        if outcome.is_err() && !db.is_autocommit() {
-            db.execute_batch("ROLLBACK").ok();
-        }
-        let error = outcome.err().map(|error| StoreError::Transaction(error.to_string()));
-        for work in batch {
-            work.answer(error.clone());
-        }
+        run_and_answer(db, &mut batch);
         if stop {
             return;
         }
+    }
+}
+
+/// Runs a batch in a transaction and hands every answer over.
+fn run_and_answer(db: &Connection, batch: &mut Vec<Box<dyn Work>>) {
+    let outcome = run_batch(db, batch);
+    if outcome.is_err() && !db.is_autocommit() {
+        db.execute_batch("ROLLBACK").ok();
+    }
+    let error = outcome.err().map(|error| StoreError::Transaction(error.to_string()));
+    for work in batch.drain(..) {
+        work.answer(error.clone());
     }
 }
 

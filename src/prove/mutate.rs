@@ -109,6 +109,10 @@ enum Alteration<'a> {
     Change(Change),
     /// A member that other answers have at this place, where there is none.
     Graft(&'a str, &'a Value),
+    /// The element of an array at this position is not there.
+    Drop(usize),
+    /// One more element of an array.
+    Append(&'a Value),
 }
 
 /// The members that answers have at each place, with a value of each: what [`graft`] takes from.
@@ -172,6 +176,33 @@ pub fn graft(
     received: &mut Incoming,
 ) -> bool {
     is_about(at, operation, transport, received) && alter_body(&at.place, Alteration::Graft(name, value), received)
+}
+
+/// Takes an element out of the array at a place. Says whether there was one.
+pub fn drop_element(
+    at: &Member,
+    position: usize,
+    operation: &str,
+    transport: Transport,
+    received: &mut Incoming,
+) -> bool {
+    is_about(at, operation, transport, received) && alter_body(&at.place, Alteration::Drop(position), received)
+}
+
+/// Adds an element to the array at a place. Says whether there is one.
+pub fn append(at: &Member, element: &Value, operation: &str, transport: Transport, received: &mut Incoming) -> bool {
+    is_about(at, operation, transport, received) && alter_body(&at.place, Alteration::Append(element), received)
+}
+
+/// The objects with some members in an answer, as they stand.
+pub fn documents(exchange: &Exchange) -> Vec<Value> {
+    const MEMBERS: usize = 4;
+    let mut found = Vec::new();
+    if let Some(document) = Document::read(&exchange.received.body.0) {
+        objects(&document.value, "", &mut Vec::new(), &mut found);
+    }
+    let whole = found.into_iter().map(|(_, members)| members).filter(|members| members.len() >= MEMBERS);
+    whole.map(Value::map).collect()
 }
 
 fn is_about(member: &Member, operation: &str, transport: Transport, received: &Incoming) -> bool {
@@ -291,7 +322,7 @@ fn collect_members(value: &Value, tokens: &mut Vec<String>, places: &mut BTreeSe
 
 /// Changes what stands at `tokens`, everywhere. `name` is what the value itself stands under.
 fn at_below(value: &mut Value, name: &str, tokens: &[&str], change: Alteration<'_>) -> bool {
-    let in_document = matches!(change, Alteration::Graft(..)) || !tokens.is_empty();
+    let in_document = !matches!(change, Alteration::Change(_)) || !tokens.is_empty();
     if in_document && let Some(mut inner) = Document::in_hex(name, value) {
         let changed = at_below(&mut inner.value, "", tokens, change);
         if changed {
@@ -333,6 +364,30 @@ fn at_below(value: &mut Value, name: &str, tokens: &[&str], change: Alteration<'
 fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
     let change = match alteration {
         Alteration::Change(change) => change,
+        Alteration::Drop(position) => {
+            return match value {
+                Value::Array(items) if position < items.len() => {
+                    items.remove(position);
+                    true
+                }
+                _ => false,
+            };
+        }
+        Alteration::Append(element) => {
+            // Elements that are documents in hex have one more like them.
+            let in_hex = value.as_array().and_then(<[Value]>::first).is_some_and(|first| first.as_text().is_some());
+            let element = match in_hex {
+                true => Value::Text(data_encoding::HEXLOWER.encode(json::compact(element).as_bytes())),
+                false => element.clone(),
+            };
+            return match value {
+                Value::Array(items) => {
+                    items.push(element);
+                    true
+                }
+                _ => false,
+            };
+        }
         Alteration::Graft(name, member) => {
             let lacks = value.as_map().is_some() && value.member(name).is_none();
             if lacks {

@@ -16,6 +16,12 @@ use crate::wire::json;
 /// Changes tried for one case before it is given up.
 const TRIES: usize = 2_000;
 
+/// Elements at the start of a list that are left out, one after the other.
+const ELEMENTS: usize = 4;
+
+/// Objects of other answers that are put into lists.
+const OBJECTS: usize = 24;
+
 /// A case of one of the benches.
 struct Candidate<'b, 'k> {
     bench: &'b Bench<'b, 'k>,
@@ -64,10 +70,9 @@ pub(super) fn rows(
         }
     }
     progress.part("cases that no fault makes fail", candidates.len());
-    let pools: BTreeMap<&str, Pool> =
-        benches.iter().map(|bench| (bench.setting.name.as_str(), Pool::new(bench))).collect();
+    let pool = Pool::new(benches);
     let found: BTreeMap<String, Found> = parallel(options.jobs, &candidates, |candidate| {
-        let found = search(candidate, &pools[candidate.bench.setting.name.as_str()], options);
+        let found = search(candidate, &pool, options);
         progress.piece();
         found
     })
@@ -116,12 +121,21 @@ pub(super) fn rows(
     (cases, requirements)
 }
 
+/// A value that hardly any member may have.
+const ODD: Value = Value::Integer(-7);
+
 /// A change of recorded answers.
 enum Mutation<'m> {
     /// One member, in one way.
     Member(&'m Member, Change),
     /// A member that answers of the kind have elsewhere.
     Graft(&'m Member, &'m str, &'m Value),
+    /// An array without one of its elements.
+    Drop(&'m Member, usize),
+    /// An array with an object more that stands in another answer.
+    Append(&'m Member, &'m Value),
+    /// The operation is not there.
+    Missing,
     /// A refusal where there was a success, or the other way round.
     Swap,
     /// The answer to the same operation before this one, or after it where it is the first.
@@ -135,6 +149,17 @@ impl Mutation<'_> {
         match self {
             Self::Member(member, change) => mutate::apply(member, *change, operation, sent.transport, received),
             Self::Graft(at, name, value) => mutate::graft(at, name, value, operation, sent.transport, received),
+            Self::Drop(at, position) => mutate::drop_element(at, *position, operation, sent.transport, received),
+            Self::Append(at, element) => mutate::append(at, element, operation, sent.transport, received),
+            Self::Missing => {
+                received.status = received.status.map(|_| 501);
+                let refusal: &[u8] = match sent.transport {
+                    Transport::Http => br#"{"error":{"code":"not_implemented","message":"no"}}"#,
+                    Transport::Adapter => br#"{"jsonrpc":"2.0","id":0,"error":{"code":-32006,"message":"no"}}"#,
+                };
+                received.body.0 = refusal.to_vec();
+                true
+            }
             Self::Swap => {
                 let other = pool.answers.get(&(operation.clone(), sent.transport, !mutate::is_refusal(received)));
                 other.is_some_and(|other| replace(received, other, sent.transport))
@@ -153,6 +178,9 @@ impl std::fmt::Display for Mutation<'_> {
         match self {
             Self::Member(member, change) => write!(f, "{member} {}", change.word()),
             Self::Graft(at, name, _) => write!(f, "{at} with `{name}`, which it does not have"),
+            Self::Drop(at, position) => write!(f, "{at} without element {position}"),
+            Self::Append(at, _) => write!(f, "{at} with an object of another answer"),
+            Self::Missing => f.write_str("an operation that is not there"),
             Self::Stale => f.write_str("the answer to another question of the same operation"),
             Self::Swap => f.write_str("a refusal for a success, or a success for a refusal"),
         }
@@ -178,9 +206,13 @@ struct Pool {
 }
 
 impl Pool {
-    fn new(bench: &Bench<'_, '_>) -> Self {
+    fn new(benches: &[Bench<'_, '_>]) -> Self {
         let mut pool = Self { stock: Stock::new(), answers: BTreeMap::new() };
-        for exchange in bench.transcript.cases.iter().flatten().flat_map(|case| case.exchanges.iter().chain(&case.twin))
+        for exchange in benches
+            .iter()
+            .flat_map(|bench| &bench.transcript.cases)
+            .flatten()
+            .flat_map(|case| case.exchanges.iter().chain(&case.twin))
         {
             mutate::store(exchange, &mut pool.stock);
             let received = &exchange.received;
@@ -209,16 +241,22 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool, options: &Options) -> Foun
     let changes = members.iter().flat_map(|member| Change::ALL.map(|change| Mutation::Member(member, change)));
     let grafts = own.keys().flat_map(|at| {
         let names = pool.stock.get(at).into_iter().flatten();
-        names.map(move |(name, value)| Mutation::Graft(at, name, value))
+        names.flat_map(move |(name, value)| [Mutation::Graft(at, name, value), Mutation::Graft(at, name, &ODD)])
     });
     let mutations: Vec<Mutation<'_>> =
-        [Mutation::Swap, Mutation::Stale].into_iter().chain(changes).chain(grafts).collect();
+        [Mutation::Swap, Mutation::Stale, Mutation::Missing].into_iter().chain(changes).chain(grafts).collect();
+    // Lists that lack something or have something too much, one answer at a time: last, for there are many.
+    let objects: Vec<Value> = transcript.exchanges.iter().flat_map(mutate::documents).take(OBJECTS).collect();
+    let drops = members.iter().flat_map(|member| (0..ELEMENTS).map(move |position| Mutation::Drop(member, position)));
+    let appends = members.iter().flat_map(|member| objects.iter().map(move |object| Mutation::Append(member, object)));
+    let lists: Vec<Mutation<'_>> = drops.chain(appends).collect();
     let count = answers().count();
     // Everywhere first, as a bug would show, then in one answer alone, the last one first: what a case compares with
     // itself only differs there.
     let everywhere = mutations.iter().map(|mutation| (mutation, None));
     let alone = (0..count).rev().flat_map(|place| mutations.iter().map(move |mutation| (mutation, Some(place))));
-    for (mutation, place) in everywhere.chain(alone).take(TRIES) {
+    let in_lists = (0..count).rev().flat_map(|place| lists.iter().map(move |mutation| (mutation, Some(place))));
+    for (mutation, place) in everywhere.chain(alone).take(TRIES).chain(in_lists.take(TRIES)) {
         let mut changed = transcript.clone();
         let mut any = false;
         for (position, exchange) in changed.exchanges.iter_mut().chain(&mut changed.twin).enumerate() {

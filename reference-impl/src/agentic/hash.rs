@@ -24,6 +24,7 @@ const IGNORED: &[(&str, &[&str])] = &[
     ("hash-ignores-time", &["created_at"]),
     ("hash-ignores-description", &["description"]),
     ("hash-ignores-lists", &["tags", "decisions_made", "open_questions", "deliverables"]),
+    ("hash-ignores-tags", &["tags"]),
     ("hash-ignores-note", &["handoff_note"]),
     ("hash-ignores-next-actor", &["estimated_next_actor"]),
     ("hash-ignores-significance", &["significance"]),
@@ -31,6 +32,10 @@ const IGNORED: &[(&str, &[&str])] = &[
     ("hash-ignores-topic", &["topic"]),
     ("hash-ignores-artifact-type", &["artifact_type"]),
 ];
+
+/// The members of nested objects that a struct would have.
+const NESTED: &[(&str, &[&str])] =
+    &[("created_by", &["id", "type", "session_id"]), ("deliverables", &["path", "type", "hash", "size_bytes"])];
 
 /// The content hash of `package`, which was read from `source`.
 pub(crate) fn content_hash(package: &Object, source: &[u8], rules: Rules) -> String {
@@ -51,6 +56,16 @@ fn hashed(package: &Object, rules: Rules) -> Cow<'_, Object> {
     let mut hashed = package.clone();
     if rules.fault.is("hash-known-members-only") {
         hashed.retain(|name, _| CORE_MEMBERS.contains(&name));
+    }
+    if rules.fault.is("hash-known-nested-only") {
+        for (name, known) in NESTED {
+            let mut inner: Vec<&mut Object> = match hashed.get_mut(name) {
+                Some(Value::Object(inner)) => vec![inner],
+                Some(Value::List(items)) => items.iter_mut().filter_map(Value::as_object_mut).collect(),
+                _ => Vec::new(),
+            };
+            inner.iter_mut().for_each(|inner| inner.retain(|name, _| known.contains(&name)));
+        }
     }
     if rules.fault.is("hash-includes-itself") {
         hashed.set("content_hash", "");
