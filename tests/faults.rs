@@ -1,7 +1,8 @@
-//! Every fault planted in the reference implementation is caught: exit 1, a finding on a
-//! requirement that the fault breaks with what was expected and what was observed, and a replay command that repeats it.
+//! A fault planted in the reference implementation is caught as its users see it: exit 1, a finding on a requirement that
+//! the fault breaks with what was expected and what was observed, and a replay command that repeats it.
 //!
-//! One test a fault. The program is driven as its users drive it.
+//! One test a fault, for every eighth of them and those that need a setting of their own; `proofmark prove` puts all of
+//! them, in the optimised program. `PROOFMARK_ALL_FAULTS=1` takes all of them here, too.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -37,9 +38,12 @@ const STRICT_ONLY: &[&str] = &[
 
 fn main() {
     let arguments = Arguments::from_args();
+    let all = std::env::var_os("PROOFMARK_ALL_FAULTS").is_some();
     let trials = reference_impl::faults(Protocol::Agentic)
         .iter()
-        .map(|fault| Trial::test(format!("agentic::{}", fault.name), move || caught(fault)))
+        .enumerate()
+        .filter(|(index, fault)| all || index % 8 == 0 || fault.needs != Needs::Nothing)
+        .map(|(_, fault)| Trial::test(format!("agentic::{}", fault.name), move || caught(fault)))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
