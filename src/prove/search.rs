@@ -311,20 +311,28 @@ fn judged_failed(context: &Context<'_>, index: usize, transcript: &CaseTranscrip
     failed(&judge::case(context, &context.plan.cases[index], &Gate::Open, Some(transcript), None))
 }
 
-/// The requirements for which a case fails once a member of the answers is changed.
+/// The requirements for which a case fails once a member of the answers is changed; with `alternate`, of every second one.
 pub(super) fn fails(
     context: &Context<'_>,
     index: usize,
     transcript: &CaseTranscript,
     member: &Member,
     change: Change,
+    alternate: bool,
 ) -> Vec<String> {
     if !is_open(context, index) {
         return Vec::new();
     }
     let mut changed = transcript.clone();
     let mut any = false;
+    let mut count = 0;
     for exchange in changed.exchanges.iter_mut().chain(&mut changed.twin) {
+        if exchange.operation == member.operation {
+            count += 1;
+            if alternate && count % 2 == 1 {
+                continue;
+            }
+        }
         any |= mutate::apply(member, change, &exchange.operation, exchange.sent.transport, &mut exchange.received);
     }
     if any { judged_failed(context, index, &changed) } else { Vec::new() }

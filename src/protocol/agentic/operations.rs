@@ -272,7 +272,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "review-queue",
-        summary: "Lists the packages of a project that await review, where they have a list of their own (E19).",
+        summary: "Lists the packages that await review, where there is a list of them (E19).",
         level: "L3",
         inputs: &[PROJECT, LIMIT],
         route: get("/v1/projects/{project}/review-queue", &[("limit", "{limit}")]),
