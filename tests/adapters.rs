@@ -114,7 +114,9 @@ fn main() {
         be(&words[2]);
         return;
     }
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Most of the time is waiting for adapters that say nothing.
+    arguments.test_threads.get_or_insert(8);
     let manners = KINDS.iter().map(|kind| Trial::test(format!("manners::{}", kind.name), move || told(kind)));
     let checks = KINDS.iter().map(|kind| Trial::test(format!("check::{}", kind.name), move || judged(kind)));
     libtest_mimic::run(&arguments, manners.chain(checks).collect()).exit();
@@ -137,7 +139,7 @@ fn proofmark(words: &[&str]) -> Result<(i32, String), Failed> {
 }
 
 fn told(kind: &Kind) -> Result<(), Failed> {
-    let (code, text) = proofmark(&["adapter", "check", &command(kind)?, "--timeout", "3s"])?;
+    let (code, text) = proofmark(&["adapter", "check", &command(kind)?, "--timeout", "1500ms"])?;
     // The terminal breaks lines; what is looked for is the words.
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let expected = i32::from(!kind.lacks.is_empty());
@@ -153,7 +155,7 @@ fn judged(kind: &Kind) -> Result<(), Failed> {
     let out = folder.path().display().to_string();
     let only = ["agentic/hashing#*", "agentic/library#*", "agentic/vectors/*", "agentic/deposit#*"];
     let command = command(kind)?;
-    let mut words = vec!["check", "--adapter", &command, "--protocol", "agentic", "--timeout", "2s", "--out", &out];
+    let mut words = vec!["check", "--adapter", &command, "--protocol", "agentic", "--timeout", "1500ms", "--out", &out];
     for pattern in only {
         words.extend(["--only", pattern]);
     }

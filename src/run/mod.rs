@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::watch;
 
-use crate::exchange::{Body, Encoded, Ended, Exchange, Transport};
+use crate::exchange::{Body, Encoded, Ended, Exchange, Incoming, Outgoing, Transport};
 use crate::judge::{CaseTranscript, Context, Facts, Features, Gate, Part, Planned, Stop, Transcript, Walk, gate};
 use crate::plan::{Plan, ReadyCase, SETUP_STEPS};
 use crate::suite::Action;
@@ -42,6 +42,9 @@ impl Sink for Silent {
 
 /// How many messages in a row may go without an answer before the target counts as gone.
 const PATIENCE: usize = 24;
+
+/// The same for a library, which is asked one thing at a time, so that each is waited for by itself.
+const PATIENCE_WITH_A_LIBRARY: usize = 6;
 
 /// Bytes of bodies that a run holds in memory before it reads less of each.
 const STORED_BYTES: u64 = 256 << 20;
@@ -182,6 +185,7 @@ impl Engine<'_> {
             .collect();
         sink.event(Event::Planned(open.len()));
         transcript.cases.resize_with(plan.cases.len(), || None);
+        let patience = if plan.transports == [Transport::Adapter] { PATIENCE_WITH_A_LIBRARY } else { PATIENCE };
         let context = &context;
         let mut done = stream::iter(open)
             .map(|index| async move { (index, self.case(context, &plan.cases[index]).await) })
@@ -191,7 +195,7 @@ impl Engine<'_> {
                 *slot = Some(case);
             }
             sink.event(Event::Done(plan.cases[index].id.clone()));
-            if self.unanswered.load(Ordering::Relaxed) >= PATIENCE {
+            if self.unanswered.load(Ordering::Relaxed) >= patience {
                 return Some("the target stopped answering".to_owned());
             }
         }
@@ -399,7 +403,14 @@ impl Engine<'_> {
         let operation = message.operation.clone();
         self.requests.fetch_add(1, Ordering::Relaxed);
         let limits = self.limits_left();
-        let Carried { sent, mut received, begun } = self.connections.carry(&actor, message, &limits).await;
+        let silent = self.answered.load(Ordering::Relaxed) == 0
+            && self.unanswered.load(Ordering::Relaxed) >= PATIENCE_WITH_A_LIBRARY;
+        let Carried { sent, mut received, begun } = if silent && message.transport == Transport::Adapter {
+            // It has not answered anything yet, and would be waited for again and again.
+            given_up(message)
+        } else {
+            self.connections.carry(&actor, message, &limits).await
+        };
         self.stored.fetch_add(received.body.len() as u64, Ordering::Relaxed);
         let elapsed_ms = milliseconds(begun.elapsed());
         match received.ended {
@@ -428,6 +439,20 @@ impl Engine<'_> {
             elapsed_ms,
         }
     }
+}
+
+/// A message that is not sent any more.
+fn given_up(message: Encoded) -> Carried {
+    let sent = Outgoing {
+        transport: message.transport,
+        method: message.method,
+        url: String::new(),
+        headers: Vec::new(),
+        body: Body(message.body),
+    };
+    let ended = Ended::Unreachable("it answered nothing before".to_owned());
+    let received = Incoming { status: None, headers: Vec::new(), body: Body::default(), ended };
+    Carried { sent, received, begun: Instant::now() }
 }
 
 fn milliseconds(duration: Duration) -> u64 {

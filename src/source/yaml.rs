@@ -154,7 +154,13 @@ fn convert(source: &Arc<Source>, raw: Spanned<Raw>, problems: &mut Vec<Diagnosti
         Raw::Number => {
             // YAML knows more notations than JSON (017, 1_000, .5, .inf); only what reads alike in both is let through,
             // so that the number sent is the number written.
-            let written = span.text().trim();
+            // Behind an alias it stands where the alias leads.
+            let defined = raw.defined.span();
+            let there = match (defined.byte_offset(), defined.byte_len()) {
+                (Some(start), Some(length)) => span_of(source, start, length.max(1)),
+                _ => span.clone(),
+            };
+            let written = there.text().trim();
             match json::parse(written.as_bytes()) {
                 Ok(number) if number.is_number() => Yaml::Number(number),
                 _ => {
@@ -272,6 +278,14 @@ mod tests {
 
     fn source(text: &str) -> Arc<Source> {
         Arc::new(Source { name: "t.yaml".into(), text: text.into() })
+    }
+
+    #[test]
+    fn a_number_behind_an_alias_is_read_where_it_is_written() {
+        let text = "a: &row { n: 0.90, list: [1, 2] }\nb: *row\n";
+        let source = Arc::new(Source { name: "x.yaml".into(), text: text.into() });
+        let node = parse(&source).expect("no mistake");
+        assert_eq!(node.member("b").map(Node::to_value), node.member("a").map(Node::to_value));
     }
 
     #[test]
