@@ -242,11 +242,11 @@ mod tests {
                 match (&kind.manner, transport) {
                     (Manner::Silent, _) => assert_eq!(*ended, Ended::TimedOut, "{name}"),
                     (Manner::Closing | Manner::Garbage, _) => {
-                        assert!(matches!(ended, Ended::Closed(_)), "{name} {ended:?}")
+                        assert!(matches!(ended, Ended::Closed(_)), "{name} {ended:?}");
                     }
                     (Manner::Echo, Transport::Http) => assert_eq!(received.body.text(), Some("{\"a\":1}"), "{name}"),
                     (Manner::Constant(status, ..), Transport::Http) => {
-                        assert_eq!(received.status, Some(*status), "{name}")
+                        assert_eq!(received.status, Some(*status), "{name}");
                     }
                     (_, Transport::Adapter) => assert_eq!(*ended, Ended::Complete, "{name}"),
                 }

@@ -35,8 +35,11 @@ pub struct Manner {
     pub rule: &'static str,
     /// What to look at in one that does not.
     pub advice: &'static str,
-    check: for<'a> fn(&'a Adapter) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>,
+    check: for<'a> fn(&'a Adapter) -> Asking<'a>,
 }
+
+/// What comes of asking: nothing, or what was observed instead.
+type Asking<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
 /// What came of one manner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
