@@ -97,7 +97,7 @@ pub(super) fn claim_and_blocking(level: &LevelRecord) -> String {
     let blocking = blocking(level);
     match (level.claimed, level.outcome) {
         (false, _) if level.met => "met, though the target does not claim it".to_owned(),
-        (true, Grant::Refused) => format!("claimed, but not met: {blocking}"),
+        (true, Grant::Refused) => format!("not met: {blocking}"),
         _ => blocking,
     }
 }
