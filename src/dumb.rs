@@ -1,7 +1,7 @@
 //! Targets that are no implementation of anything: what nothing may pass at (DESIGN section 2, invariant 3).
 //!
 //! Each is an endpoint and a library at once. They say the same whatever they are asked, or what they were told, or
-//! nothing; a check that one of them passes is a check that looks at nothing. Start with [`KINDS`], then [`Endpoint`].
+//! nothing; a check that one of them passes is a check that looks at nothing. Start with [`kinds()`], then [`Endpoint`].
 
 use std::io;
 use std::sync::Arc;
