@@ -150,11 +150,9 @@ fn set_beyond_aside(context: &Context<'_>, cases: &mut [CaseRecord]) {
         case.verdict = Verdict::NotRun;
         case.reason = Some(NotRun::NotClaimed);
         case.outcomes.values_mut().for_each(|outcome| *outcome = Verdict::NotRun);
+        // The exchanges stay, so that judging the record again finds the same levels met.
         case.findings.clear();
         case.readings.clear();
-        case.exchanges.clear();
-        case.twin.clear();
-        case.edits.clear();
     }
 }
 
