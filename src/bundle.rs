@@ -11,6 +11,7 @@ static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.
 #[derive(Clone, Debug, Default)]
 pub struct Bundle {
     files: Vec<Arc<Source>>,
+    cases: Vec<Arc<Source>>,
 }
 
 /// Why a folder of data files cannot be used.
@@ -33,7 +34,7 @@ impl Bundle {
     /// The files in the binary.
     pub fn embedded() -> Self {
         let source = |(name, text): &(&str, &str)| Arc::new(Source { name: (*name).into(), text: (*text).into() });
-        Self { files: EMBEDDED.iter().map(source).collect() }
+        Self { files: EMBEDDED.iter().map(source).collect(), cases: Vec::new() }
     }
 
     /// Replaces the suites by those in `folder`, which is laid out as `suites/` is: a folder for each protocol.
@@ -64,6 +65,23 @@ impl Bundle {
         read_folder(folder, &mut self.files)?;
         self.files.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(self)
+    }
+
+    /// Adds a file of cases that lies anywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`BundleError`] if the file cannot be read.
+    pub fn with_cases(mut self, path: &Path) -> Result<Self, BundleError> {
+        let unreadable = |error| BundleError::Unreadable { path: path.to_owned(), error };
+        let text = std::fs::read_to_string(path).map_err(unreadable)?;
+        self.cases.push(Arc::new(Source { name: path.to_string_lossy().replace('\\', "/"), text }));
+        Ok(self)
+    }
+
+    /// The files of cases besides those of the folders; each says in its text which protocol it is for.
+    pub fn cases(&self) -> &[Arc<Source>] {
+        &self.cases
     }
 
     /// Adds one file.

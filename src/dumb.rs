@@ -209,9 +209,9 @@ fn error(code: i128) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Encoded, Ended, Transport};
+    use crate::exchange::{Encoded, Ended, Move, Transport};
     use crate::target::{Limits, Target};
-    use crate::transport::Connections;
+    use crate::transport::{Connections, Session, Wait};
 
     async fn ask(manner: Manner, transport: Transport) -> crate::exchange::Incoming {
         let endpoint = Endpoint::start(manner.clone()).await.unwrap();
@@ -221,6 +221,7 @@ mod tests {
         connections.adapter = Some(library(manner));
         let message = Encoded {
             transport,
+            action: Move::Message,
             operation: "o".to_owned(),
             method: "POST".to_owned(),
             path: "/x".to_owned(),
@@ -230,7 +231,9 @@ mod tests {
             payload: None,
         };
         let limits = Limits { request: std::time::Duration::from_millis(300), ..Limits::default() };
-        connections.carry("a", message, &limits).await.received
+        let mut enough = |_: &crate::exchange::Outgoing, _: &crate::exchange::Incoming| true;
+        let wait = Wait { none: false, hasty: false, at_least: std::time::Duration::ZERO, enough: &mut enough };
+        connections.carry(&Session::default(), "a", message, &limits, wait).await.received
     }
 
     #[tokio::test]
@@ -248,7 +251,7 @@ mod tests {
                     (Manner::Constant(status, ..), Transport::Http) => {
                         assert_eq!(received.status, Some(*status), "{name}");
                     }
-                    (_, Transport::Adapter) => assert_eq!(*ended, Ended::Complete, "{name}"),
+                    _ => assert_eq!(*ended, Ended::Complete, "{name}"),
                 }
             }
         }

@@ -51,13 +51,19 @@ pub enum Change {
     Replace(Vec<u8>, Vec<u8>),
     /// Turns one bit of one byte; the index wraps at the end.
     Flip(usize, u8),
+    /// Puts bytes in between, before the byte with this index; behind everything without one.
+    Insert(Vec<u8>, Option<usize>),
+    /// Takes this many bytes away, from the byte with this index on, which wraps at the end.
+    Cut(usize, usize),
+    /// Puts bytes in the place of as many others, from the byte with this index on, which wraps at the end.
+    Overwrite(Vec<u8>, usize),
     /// Sets a header field, or takes it away.
     Header(String, Option<String>),
 }
 
 impl Edit {
-    /// Reads an edit: one of `remove`, `set`, `rename`, `repeat`, `whole`, `truncate`, `bytes`, `replace`, `flip` and
-    /// `header`, with what each needs beside it, and an optional `stage`.
+    /// Reads an edit: one of `remove`, `set`, `rename`, `repeat`, `whole`, `truncate`, `bytes`, `replace`, `flip`, `insert`,
+    /// `cut`, `overwrite` and `header`, with what each needs beside it, and an optional `stage`.
     pub fn read(node: &Node, problems: &mut Problems) -> Option<Self> {
         let mut fields = Fields::new(node, "an edit", problems);
         let stage = fields.text("stage", problems);
@@ -96,6 +102,18 @@ impl Edit {
             changes
                 .push(Change::Flip(usize::try_from(byte.value).unwrap_or(usize::MAX), u8::try_from(bit).unwrap_or(0)));
         }
+        if let Some(bytes) = fields.take("insert").and_then(|node| bytes_of(node, problems)) {
+            let at = index(&mut fields, "at", problems);
+            changes.push(Change::Insert(bytes, at));
+        }
+        if let Some(count) = index(&mut fields, "cut", problems) {
+            let at = index(&mut fields, "at", problems);
+            changes.push(Change::Cut(count, at.unwrap_or(0)));
+        }
+        if let Some(bytes) = fields.take("overwrite").and_then(|node| bytes_of(node, problems)) {
+            let at = index(&mut fields, "at", problems);
+            changes.push(Change::Overwrite(bytes, at.unwrap_or(0)));
+        }
         if let Some(name) = fields.text("header", problems) {
             let to = fields.text("to", problems);
             changes.push(Change::Header(name.value, to.map(|to| to.value)));
@@ -108,7 +126,7 @@ impl Edit {
                 let message = format!("an edit makes one change, not {}", changes.len());
                 problems.note(
                     Diagnostic::new(&span, message)
-                        .hint("one of remove, set, rename, repeat, whole, truncate, bytes, replace, flip, header"),
+                        .hint("one of remove, set, rename, repeat, whole, truncate, bytes, replace, flip, insert, cut, overwrite, header"),
                 );
             }
             return None;
@@ -162,6 +180,10 @@ impl Edit {
                 format!("replace {:?} by {:?}", String::from_utf8_lossy(from), String::from_utf8_lossy(to))
             }
             Change::Flip(byte, bit) => format!("turn bit {bit} of byte {byte}"),
+            Change::Insert(bytes, Some(at)) => format!("put the bytes {} before byte {at}", hex(bytes)),
+            Change::Insert(bytes, None) => format!("put the bytes {} behind the message", hex(bytes)),
+            Change::Cut(count, at) => format!("take away {count} bytes from byte {at} on"),
+            Change::Overwrite(bytes, at) => format!("write the bytes {} over those from byte {at} on", hex(bytes)),
             Change::Header(name, Some(value)) => format!("set the header {name} to {value}"),
             Change::Header(name, None) => format!("leave out the header {name}"),
         }
@@ -186,9 +208,14 @@ impl Edit {
                 let key = members[at].0.clone();
                 members.insert(at + 1, (key, new));
             }),
-            Change::Truncate(_) | Change::Bytes(_) | Change::Replace(..) | Change::Flip(..) | Change::Header(..) => {
-                Ok(())
-            }
+            Change::Truncate(_)
+            | Change::Bytes(_)
+            | Change::Replace(..)
+            | Change::Flip(..)
+            | Change::Insert(..)
+            | Change::Cut(..)
+            | Change::Overwrite(..)
+            | Change::Header(..) => Ok(()),
         }
     }
 
@@ -213,6 +240,19 @@ impl Edit {
                 }
                 bytes[byte % length] ^= 1 << bit;
             }
+            Change::Insert(new, at) => {
+                let at = at.unwrap_or(usize::MAX).min(bytes.len());
+                bytes.splice(at..at, new.iter().copied());
+            }
+            Change::Cut(count, at) => {
+                let at = wrapped(*at, bytes)?;
+                bytes.drain(at..at.saturating_add(*count).min(bytes.len()));
+            }
+            Change::Overwrite(new, at) => {
+                let at = wrapped(*at, bytes)?;
+                let end = (at + new.len()).min(bytes.len());
+                bytes.splice(at..end, new.iter().copied());
+            }
             Change::Remove(_)
             | Change::Set(..)
             | Change::Rename(..)
@@ -227,10 +267,35 @@ impl Edit {
 impl Change {
     fn stage(&self) -> Stage {
         match self {
-            Self::Truncate(_) | Self::Bytes(_) | Self::Replace(..) | Self::Flip(..) => Stage::Encoded,
+            Self::Truncate(_)
+            | Self::Bytes(_)
+            | Self::Replace(..)
+            | Self::Flip(..)
+            | Self::Insert(..)
+            | Self::Cut(..)
+            | Self::Overwrite(..) => Stage::Encoded,
             _ => Stage::Built,
         }
     }
+}
+
+/// An index into bytes of which there are any.
+fn wrapped(at: usize, bytes: &[u8]) -> Result<usize, ChangeError> {
+    if bytes.is_empty() { Err(ChangeError::NoBody) } else { Ok(at % bytes.len()) }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    const SHOWN: usize = 32;
+    let mut text = data_encoding::HEXLOWER.encode(&bytes[..bytes.len().min(SHOWN)]);
+    if bytes.len() > SHOWN {
+        text.push_str(&format!("… ({} bytes)", bytes.len()));
+    }
+    text
+}
+
+/// A count or position of bytes.
+fn index(fields: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Option<usize> {
+    fields.number(key, problems).map(|number| usize::try_from(number.value).unwrap_or(usize::MAX))
 }
 
 fn with_member(

@@ -57,6 +57,15 @@ impl Serialize for Body {
     }
 }
 
+/// Covers every occurrence of a secret with asterisks, and leaves every length as it is.
+pub fn mask(bytes: &mut [u8], secret: &[u8]) {
+    let mut from = 0;
+    while let Some(at) = bytes[from..].windows(secret.len().max(1)).position(|window| window == secret) {
+        bytes[from + at..][..secret.len()].fill(b'*');
+        from += at + secret.len();
+    }
+}
+
 impl<'de> Deserialize<'de> for Body {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match BodyForm::deserialize(deserializer)? {
@@ -96,11 +105,59 @@ pub struct Outgoing {
     pub body: Body,
 }
 
+/// What is done with a connection that stays open.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Move {
+    /// The body is sent as one message; the connection is opened first where there is none.
+    #[default]
+    Message,
+    /// A connection is opened, in the place of one that there is.
+    Open,
+    /// The body is sent as the payload of a frame: with this type byte over TCP, with this opcode over WebSocket.
+    Frame(u8),
+    /// The bytes of the body are sent as they are.
+    Raw,
+    /// Nothing is sent; what comes is waited for.
+    Listen,
+    /// The connection is closed in good order, over WebSocket with this code.
+    Close(u16),
+    /// The sending half is closed.
+    HalfClose,
+    /// The connection is reset.
+    Reset,
+    /// A request that tells the target to send something, which is listened for.
+    Summon(Summons),
+}
+
+/// How something that the target is told to send is listened for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summons {
+    /// What it is to come over.
+    pub via: Transport,
+    /// How it is treated.
+    pub peer: Peer,
+    /// What a request that fetches gets as the body of its answer; empty if there is nothing to fetch.
+    pub held: Vec<u8>,
+}
+
+/// How proofmark behaves as the peer that a target sends to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// It says that the message has come.
+    Accept,
+    /// It reads the message and ends the connection without a word.
+    Cut,
+    /// It reads the message and says nothing.
+    Silent,
+}
+
 /// A message in bytes, before a transport has addressed it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Encoded {
     /// What carries it.
     pub transport: Transport,
+    /// What is done, where the transport keeps connections open.
+    pub action: Move,
     /// Name of the operation.
     pub operation: String,
     /// HTTP method or adapter method.
@@ -123,8 +180,52 @@ pub struct Encoded {
 pub enum Transport {
     /// HTTP/1.1 or HTTP/2.
     Http,
+    /// Messages over WebSocket.
+    Ws,
+    /// Frames over TCP.
+    Tcp,
     /// A library behind JSON-RPC on stdin and stdout.
     Adapter,
+}
+
+impl Transport {
+    /// Every transport, in the order in which they are tried.
+    pub const ALL: [Self; 4] = [Self::Http, Self::Ws, Self::Tcp, Self::Adapter];
+
+    /// Its name in suites, ids of cases and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Ws => "ws",
+            Self::Tcp => "tcp",
+            Self::Adapter => "adapter",
+        }
+    }
+
+    /// The kind of target that is reached by it: `endpoint` or `adapter`.
+    pub fn kind(self) -> &'static str {
+        if self == Self::Adapter { "adapter" } else { "endpoint" }
+    }
+
+    /// Whether a word in a suite, the name of a transport or of a kind of target, means it.
+    pub fn is_meant_by(self, word: &str) -> bool {
+        word == self.name() || word == self.kind()
+    }
+
+    /// Whether messages of both sides share a connection that stays open, so that an answer may be several of them.
+    pub fn is_channel(self) -> bool {
+        matches!(self, Self::Ws | Self::Tcp)
+    }
+
+    /// The end that tells the id of a case over this transport from that of the same case over HTTP.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            Self::Http => "",
+            Self::Ws => "@ws",
+            Self::Tcp => "@tcp",
+            Self::Adapter => "@adapter",
+        }
+    }
 }
 
 /// How an answer ended.
@@ -143,6 +244,21 @@ pub enum Ended {
     Unreachable(String),
 }
 
+/// Something that arrived on its own: a message of a connection that stays open, or one that was fetched later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Arrival {
+    /// What it came as: `ws-binary`, `ws-text`, `ws-ping`, `ws-pong`, `ws-close`, `tcp-frame`, `polled` or `called-back`.
+    pub kind: String,
+    /// Type byte of a TCP frame, code of a WebSocket close.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<u16>,
+    /// The bytes.
+    #[serde(default, skip_serializing_if = "Body::is_empty")]
+    pub body: Body,
+    /// Milliseconds after the first byte of the message that it may be an answer to.
+    pub at_ms: u64,
+}
+
 /// An answer as it arrived, however far it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Incoming {
@@ -155,8 +271,18 @@ pub struct Incoming {
     /// The bytes of the body that arrived.
     #[serde(default, skip_serializing_if = "Body::is_empty")]
     pub body: Body,
+    /// What arrived besides, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arrived: Vec<Arrival>,
     /// How it ended.
     pub ended: Ended,
+}
+
+impl Incoming {
+    /// Nothing at all, and why.
+    pub fn nothing(ended: Ended) -> Self {
+        Self { status: None, headers: Vec::new(), body: Body::default(), arrived: Vec::new(), ended }
+    }
 }
 
 impl Incoming {

@@ -13,6 +13,7 @@
 //! |---|---|---|
 //! | [`value`] | one value for JSON and CBOR, paths into it, the first difference of two | nothing |
 //! | [`suggest`] | the nearest of several names | nothing |
+//! | [`parallel`] | the same work for many items, in several threads | nothing |
 //! | [`wire`] | bytes to values and back: JSON with its oddities, canonical form | value |
 //! | [`source`] | places in data files, and everything that can be wrong at one | above |
 //! | [`bundle`] | the data files of a run: embedded, or from a folder | source |
@@ -21,7 +22,7 @@
 //! | [`exchange`] | what was sent and what came back, as bytes | value |
 //! | [`verdict`] | the words for what came of a question | nothing |
 //! | [`edit`] | one way to be wrong on purpose | value, wire, source, template |
-//! | [`target`] | the implementation under test: how to reach it, claims, limits, waivers | value, source |
+//! | [`target`] | the implementation under test: how to reach it, claims, limits, waivers | value, wire, source, exchange |
 //! | [`suite`] | cases, steps and expectations as written, and the manifest of a protocol | above but bundle |
 //! | [`matcher`] | what an expectation may say about one value | value, suggest, wire |
 //! | [`record`] | everything that a report may know about a run | exchange, verdict |
@@ -34,6 +35,7 @@
 //! | [`manners`] | whether an adapter keeps to the adapter protocol | value, wire, exchange, target, protocol, transport |
 //! | [`dumb`] | targets that are no implementation: what nothing may pass at | value, wire, exchange, target, transport |
 //! | [`prove`] | what the suites catch and what they miss | above but bundle |
+//! | [`fuzz`] | messages that nobody has thought of, put to any target, and cases made of what they find | above but bundle, prove, manners, dumb |
 //! | [`report`] | every format, drawn from the record and from nothing else | value, wire, exchange, verdict, record, requirement |
 //! | [`schema`] | JSON Schemas of the data files, for editors | above |
 //! | [`cli`] | the command line, and the only place that names the reference implementation | above |
@@ -43,9 +45,11 @@ pub mod cli;
 pub mod dumb;
 pub mod edit;
 pub mod exchange;
+pub mod fuzz;
 pub mod judge;
 pub mod manners;
 pub mod matcher;
+pub mod parallel;
 pub mod plan;
 pub mod protocol;
 pub mod prove;

@@ -139,18 +139,18 @@ impl<'a> Session<'a> {
         let bytes = format!("{line}\n").into_bytes();
         let mut heard = self.conversation.say_and_hear(&bytes, 1, LIMIT, self.adapter.patience).await;
         let said = heard.pop().unwrap_or(Said::Nothing);
-        self.read(said)
+        self.read(said).await
     }
 
     /// Reads a line as an answer.
-    fn read(&mut self, said: Said) -> Result<Value, String> {
+    async fn read(&mut self, said: Said) -> Result<Value, String> {
         match said {
             Said::Line(line) => {
                 json::parse(&line).map_err(|error| format!("a line that is no JSON ({error}): {}", shown(&line)))
             }
             Said::TooLong => Err(format!("a line of more than {LIMIT} bytes")),
             Said::Nothing => Err(format!("no answer within {:?}", self.adapter.patience)),
-            Said::End => Err(match self.conversation.ended() {
+            Said::End => Err(match self.conversation.ended().await {
                 Some(status) => format!("it ended ({status})"),
                 None => "it closed its standard output".to_owned(),
             }),
@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
         match self.conversation.hear(LIMIT, QUIET).await {
             Said::Nothing => Ok(()),
             Said::Line(line) => Err(format!("{when} it writes {}", shown(&line))),
-            other => Err(format!("{when}: {}", self.read(other).err().unwrap_or_default())),
+            other => Err(format!("{when}: {}", self.read(other).await.err().unwrap_or_default())),
         }
     }
 }
@@ -272,7 +272,7 @@ async fn says_nothing_unasked(adapter: &Adapter) -> Result<(), String> {
     match session.conversation.hear(LIMIT, Duration::from_secs(1)).await {
         Said::Nothing => session.still_answers("the start").await,
         Said::Line(line) => Err(format!("at its start it writes {}", shown(&line))),
-        other => Err(session.read(other).err().unwrap_or_default()),
+        other => Err(session.read(other).await.err().unwrap_or_default()),
     }
 }
 
@@ -429,7 +429,8 @@ async fn keeps_order(adapter: &Adapter) -> Result<(), String> {
     let lines: String = (1..=PIPELINED).map(line).collect();
     let heard = session.conversation.say_and_hear(lines.as_bytes(), PIPELINED, LIMIT, adapter.patience).await;
     for (position, said) in heard.into_iter().enumerate() {
-        let answer = session.read(said).map_err(|why| format!("answer {} of {PIPELINED}: {why}", position + 1))?;
+        let answer =
+            session.read(said).await.map_err(|why| format!("answer {} of {PIPELINED}: {why}", position + 1))?;
         if answer.member("id").and_then(Value::as_integer) != Some(position as i128 + 1) {
             return Err(format!("answer {} of {PIPELINED} is {}", position + 1, brief(&answer)));
         }
@@ -478,7 +479,7 @@ async fn is_silent_on_notifications(adapter: &Adapter) -> Result<(), String> {
     let line = "{\"jsonrpc\":\"2.0\",\"method\":\"describe\",\"params\":{}}";
     let bytes = format!("{line}\n{}\n", describe(14)).into_bytes();
     let heard = session.conversation.say_and_hear(&bytes, 1, LIMIT, adapter.patience).await;
-    let answer = session.read(heard.into_iter().next().unwrap_or(Said::Nothing))?;
+    let answer = session.read(heard.into_iter().next().unwrap_or(Said::Nothing)).await?;
     if answer.member("id").and_then(Value::as_integer) != Some(14) {
         return Err(format!("to {} it answers {}", shown(line.as_bytes()), brief(&answer)));
     }

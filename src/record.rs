@@ -82,6 +82,9 @@ pub struct TargetConfig {
     /// Features that its owner says it has or lacks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, bool>,
+    /// What its owner says about it in the words of the protocol.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, serde_json::Value>,
     /// Operations whose route its owner configured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<String>,
@@ -210,8 +213,11 @@ pub struct RequirementRecord {
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseRecord {
-    /// `<protocol>/<suite>#<case>`, with `[<row>]` for a row of a table and `@adapter` for the library path.
+    /// `<protocol>/<suite>#<case>`, with `[<row>]` for a row of a table, and with `@ws`, `@tcp` or `@adapter` where the same
+    /// case is put over several transports.
     pub id: String,
+    /// What carried the question, and so the verdict.
+    pub transport: Transport,
     /// One sentence, or the empty string.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
@@ -228,6 +234,12 @@ pub struct CaseRecord {
     /// Requirements of `covers` that it decided, with what came of each.
     #[serde(default)]
     pub outcomes: BTreeMap<String, Verdict>,
+    /// When its first step was taken, in milliseconds after the start of the run: its present time.
+    #[serde(default)]
+    pub started_ms: u64,
+    /// The same of its twin.
+    #[serde(default)]
+    pub twin_started_ms: u64,
     /// Milliseconds from its first step to its last.
     pub elapsed_ms: u64,
     /// Where it is written: `file:line:column`.

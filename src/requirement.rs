@@ -106,10 +106,22 @@ pub enum Testable {
     No,
 }
 
+impl Requirement {
+    /// Whether the catalogue counts it under the strict profile only (`strict_only: true`).
+    pub fn is_strict_only(&self) -> bool {
+        self.extra.iter().any(|(name, value)| name == "strict_only" && *value == Value::Bool(true))
+    }
+}
+
 impl Testable {
     /// Whether an endpoint can show it.
     pub fn at_endpoint(self) -> bool {
         matches!(self, Self::Both | Self::Endpoint)
+    }
+
+    /// Whether a kind of target, `endpoint` or `adapter`, can show it.
+    pub fn at(self, kind: &str) -> bool {
+        if kind == "adapter" { self.at_adapter() } else { self.at_endpoint() }
     }
 
     /// Whether a library behind an adapter can show it.
@@ -220,19 +232,17 @@ pub struct Erratum {
     pub ruling: String,
 }
 
-/// Reads the entries of an errata register: headings `## E04: title` with a `- **Ruling**:` item, and rows
-/// `| E83 | bears on | ruling |` of an addendum.
+/// Reads the entries of an errata register: headings `### E04: title` (the colon may be missing) or paragraphs that start
+/// with `**E04 - title.**`, each with a ruling behind the word `Ruling` and a colon, over as many lines as the item or
+/// paragraph has; and rows `| E83 | bears on | ruling |` of an addendum.
 pub fn errata(text: &str) -> Vec<Erratum> {
     let mut entries: Vec<Erratum> = Vec::new();
+    let mut ruling = false;
     for line in text.lines() {
-        if let Some((id, title)) = line.strip_prefix("## ").and_then(|heading| heading.split_once(": ")) {
-            if is_erratum_id(id) {
-                entries.push(Erratum { id: id.into(), title: title.into(), ruling: String::new() });
-            }
-        } else if let Some(ruling) = line.strip_prefix("- **Ruling**: ") {
-            if let Some(entry) = entries.last_mut() {
-                entry.ruling = ruling.into();
-            }
+        let item = line.trim_start().starts_with("- ");
+        ruling &= !item && !line.trim().is_empty();
+        if let Some((id, title)) = entry_heading(line) {
+            entries.push(Erratum { id: id.into(), title: title.into(), ruling: String::new() });
         } else if let Some(row) = line.strip_prefix("| ") {
             let cells: Vec<_> = row.trim_end_matches(['|', ' ']).split(" | ").collect();
             if let [id, title, ruling] = cells[..]
@@ -241,8 +251,27 @@ pub fn errata(text: &str) -> Vec<Erratum> {
                 entries.push(Erratum { id: id.into(), title: title.into(), ruling: ruling.into() });
             }
         }
+        let Some(entry) = entries.last_mut() else { continue };
+        let words = ["**Ruling**:", "**Ruling:**", "*Ruling:*", "- Ruling:"];
+        if let Some((_, rest)) = words.iter().find_map(|word| line.split_once(word)) {
+            rest.trim().clone_into(&mut entry.ruling);
+            ruling = true;
+        } else if ruling {
+            entry.ruling.push(' ');
+            entry.ruling.push_str(line.trim());
+        }
     }
     entries
+}
+
+/// Number and title of the entry that a line begins.
+fn entry_heading(line: &str) -> Option<(&str, &str)> {
+    let heading = line.strip_prefix("### ").or_else(|| line.strip_prefix("## ")).or_else(|| line.strip_prefix("**"))?;
+    let (id, title) = heading.split_once([':', ' '])?;
+    let title = title.trim_start_matches(['-', ' ']);
+    // The title of a paragraph ends where its bold print does.
+    let title = if line.starts_with("**") { title.split("**").next().unwrap_or(title) } else { title };
+    is_erratum_id(id).then_some((id, title.trim_end_matches(['.', ' '])))
 }
 
 fn is_erratum_id(id: &str) -> bool {
@@ -260,6 +289,10 @@ mod tests {
         assert_eq!(entries.len(), 2);
         assert_eq!((entries[0].id.as_str(), entries[0].ruling.as_str()), ("E04", "drop them."));
         assert_eq!((entries[1].id.as_str(), entries[1].ruling.as_str()), ("E83", "Never send it."));
+        let text = "### E05 Two\n- Where: 2.1.\n- Ruling: a line\n  and another.\n- Why: x\n\n**E06 - three.** *Problem:* y.\n*Ruling:* one\nway.\n\nElse.\n";
+        let entries: Vec<_> =
+            errata(text).into_iter().map(|entry| [entry.id, entry.title, entry.ruling].join("|")).collect();
+        assert_eq!(entries, ["E05|Two|a line and another.", "E06|three|one way."]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The program as its users drive it: exit codes, messages about wrong files, reports, and targets that know nothing.
 
+#[path = "support/http.rs"]
+mod http;
 #[path = "cli/servers.rs"]
 mod servers;
 
@@ -10,8 +12,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{CommandFactory, Parser};
+use http::nobody;
 use serde_json::Value;
-use servers::{Dumb, Server, nobody};
+use servers::{Dumb, Server};
 
 /// What a run of the program came to.
 #[derive(Debug)]
@@ -48,7 +51,7 @@ impl Place {
         serde_json::from_str(&self.read(name)).expect("JSON")
     }
 
-    /// Runs the program; a run that takes longer than two minutes is a failure.
+    /// Runs the program; a run that takes longer than five minutes is a failure.
     fn run(&self, words: &[&str]) -> Ran {
         let out = self.path("stdout");
         let err = self.path("stderr");
@@ -68,7 +71,7 @@ impl Place {
             if let Some(status) = child.try_wait().expect("a child") {
                 break status;
             }
-            if begun.elapsed() > Duration::from_secs(120) {
+            if begun.elapsed() > Duration::from_secs(300) {
                 child.kill().ok();
                 panic!("{words:?} did not end");
             }

@@ -49,23 +49,24 @@ fn shown(output: &Output) -> String {
 }
 
 /// A folder of suites with these cases and no others.
-fn suites(text: &str) -> (tempfile::TempDir, PathBuf) {
+fn suites(protocol: &str, text: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
-    let agentic = folder.path().join("agentic");
-    std::fs::create_dir(&agentic).expect("a folder");
+    let own = folder.path().join(protocol);
+    std::fs::create_dir(&own).expect("a folder");
     for name in ["protocol.yaml", "requirements.yaml", "errata.md"] {
-        std::fs::copy(root().join("suites/agentic").join(name), agentic.join(name)).expect(name);
+        std::fs::copy(root().join("suites").join(protocol).join(name), own.join(name)).expect(name);
     }
-    std::fs::write(agentic.join("example.yaml"), text).expect("the example");
+    std::fs::write(own.join("example.yaml"), text).expect("the example");
     let path = folder.path().to_owned();
     (folder, path)
 }
 
 /// Checks the reference with the cases of `folder`.
-fn check(folder: &Path, fault: Option<&str>) -> Output {
+fn check(protocol: &str, folder: &Path, fault: Option<&str>) -> Output {
     let folder = folder.display().to_string();
-    let mut words = vec!["check", "--reference", "--protocol", "agentic", "--suites", &folder, "--seed", "1"];
-    words.extend(["--only", "agentic/example#*"]);
+    let only = format!("{protocol}/example#*");
+    let mut words = vec!["check", "--reference", "--protocol", protocol, "--suites", &folder, "--seed", "1"];
+    words.extend(["--only", &only]);
     if let Some(fault) = fault {
         words.extend(["--fault", fault]);
     }
@@ -77,36 +78,46 @@ fn the_case_in_contributing_is_short_and_passes_and_catches_its_fault() {
     let page = page("CONTRIBUTING.md");
     let case = blocks(&page, "yaml").into_iter().next().expect("an example");
     assert!(case.lines().count() <= 15, "{} lines", case.lines().count());
-    let (_keep, folder) = suites(&case);
+    let (_keep, folder) = suites("agentic", &case);
     let lint = proofmark(&["lint", "--suites", &folder.display().to_string()]);
     assert!(lint.status.success(), "{}", shown(&lint));
-    let good = check(&folder, None);
+    let good = check("agentic", &folder, None);
     assert!(good.status.success(), "{}", shown(&good));
     assert!(page.contains("--fault title-empty-accepted"));
-    let bad = check(&folder, Some("title-empty-accepted"));
+    let bad = check("agentic", &folder, Some("title-empty-accepted"));
     assert_eq!(bad.status.code(), Some(1), "{}", shown(&bad));
 }
 
 #[test]
 fn every_case_in_the_manual_of_suites_passes() {
-    let mut cases = String::from("suite: agentic/example\ncases:\n");
     let blocks = blocks(&page("suites/README.md"), "yaml");
-    assert!(blocks.len() > 3);
-    for block in &blocks {
-        let cases_only = block.strip_prefix("suite: agentic/example\ncases:\n").unwrap_or(block);
-        cases.push_str(cases_only);
-        cases.push('\n');
+    for (protocol, at_least) in [("agentic", 3), ("amp-core", 1)] {
+        let head = format!("suite: {protocol}/example\ncases:\n");
+        // A block that names no suite goes on with the one before it.
+        let mut cases = head.clone();
+        let mut counted = 0;
+        let mut ours = false;
+        for block in &blocks {
+            ours = if block.starts_with("suite: ") { block.starts_with(&head) } else { ours };
+            if ours {
+                cases.push_str(block.strip_prefix(&head).unwrap_or(block));
+                cases.push('\n');
+                counted += 1;
+            }
+        }
+        assert!(counted >= at_least, "{counted} blocks of {protocol}");
+        let (_keep, folder) = suites(protocol, &cases);
+        let lint = proofmark(&["lint", "--suites", &folder.display().to_string()]);
+        assert!(lint.status.success(), "{}", shown(&lint));
+        let good = check(protocol, &folder, None);
+        assert!(good.status.success(), "{}", shown(&good));
+        let folder = folder.display().to_string();
+        let only = format!("{protocol}/example#*");
+        let list = ["check", "--reference", "--protocol", protocol, "--suites", &folder, "--only", &only, "--list"];
+        let put = proofmark(&list).stdout.iter().filter(|byte| **byte == b'\n').count();
+        let passed = if put == 1 { "1 case passed".to_owned() } else { format!("{put} cases passed") };
+        assert!(shown(&good).contains(&passed), "{put} were to pass\n{}", shown(&good));
     }
-    let (_keep, folder) = suites(&cases);
-    let lint = proofmark(&["lint", "--suites", &folder.display().to_string()]);
-    assert!(lint.status.success(), "{}", shown(&lint));
-    let good = check(&folder, None);
-    assert!(good.status.success(), "{}", shown(&good));
-    let folder = folder.display().to_string();
-    let list =
-        ["check", "--reference", "--protocol", "agentic", "--suites", &folder, "--only", "agentic/example#*", "--list"];
-    let put = proofmark(&list).stdout.iter().filter(|byte| **byte == b'\n').count();
-    assert!(shown(&good).contains(&format!("{put} cases passed")), "{put} were to pass\n{}", shown(&good));
 }
 
 #[test]
@@ -114,8 +125,8 @@ fn the_first_case_in_the_manual_of_suites_catches_its_fault() {
     let page = page("suites/README.md");
     let first = blocks(&page, "yaml").into_iter().next().expect("an example");
     assert!(page.contains("--fault tags-sorted"));
-    let (_keep, folder) = suites(&first);
-    let bad = check(&folder, Some("tags-sorted"));
+    let (_keep, folder) = suites("agentic", &first);
+    let bad = check("agentic", &folder, Some("tags-sorted"));
     assert_eq!(bad.status.code(), Some(1), "{}", shown(&bad));
 }
 

@@ -1,7 +1,7 @@
 //! A fault planted in the reference implementation is caught as its users see it: exit 1, a finding on a requirement that
 //! the fault breaks with what was expected and what was observed, and a replay command that repeats it.
 //!
-//! One test a fault, for every sixteenth of them and those that need a setting of their own; `proofmark prove` puts all of
+//! One test a fault, for a sample of each protocol and those that need a setting of their own; `proofmark prove` puts all of
 //! them, in the optimised program. `PROOFMARK_ALL_FAULTS=1` takes all of them here, too.
 
 use std::path::Path;
@@ -14,16 +14,25 @@ use serde_json::Value;
 fn main() {
     let arguments = Arguments::from_args();
     let all = std::env::var_os("PROOFMARK_ALL_FAULTS").is_some();
-    let trials = reference_impl::faults(Protocol::Agentic)
-        .iter()
-        .enumerate()
-        .filter(|(index, fault)| all || index % 16 == 0 || fault.needs != Needs::Nothing)
-        .map(|(_, fault)| Trial::test(format!("agentic::{}", fault.name), move || caught(fault)))
+    // How far apart the sampled faults are, and whether those that need a setting of their own can be set up here.
+    let samples = [(Protocol::Agentic, 16, true), (Protocol::AmpCore, 28, false)];
+    let trials = samples
+        .into_iter()
+        .flat_map(|(protocol, apart, special)| {
+            let faults = reference_impl::faults(protocol).iter().enumerate();
+            let plain = |fault: &Fault| fault.needs == Needs::Nothing;
+            let chosen = faults.filter(move |(index, fault)| {
+                (all || index % apart == 0 || !plain(fault)) && (special || plain(fault))
+            });
+            chosen.map(move |(_, fault)| {
+                Trial::test(format!("{}::{}", protocol.slug(), fault.name), move || caught(protocol, fault))
+            })
+        })
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn caught(fault: &Fault) -> Result<(), Failed> {
+fn caught(protocol: Protocol, fault: &Fault) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let serving = match fault.needs {
         Needs::Credentials => Some(Serving::start(fault, folder.path())?),
@@ -33,7 +42,7 @@ fn caught(fault: &Fault) -> Result<(), Failed> {
         Some(serving) => vec!["check".into(), "--target".into(), serving.target.clone()],
         None => ["check", "--reference", "--fault", fault.name].map(str::to_owned).to_vec(),
     };
-    words.extend(["--protocol".into(), "agentic".into()]);
+    words.extend(["--protocol".into(), protocol.slug().to_owned()]);
     for id in fault.breaks {
         words.extend(["--requirement".into(), (*id).to_owned()]);
     }

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Confirm the vectors of this folder with an implementation of their own rules.
 
-Nothing here is shared with the harness or with the reference: the reader, the number printer and the canonical
-form are written from section 6.6 and Appendix A of the specification and from the rulings that the vectors name.
+Nothing here is shared with the harness or with the reference. For `agentic` the reader, the number printer and the
+canonical form are written from section 6.6 and Appendix A of the specification and from the rulings that the vectors
+name. For `amp-core` see `confirm_amp_core.py`.
 
-    python3 vectors/confirm.py [--root DIR]        confirm every file, exit 0 or 1
-    python3 vectors/confirm.py --compute < a.json  print what a vector with this input has to say
-    python3 vectors/confirm.py --compute --package < a.json   the same for content-hash.json
+    python3 vectors/confirm.py [--root DIR] [--protocol SLUG]   confirm every file, exit 0 or 1
+    python3 vectors/confirm.py --compute < a.json               print what a vector with this input has to say
+    python3 vectors/confirm.py --compute --package < a.json     the same for content-hash.json
+    python3 vectors/confirm.py --compute --kind amp-ed25519-sign < a.json   the same for a kind of amp-core
 
-Python 3.11, standard library only.
+Python 3.11. `agentic` needs the standard library only, `amp-core` needs `pip install cbor2 pynacl` as well.
 """
 
 import argparse
@@ -406,7 +408,8 @@ def check_labels(test, notes, catalogue, register):
         if flag not in notes:
             found.append(("flags", f"one of {sorted(notes)}", flag))
     for erratum in test.get("errata", []):
-        if register is not None and f"## {erratum}:" not in register and f"| {erratum} |" not in register:
+        entry = rf"^(?:#+ {erratum}[: ]|\| {erratum} \|)"
+        if register is not None and not re.search(entry, register, re.MULTILINE):
             found.append(("errata", "an entry of errata.md", erratum))
     return found
 
@@ -514,8 +517,7 @@ def check_header(name, file):
     return found
 
 
-def confirm(root):
-    ledger = Ledger()
+def confirm_agentic(root, ledger):
     catalogue = (root / "suites/agentic/requirements.yaml").read_text(encoding="utf-8")
     register = root / "suites/agentic/errata.md"
     register = register.read_text(encoding="utf-8") if register.exists() else None
@@ -552,8 +554,56 @@ def confirm(root):
                             (f"{what}, beside the same id in {by_id[test['id']][0]}", other.get(what), test.get(what))
                         )
             ledger.judge(f"{where}: {test.get('id')}", findings)
+
+
+def amp_core():
+    """The module that confirms amp-core, or None with a hint if a package is missing."""
+    try:
+        import confirm_amp_core
+    except ModuleNotFoundError as e:
+        print(f"vectors/amp-core: not confirmed, there is no {e.name}; install it: pip install cbor2 pynacl")
+        return None
+    return confirm_amp_core
+
+
+def read_plain(data):
+    """The value of an I-JSON text, or ValueError."""
+    try:
+        value, problems = read(data)
+    except NotJson as e:
+        raise ValueError(str(e)) from None
+    if problems:
+        raise ValueError(", ".join(sorted(problems)))
+    return plain(value)
+
+
+def confirm(root, protocol):
+    ledger = Ledger()
+    if protocol in (None, "agentic"):
+        confirm_agentic(root, ledger)
+    if protocol in (None, "amp-core"):
+        module = amp_core()
+        if module is None:
+            ledger.failed += 1
+        else:
+            module.confirm(root, ledger, read_plain, check_labels)
     print(f"{ledger.passed} passed, {ledger.failed} failed")
     return 0 if ledger.failed == 0 and ledger.passed > 0 else 1
+
+
+def compute_amp_core(kind):
+    module = amp_core()
+    if module is None:
+        return 1
+    if kind not in module.KINDS:
+        print(f"no kind {kind}; one of {', '.join(module.KINDS)}", file=sys.stderr)
+        return 1
+    try:
+        print(json.dumps(module.compute(kind, read_plain(sys.stdin.buffer.read())), indent=2))
+    except (KeyError, ValueError, TypeError) as e:
+        print(f"these are no inputs of {kind}: {type(e).__name__}: {e}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def compute(package):
@@ -582,10 +632,14 @@ def main():
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the repository")
     parser.add_argument("--compute", action="store_true", help="print the members of a vector for the JSON on stdin")
     parser.add_argument("--package", action="store_true", help="with --compute: the input is a package")
+    parser.add_argument("--kind", help="with --compute: a kind of amp-core")
+    parser.add_argument("--protocol", choices=["agentic", "amp-core"], help="only this one")
     arguments = parser.parse_args()
     sys.setrecursionlimit(10_000)
     try:
-        return compute(arguments.package) if arguments.compute else confirm(arguments.root)
+        if arguments.compute:
+            return compute(arguments.package) if arguments.kind is None else compute_amp_core(arguments.kind)
+        return confirm(arguments.root, arguments.protocol)
     except (OSError, NotJson) as e:
         print(f"confirm.py: {e}", file=sys.stderr)
         return 1

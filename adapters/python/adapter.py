@@ -1,7 +1,11 @@
+#!/usr/bin/env python3
 """JSON-RPC 2.0 on stdin and stdout, one object a line: the half of an adapter that knows no protocol under test.
 
-A program hands `serve` a table of methods. A method takes the params (a dict) and returns the result; to answer with an
-error it raises `Failure`. Whatever else it raises is a bug of the library: the caller gets -32603, stderr the traceback.
+    proofmark check --adapter "python3 adapters/python/adapter.py" --protocol amp-core
+
+Run as a program it serves every protocol in `protocols`. To other programs it is a module: they hand `serve` a table of
+methods. A method takes the params (a dict) and returns the result; to answer with an error it raises `Failure`. Whatever
+else it raises is a bug of the library: the caller gets -32603, stderr the traceback.
 """
 
 import binascii
@@ -145,3 +149,11 @@ def _call(methods, request):
     except Exception as error:  # whatever a library does, the next question is to be answered
         traceback.print_exc()
         raise Failure(INTERNAL_ERROR, f"{type(error).__name__}: {error}") from None
+
+
+if __name__ == "__main__":
+    # By their names, so that there is one module `adapter` and one class `Failure` for everybody.
+    import adapter
+    import protocols
+
+    adapter.serve(protocols.table())

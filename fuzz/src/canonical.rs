@@ -1,4 +1,5 @@
-//! Harness and reference accept the same JSON and write the same canonical form.
+//! Harness and reference accept the same JSON and write the same canonical form; and where the form is that of RFC 8785, the
+//! harness writes what another library of that standard writes.
 //!
 //! The input is put twice: as a text of its own, and as the choices from which a well-formed text is made.
 
@@ -13,7 +14,7 @@ use crate::{reference, tree};
 ///
 /// # Panics
 ///
-/// If the two implementations disagree, or a canonical form is not its own canonical form.
+/// If the implementations disagree, or a canonical form is not its own canonical form.
 pub fn run(data: &[u8]) {
     agree(data);
     agree(tree::text(&mut Unstructured::new(data)).as_bytes());
@@ -29,8 +30,16 @@ fn agree(text: &[u8]) {
         (Err(_), Err(_)) => return,
         _ => panic!("harness: {ours:?}, reference: {theirs:?} for {}", shown()),
     }
+    standard(text);
     let once = ours.expect("both are forms");
     assert_eq!(self::ours(once.as_bytes(), form).as_deref(), Ok(once.as_str()), "the form of the form of {}", shown());
+}
+
+/// RFC 8785 as the other library has it, for what serde_json reads at all.
+fn standard(text: &[u8]) {
+    let Ok(theirs) = serde_json::from_slice::<serde_json::Value>(text) else { return };
+    let theirs = serde_json_canonicalizer::to_string(&theirs).expect("what was read can be written");
+    assert_eq!(ours(text, Form::JCS).as_ref(), Ok(&theirs), "by RFC 8785: {}", String::from_utf8_lossy(text));
 }
 
 /// Refuses what is not I-JSON, as the reference does.

@@ -4,13 +4,31 @@
 //! ordinary tests on stable (`tests/replay.rs`). A target is one file here, one row of [`TARGETS`], two lines in
 //! `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a folder of small inputs under `corpus/`.
 
+pub mod adapter_framing;
+pub mod agentic_message;
+pub mod amp_envelope;
+pub mod authcrypt_open;
 pub mod canonical;
+pub mod cbor_decode;
+mod generate;
 pub mod json_reader;
+mod letter;
 pub mod matcher_path;
+mod mistakes;
 pub mod observe;
+mod record;
 mod reference;
+pub mod reference_http;
+pub mod report_render;
+mod server;
+pub mod sig_verify;
 pub mod suite_parse;
+pub mod target_parse;
+pub mod tcp_frames;
+pub mod template;
 mod tree;
+pub mod vector_parse;
+pub mod ws_frames;
 
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -30,9 +48,34 @@ pub struct Target {
 /// Every target, in the order of their names.
 pub const TARGETS: &[Target] = &[
     Target {
+        name: "adapter_framing",
+        property: "each line that asks is answered in order, and each answer is found, however the bytes come",
+        run: adapter_framing::run,
+    },
+    Target {
+        name: "agentic_message",
+        property: "harness and reference accept and refuse the same packages and facts, and agree on their hashes",
+        run: agentic_message::run,
+    },
+    Target {
+        name: "amp_envelope",
+        property: "what the reference takes for a message the harness reads alike, with the same Sig_Input, and shows as signed",
+        run: amp_envelope::run,
+    },
+    Target {
+        name: "authcrypt_open",
+        property: "what was sealed opens under the right keys, and nothing else opens",
+        run: authcrypt_open::run,
+    },
+    Target {
         name: "canonical",
-        property: "harness and reference accept the same JSON and write the same canonical form, which is its own",
+        property: "harness, reference and another library accept the same JSON and write the same form, which is its own",
         run: canonical::run,
+    },
+    Target {
+        name: "cbor_decode",
+        property: "harness and reference take the same CBOR and write the same deterministic encoding, and a cut item is incomplete",
+        run: cbor_decode::run,
     },
     Target {
         name: "json_reader",
@@ -50,9 +93,49 @@ pub const TARGETS: &[Target] = &[
         run: observe::run,
     },
     Target {
+        name: "reference_http",
+        property: "each request is answered, none by a failure of the server, and what was taken is what is given back",
+        run: reference_http::run,
+    },
+    Target {
+        name: "report_render",
+        property: "no report lets markup or a control character through, and programs can read theirs",
+        run: report_render::run,
+    },
+    Target {
+        name: "sig_verify",
+        property: "a signed message verifies, and a mutated one only if nothing that is signed has changed",
+        run: sig_verify::run,
+    },
+    Target {
         name: "suite_parse",
         property: "any text is data or mistakes that can be printed, and what is data can be planned and walked",
         run: suite_parse::run,
+    },
+    Target {
+        name: "target_parse",
+        property: "any text is a target or mistakes that can be printed, what is written is read, and no secret shows",
+        run: target_parse::run,
+    },
+    Target {
+        name: "tcp_frames",
+        property: "however a stream is cut, its frames are the same in every reader, and write back to it",
+        run: tcp_frames::run,
+    },
+    Target {
+        name: "template",
+        property: "any text is rendered or refused, always alike, and calls give what they stand for",
+        run: template::run,
+    },
+    Target {
+        name: "vector_parse",
+        property: "any text is vectors or mistakes that can be printed, and a wrong result is not confirmed",
+        run: vector_parse::run,
+    },
+    Target {
+        name: "ws_frames",
+        property: "what is said of the start of a stream stays true, agrees with another library, and writes back to it",
+        run: ws_frames::run,
     },
 ];
 
@@ -61,7 +144,11 @@ pub const TARGETS: &[Target] = &[
 macro_rules! fuzz_main {
     ($name:ident) => {
         #[cfg(fuzzing)]
-        $crate::libfuzzer_sys::fuzz_target!(|data: &[u8]| $crate::$name::run(data));
+        $crate::libfuzzer_sys::fuzz_target!(
+            // What is made once, such as every vector of the suites, is not held against the first input.
+            init: [&[][..], &[0; 64]].into_iter().for_each($crate::$name::run),
+            |data: &[u8]| $crate::$name::run(data)
+        );
         #[cfg(not(fuzzing))]
         fn main() {}
     };

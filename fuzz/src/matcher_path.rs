@@ -9,6 +9,8 @@ use proofmark::protocol;
 use proofmark::value::{Path, Value, first_difference, remove, set};
 use proofmark::wire::{json, show};
 
+use crate::generate;
+
 /// Looks at one input.
 ///
 /// # Panics
@@ -16,7 +18,7 @@ use proofmark::wire::{json, show};
 /// If a place does not print as it reads, or what was set is not there afterwards. That nothing else panics is the
 /// property.
 pub fn run(data: &[u8]) {
-    let any = value(&mut Unstructured::new(data), 0).unwrap_or(Value::Null);
+    let any = generate::value(&mut Unstructured::new(data)).unwrap_or(Value::Null);
     let text = String::from_utf8_lossy(data);
     let mut parts = text.split("\n---\n");
     let place = parts.next().unwrap_or_default();
@@ -47,28 +49,4 @@ fn look(place: &str, value: &Value) {
         assert_eq!(path.resolve(&changed), Some(&mark), "{place:?} in {value:?}");
     }
     let _ = remove(&mut changed, &path);
-}
-
-/// A value with everything that CBOR has and JSON has not.
-fn value(u: &mut Unstructured<'_>, depth: usize) -> arbitrary::Result<Value> {
-    Ok(match u.int_in_range(0..=if depth < 6 { 10 } else { 7 })? {
-        0 => Value::Null,
-        1 => Value::Bool(u.arbitrary()?),
-        2 => Value::Integer(u.arbitrary()?),
-        3 => Value::Float(u.arbitrary()?),
-        4 => Value::Decimal((*u.choose(&["-0", "1e999", "1.50", "5e-1", "1E400", "123e1"])?).into()),
-        5 => Value::Text(u.arbitrary()?),
-        6 => Value::Bytes(u.arbitrary()?),
-        7 => Value::Simple(u.arbitrary()?),
-        8 => Value::Tag(u.arbitrary()?, Box::new(value(u, depth + 1)?)),
-        9 => {
-            let count = u.int_in_range(0..=4)?;
-            Value::Array((0..count).map(|_| value(u, depth + 1)).collect::<arbitrary::Result<_>>()?)
-        }
-        _ => {
-            let count = u.int_in_range(0..=4)?;
-            let member = |u: &mut Unstructured<'_>| Ok((value(u, depth + 1)?, value(u, depth + 1)?));
-            Value::Map((0..count).map(|_| member(u)).collect::<arbitrary::Result<_>>()?)
-        }
-    })
 }

@@ -5,7 +5,7 @@
 
 use proofmark::exchange::{Body, Ended, Exchange, Incoming, Outgoing, Transport};
 use proofmark::matcher::Compiler;
-use proofmark::protocol;
+use proofmark::protocol::{self, Known, Sight};
 use proofmark::target::Target;
 use proofmark::template::Clock;
 use proofmark::wire::json;
@@ -37,7 +37,9 @@ pub fn run(data: &[u8]) {
                 target.places.insert(what.to_owned(), vec!["/data".to_owned(), "/0".to_owned(), "no place".to_owned()]);
             }
         }
-        let seen = agentic.observe(&exchange, &target, Clock(1_767_323_045_000_000_000));
+        let (transport, known) = (exchange.sent.transport, Known::new());
+        let clock = Clock(1_767_323_045_000_000_000);
+        let seen = agentic.observe(&exchange, &Sight { target: &target, transport, clock, known: &known });
         for written in EXPECTATIONS {
             let written = json::parse(written.as_bytes()).expect("it is JSON");
             let expectation = Compiler::new(agentic.matchers()).expectation(&written, &[]);
@@ -77,7 +79,7 @@ fn exchange(data: &[u8]) -> Exchange {
             headers: Vec::new(),
             body: Body::default(),
         },
-        received: Incoming { status, headers, body: Body(rest.to_vec()), ended: Ended::Complete },
+        received: Incoming { status, headers, body: Body(rest.to_vec()), ..Incoming::nothing(Ended::Complete) },
         started_ms: 0,
         elapsed_ms: 1,
     }

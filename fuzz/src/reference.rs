@@ -4,8 +4,12 @@ use std::cell::RefCell;
 
 use data_encoding::HEXLOWER;
 use reference_impl::{Config, Protocol};
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::runtime::Runtime;
+
+/// Room of a pipe: far more than what any input makes of a request.
+const PIPE: usize = 1 << 20;
 
 struct Library {
     runtime: Runtime,
@@ -14,23 +18,22 @@ struct Library {
 }
 
 thread_local! {
-    static LIBRARY: RefCell<Option<Library>> = const { RefCell::new(None) };
+    static AGENTIC: RefCell<Library> = RefCell::new(Library::start(Protocol::Agentic));
+    static AMP: RefCell<Library> = RefCell::new(Library::start(Protocol::AmpCore));
 }
 
 impl Library {
-    fn start() -> Self {
+    fn start(protocol: Protocol) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let (ours, theirs) = tokio::io::duplex(PIPE);
         let (read, write) = tokio::io::split(theirs);
-        runtime.spawn(reference_impl::serve_adapter(Config::new(Protocol::Agentic), read, write));
+        runtime.spawn(reference_impl::serve_adapter(Config::new(protocol), read, write));
         let (read, write) = tokio::io::split(ours);
         Self { runtime, write, read: BufReader::new(read) }
     }
 
-    fn call(&mut self, method: &str, json: &[u8]) -> serde_json::Value {
-        let request = serde_json::json!({
-            "jsonrpc": "2.0", "id": 1, "method": method, "params": { "json_hex": HEXLOWER.encode(json) },
-        });
+    fn call(&mut self, method: &str, params: &Value) -> Value {
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
         let line = format!("{request}\n");
         let mut answer = String::new();
         self.runtime.block_on(async {
@@ -41,16 +44,53 @@ impl Library {
     }
 }
 
+/// What the reference makes of a call: its result, or its error.
+fn call(protocol: Protocol, method: &str, params: &Value) -> Result<Value, Value> {
+    let library = match protocol {
+        Protocol::AmpCore => &AMP,
+        _ => &AGENTIC,
+    };
+    let mut answer = library.with_borrow_mut(|library| library.call(method, params));
+    match answer.get_mut("result") {
+        Some(result) => Ok(result.take()),
+        None => Err(answer.get("error").expect("a result or an error").clone()),
+    }
+}
+
+/// Calls a method of agentic. An error is an answer there.
+pub(crate) fn agentic(method: &str, params: &Value) -> Result<Value, Value> {
+    call(Protocol::Agentic, &format!("agentic/{method}"), params)
+}
+
+/// Calls a method of amp-core.
+///
+/// # Panics
+///
+/// If the parameters are refused: whatever a target puts into them, it puts it there well formed.
+pub(crate) fn amp(method: &str, params: &Value) -> Value {
+    call(Protocol::AmpCore, &format!("amp-core/{method}"), params)
+        .unwrap_or_else(|error| panic!("{method} refuses its parameters: {error} for {params}"))
+}
+
 /// The canonical form of a JSON text as the reference has it, or why it refuses the text.
 pub(crate) fn canonical(json: &[u8]) -> Result<String, String> {
-    LIBRARY.with_borrow_mut(|library| {
-        let answer = library.get_or_insert_with(Library::start).call("agentic/canonicalize", json);
-        match answer.pointer("/result/canonical_hex").and_then(serde_json::Value::as_str) {
-            Some(hex) => {
-                let bytes = HEXLOWER.decode(hex.as_bytes()).expect("lower-case hex");
-                Ok(String::from_utf8(bytes).expect("a canonical form is UTF-8"))
-            }
-            None => Err(answer.get("error").expect("a result or an error").to_string()),
-        }
-    })
+    match agentic("canonicalize", &json!({ "json_hex": hex(json) })) {
+        Ok(result) => Ok(String::from_utf8(bytes(&result, "canonical_hex")).expect("a canonical form is UTF-8")),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Bytes as parameters have them.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    HEXLOWER.encode(bytes)
+}
+
+/// The bytes of a member of a result.
+///
+/// # Panics
+///
+/// If there are none.
+pub(crate) fn bytes(result: &Value, name: &str) -> Vec<u8> {
+    let digits = result.get(name).and_then(Value::as_str).unwrap_or_else(|| panic!("no {name} in {result}"));
+    HEXLOWER.decode(digits.as_bytes()).expect("lower-case hex")
 }

@@ -3,19 +3,18 @@
 //! The input is a suite; the other readers are given the same text, because a wrong file in the wrong place is a mistake
 //! that people make.
 
-use std::sync::Arc;
-
 use proofmark::bundle::Bundle;
 use proofmark::judge::{self, Context, Facts, Features, Part, Transcript, Walk};
 use proofmark::plan::{self, Knowledge, LoadError, SETUP_STEPS, Selection};
 use proofmark::protocol;
 use proofmark::requirement;
-use proofmark::source::{Diagnostic, Source};
 use proofmark::suite::{read_manifest, read_suite};
 use proofmark::target::{self, Target};
 use proofmark::template::Clock;
 use proofmark::vector;
 use proofmark::verdict::Profile;
+
+use crate::mistakes;
 
 /// A manifest with one of everything that a suite may refer to.
 const MANIFEST: &str = r#"protocol: agentic
@@ -74,33 +73,15 @@ requirements:
 /// If a mistake has no message. That nothing else panics is the property.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let source = || Arc::new(Source { name: "suites/agentic/fuzz.yaml".to_owned(), text: text.to_owned() });
-    let good = mistakes(read_suite(&source()));
-    mistakes(read_manifest(&source()));
-    mistakes(requirement::load(&source()));
-    mistakes(target::load(&source()));
-    mistakes(vector::load(&source()));
+    let source = mistakes::source("suites/agentic/fuzz.yaml", text);
+    let good = mistakes::none(read_suite(&source)).is_some();
+    mistakes::none(read_manifest(&source));
+    mistakes::none(requirement::load(&source));
+    mistakes::none(target::load(&source));
+    mistakes::none(vector::load(&source));
     let _ = requirement::errata(text);
     if good {
         walk(text);
-    }
-}
-
-/// Prints what is wrong, in every way that there is.
-fn mistakes<T>(result: Result<T, Vec<Diagnostic>>) -> bool {
-    let Err(diagnostics) = result else { return true };
-    print(&diagnostics);
-    false
-}
-
-fn print(diagnostics: &[Diagnostic]) {
-    assert!(!diagnostics.is_empty(), "there are mistakes, but none is named");
-    for diagnostic in diagnostics {
-        assert!(!diagnostic.message.is_empty(), "{diagnostic} says nothing");
-        let plain = diagnostic.render(false);
-        assert!(!plain.contains('\u{1b}'), "a terminal escape gets through: {plain:?}");
-        diagnostic.render(true);
-        assert!(diagnostic.to_string().contains(':'));
     }
 }
 
@@ -116,7 +97,7 @@ fn load(text: &str) -> Result<Knowledge, LoadError> {
 fn walk(text: &str) {
     let knowledge = match load(text) {
         Ok(knowledge) => knowledge,
-        Err(LoadError::Mistakes(found)) => return print(&found),
+        Err(LoadError::Mistakes(found)) => return mistakes::print(&found),
         Err(LoadError::Missing(what)) => panic!("{what}"),
     };
     let mut target = Target::endpoint(url::Url::parse("http://127.0.0.1:1").expect("it is a URL"));
@@ -126,7 +107,7 @@ fn walk(text: &str) {
     let context = Context { plan: &plan, facts, features: Features::default() };
     for ready in &plan.cases {
         for part in [Part::Case, Part::Twin] {
-            let mut walk = Walk::new(&context, ready, part);
+            let mut walk = Walk::new(&context, ready, part, 0);
             let mut bound = false;
             for planned in walk.steps() {
                 if !bound && planned.number < SETUP_STEPS {

@@ -60,6 +60,12 @@ impl Instant {
         Self(earlier.unwrap_or(earliest).max(earliest))
     }
 
+    /// Milliseconds since the Unix epoch, negative before it; fractions of one are dropped.
+    #[must_use]
+    pub(crate) fn unix_milliseconds(self) -> i64 {
+        self.0.and_utc().timestamp_millis()
+    }
+
     /// A text of fixed width whose byte order is the order in time; how instants stand in the store.
     #[must_use]
     pub(crate) fn key(self) -> String {

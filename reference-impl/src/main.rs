@@ -5,11 +5,15 @@
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use reference_impl::{Config, Database, Protocol, Variant};
+use reference_impl::{Config, Database, Protocol, Role, Variant};
 
-const USAGE: &str = "usage: proofmark-reference [--listen ADDRESS] [--db FILE] [--fault NAME] [--variant own|other]
-       [--level L0..L3] [--search on|off] [--auth KEY=ACTOR]... [--now INSTANT] [--load FILE] [--adapter]
+const USAGE: &str = "usage: proofmark-reference [--protocol agentic|amp-core] [--listen ADDRESS] [--db FILE]
+       [--fault NAME] [--variant own|other] [--auth KEY=ACTOR]... [--now INSTANT] [--adapter]
+   agentic: [--level L0..L3] [--search on|off] [--load FILE]
+   amp-core: [--tcp ADDRESS|off] [--role agent|relay|both] [--control on|off] [--documents FILE]...
+       [--trusted-relay DID]... [--seed HEX] [--did DID] [--ack-timeout MILLISECONDS]
 ";
 
 #[tokio::main]
@@ -45,7 +49,8 @@ async fn run() -> Result<(), String> {
     }
     let handle = reference_impl::serve(config).await.map_err(|error| error.to_string())?;
     let mut out = std::io::stdout();
-    let announced = writeln!(out, "listening on {}", handle.url()).and_then(|()| out.flush());
+    let frames = handle.tcp_address().map_or_else(String::new, |address| format!(" and amp://{address}"));
+    let announced = writeln!(out, "listening on {}{frames}", handle.url()).and_then(|()| out.flush());
     announced.map_err(|error| error.to_string())?;
     handle.wait().await;
     Ok(())
@@ -63,6 +68,10 @@ fn set(config: &mut Config, option: &str, value: String) -> Result<(), String> {
             let known = Variant::ALL.into_iter().find(|variant| variant.name() == value);
             config.variant = known.ok_or_else(|| format!("neither own nor other: {value:?}"))?;
         }
+        "--protocol" => {
+            let known = reference_impl::protocols().iter().find(|protocol| protocol.slug() == value);
+            config.protocol = *known.ok_or_else(|| format!("no protocol {value:?}"))?;
+        }
         "--level" => config.level = Some(value),
         "--search" => config.search = on_or_off(&value)?,
         "--auth" => {
@@ -71,9 +80,39 @@ fn set(config: &mut Config, option: &str, value: String) -> Result<(), String> {
         }
         "--now" => config.now = Some(value),
         "--load" => config.load = Some(value.into()),
+        _ => return set_amp(config, option, value),
+    }
+    Ok(())
+}
+
+fn set_amp(config: &mut Config, option: &str, value: String) -> Result<(), String> {
+    let amp = &mut config.amp;
+    match option {
+        "--tcp" if value == "off" => amp.tcp = None,
+        "--tcp" => amp.tcp = Some(value.parse().map_err(|_| format!("not an address: {value:?}"))?),
+        "--role" => {
+            let known = Role::ALL.into_iter().find(|role| role.name() == value);
+            amp.role = known.ok_or_else(|| format!("neither agent nor relay nor both: {value:?}"))?;
+        }
+        "--control" => amp.control = on_or_off(&value)?,
+        "--documents" => {
+            let text = std::fs::read_to_string(&value);
+            amp.documents.push(text.map_err(|error| format!("{value}: {error}"))?);
+        }
+        "--trusted-relay" => amp.trusted_relays.push(value),
+        "--seed" => amp.seed = Some(seed(&value).ok_or_else(|| format!("not 64 hexadecimal digits: {value:?}"))?),
+        "--did" => amp.did = Some(value),
+        "--ack-timeout" => {
+            let milliseconds = value.parse().map_err(|_| format!("not a number of milliseconds: {value:?}"))?;
+            amp.ack_timeout = Duration::from_millis(milliseconds);
+        }
         _ => return Err(format!("no option {option}\n{USAGE}")), // not one of ours
     }
     Ok(())
+}
+
+fn seed(digits: &str) -> Option<[u8; 32]> {
+    data_encoding::HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?.try_into().ok()
 }
 
 fn on_or_off(value: &str) -> Result<bool, String> {

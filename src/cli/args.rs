@@ -37,6 +37,10 @@ pub struct Arguments {
 pub enum Command {
     /// Check a target against the specification: the main job
     Check(Box<CheckOptions>),
+    /// Put messages to a target that nobody has thought of, and make cases of what they find
+    Fuzz(Box<FuzzOptions>),
+    /// Take a case that `fuzz` wrote into a folder of suites
+    Promote(PromoteOptions),
     /// Serve the reference implementation
     Serve(ServeOptions),
     /// Be the reference implementation as a library behind the adapter protocol, or check the manners of an adapter
@@ -79,20 +83,17 @@ pub struct DataOptions {
     /// Vectors to use instead of the embedded ones: a folder laid out as vectors/ is
     #[arg(long, value_name = "DIR")]
     pub vectors: Option<PathBuf>,
+    /// A file of cases besides the others, such as one that `fuzz` wrote; may be repeated
+    #[arg(long, value_name = "FILE")]
+    pub cases: Vec<PathBuf>,
     /// Protocols, by slug; all if not said
     #[arg(long, short, value_name = "SLUG", value_delimiter = ',')]
     pub protocol: Vec<String>,
 }
 
-/// Arguments of `check`.
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  proofmark check --reference --protocol agentic --level L1
-  proofmark check http://127.0.0.1:8787 --protocol agentic
-  proofmark check --adapter 'python3 my_adapter.py' --protocol agentic
-  proofmark check --target target.yaml --only 'agentic/deposit#*'
-  proofmark check --target target.yaml --report junit=out/junit.xml")]
-pub struct CheckOptions {
+/// Which implementation is looked at.
+#[derive(Clone, Debug, Default, Args)]
+pub struct TargetOptions {
     /// URL of an endpoint
     #[arg(value_name = "URL", conflicts_with_all = ["target", "adapter", "reference"])]
     pub url: Option<String>,
@@ -111,14 +112,28 @@ pub struct CheckOptions {
     /// Which readings the embedded reference implementation takes (see `serve --help`)
     #[arg(long, value_enum, default_value_t = VariantWord::Own, requires = "reference")]
     pub variant: VariantWord,
+}
+
+/// Arguments of `check`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark check --reference --protocol agentic --level L1
+  proofmark check http://127.0.0.1:8787 --protocol agentic
+  proofmark check --adapter 'python3 my_adapter.py' --protocol agentic
+  proofmark check --target target.yaml --only 'agentic/deposit#*'
+  proofmark check --target target.yaml --report junit=out/junit.xml")]
+pub struct CheckOptions {
+    #[command(flatten)]
+    pub at: TargetOptions,
     #[command(flatten)]
     pub data: DataOptions,
     /// The level that must be granted, such as L1; requirements above it are not asked for
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<String>,
-    /// `strict` counts only the rulings of the errata, and a SHOULD as a MUST
-    #[arg(long, value_enum, default_value_t = ProfileWord::Lenient)]
-    pub profile: ProfileWord,
+    /// `strict` counts only the rulings of the errata, and a SHOULD as a MUST; the name of a conformance profile, such as
+    /// `core`, is the level that must be granted; may be repeated
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Vec<String>,
     /// Cases to put, as a pattern with * and ?; may be repeated
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
@@ -157,6 +172,83 @@ pub struct CheckOptions {
     pub verbose: bool,
 }
 
+/// Arguments of `fuzz`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark fuzz --reference --protocol agentic --for 60s
+  proofmark fuzz http://127.0.0.1:8787 --protocol agentic --for 10m --seed 7
+  proofmark fuzz --target target.yaml --transport ws,tcp --rate 100
+  proofmark fuzz --target target.yaml --resume
+
+Exit codes:
+  0  nothing was found
+  1  at least one finding
+  3  undecided: the target takes no message, or was gone, or the campaign was interrupted")]
+pub struct FuzzOptions {
+    #[command(flatten)]
+    pub at: TargetOptions,
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// How long, such as 60s or 10m
+    #[arg(long = "for", value_name = "TIME", default_value = "60s")]
+    pub time: String,
+    /// Stop after so many inputs
+    #[arg(long, value_name = "N")]
+    pub inputs: Option<u64>,
+    /// Decides every input; random if not said
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Use new identities and ids although the seed is given: for a target that keeps what an earlier campaign stored
+    #[arg(long)]
+    pub new_ids: bool,
+    /// Go on where the campaign in the folder --out stopped, with its seed
+    #[arg(long, conflicts_with = "seed")]
+    pub resume: bool,
+    /// Inputs a second at most
+    #[arg(long, value_name = "N")]
+    pub rate: Option<f64>,
+    /// Inputs side by side
+    #[arg(long, value_name = "N", default_value_t = 32)]
+    pub jobs: usize,
+    /// Transports: http, ws, tcp, adapter; all that the target has if not said
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub transport: Vec<String>,
+    /// Time limit of one answer; one that takes longer is a finding
+    #[arg(long, value_name = "TIME", default_value = "5s")]
+    pub timeout: String,
+    /// How long a target that does not answer any more is waited for
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub patience: String,
+    /// Stop after so many findings
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub findings: usize,
+    /// Folder for fuzz.json and a file for each finding
+    #[arg(long, value_name = "DIR", default_value = "reports/fuzz")]
+    pub out: PathBuf,
+    /// Write a line for each input to this file: its number, seed, edits and answer
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Print nothing but errors and findings
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `promote`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark promote fuzz-1a2b3c4d.yaml --suites suites --name long-title")]
+pub struct PromoteOptions {
+    /// The file that `fuzz` wrote
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The folder of suites that takes it, as regressions/NAME.yaml of its protocol
+    #[arg(long, value_name = "DIR")]
+    pub suites: PathBuf,
+    /// How the suite and its file are called from now on; as before if not said
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+}
+
 /// Which findings count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ProfileWord {
@@ -164,6 +256,17 @@ pub enum ProfileWord {
     Lenient,
     /// Only the ruling passes
     Strict,
+}
+
+/// What an AMP node is to others (RFC 001 section 1.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RoleWord {
+    /// Takes messages that are addressed to it
+    Agent,
+    /// Keeps messages for others
+    Relay,
+    /// An agent for its own DID, a relay for everybody else
+    Both,
 }
 
 /// Arguments of `serve`.
@@ -198,6 +301,18 @@ pub struct ServeOptions {
     /// Whether pull in mode relevant is offered
     #[arg(long, value_enum, default_value_t = Switch::On)]
     pub search: Switch,
+    /// amp-core: where frames are taken over TCP, or `off`
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub tcp: String,
+    /// amp-core: its DID, such as did:web:agent.example.com, where it is to be no did:key
+    #[arg(long, value_name = "DID")]
+    pub did: Option<String>,
+    /// amp-core: what the node is to others
+    #[arg(long, value_enum, default_value_t = RoleWord::Both)]
+    pub role: RoleWord,
+    /// amp-core: whether it can be told to send, to set its clock and to learn documents; only for tests
+    #[arg(long, value_enum, default_value_t = Switch::Off)]
+    pub control: Switch,
     /// A key and the actor that it belongs to; makes credentials necessary; may be repeated
     #[arg(long, value_name = "KEY=ACTOR")]
     pub auth: Vec<String>,
@@ -210,9 +325,10 @@ pub struct ServeOptions {
 }
 
 /// Which readings the reference implementation takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum VariantWord {
     /// The rulings of the errata
+    #[default]
     Own,
     /// Wherever a ruling tolerates another reading, that one: other statuses, envelopes and places of the hash, other
     /// spellings of JSON and of times, and so on. It is correct too: a check that it fails is a mistake of the check
@@ -320,6 +436,8 @@ pub enum What {
     Functions,
     /// Features that a target may offer
     Features,
+    /// What a target file may say under `settings`
+    Settings,
     /// Protocols
     Protocols,
 }

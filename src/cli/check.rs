@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use tokio::sync::watch;
 
 use super::adapter;
-use super::args::{CheckOptions, ProfileWord, VariantWord};
+use super::args::{CheckOptions, DataOptions, TargetOptions, VariantWord};
 use super::data;
 use super::exit::Failure;
 use super::reference::{self, Reference, Setup};
@@ -27,12 +27,15 @@ use crate::suggest::nearest;
 use crate::target::{self, Target};
 use crate::template::{Clock, format_time};
 use crate::transport::Connections;
+use crate::value::Value;
 use crate::verdict::Profile;
+use crate::wire;
 
 /// Checks a target.
 pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
+    let options = &with_level(options.clone())?;
     let reports = reports(options)?;
-    let mut target = target(options)?;
+    let mut target = target(&options.at)?;
     let mut data = options.data.clone();
     match (&target.protocol, data.protocol.as_slice()) {
         (Some(protocol), []) => data.protocol = vec![protocol.clone()],
@@ -42,7 +45,7 @@ pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
         _ => {}
     }
     let known = data::knowledge(&data)?;
-    if known.len() > 1 && !options.reference && options.data.protocol.is_empty() {
+    if known.len() > 1 && !options.at.reference && options.data.protocol.is_empty() {
         let slugs: Vec<_> = known.iter().map(|knowledge| knowledge.protocol.slug()).collect();
         let hint = format!("--protocol with one of {}", slugs.join(", "));
         return Err(Failure::Usage("which protocol does the target speak?".into(), Some(hint)));
@@ -109,23 +112,23 @@ pub(super) fn report_file(word: &str) -> Result<(Format, PathBuf), Failure> {
     Ok((*format, PathBuf::from(path)))
 }
 
-fn target(options: &CheckOptions) -> Result<Target, Failure> {
-    if options.reference {
+pub(super) fn target(at: &TargetOptions) -> Result<Target, Failure> {
+    if at.reference {
         return Ok(Target::new("reference", "the embedded reference implementation"));
     }
-    if let Some(path) = &options.target {
+    if let Some(path) = &at.target {
         let name = path.display().to_string();
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
         return target::load(&Arc::new(Source { name, text })).map_err(Failure::Mistakes);
     }
-    if let Some(command) = &options.adapter {
+    if let Some(command) = &at.adapter {
         let words = adapter::words(command)?;
         let mut target = Target::new("adapter", command);
         target.adapter = Some(words);
         return Ok(target);
     }
-    let Some(url) = &options.url else {
+    let Some(url) = &at.url else {
         return Err(Failure::Usage(
             "there is no target".into(),
             Some("give a URL, --target FILE, --adapter CMD or --reference".into()),
@@ -136,12 +139,34 @@ fn target(options: &CheckOptions) -> Result<Target, Failure> {
         .map_err(|message| Failure::Usage(message, Some("such as http://127.0.0.1:8787".into())))
 }
 
+/// Whether only the rulings of the errata count.
+fn is_strict(options: &CheckOptions) -> bool {
+    options.profile.iter().any(|word| word == "strict")
+}
+
+/// Puts a conformance profile that was given by `--profile` where a level is.
+fn with_level(mut options: CheckOptions) -> Result<CheckOptions, Failure> {
+    let (judging, claimed): (Vec<_>, Vec<_>) =
+        options.profile.drain(..).partition(|word| ["strict", "lenient"].contains(&word.as_str()));
+    if judging.iter().any(|word| word == "strict") && judging.iter().any(|word| word == "lenient") {
+        return Err(Failure::usage("--profile is either strict or lenient"));
+    }
+    options.profile = judging;
+    for level in claimed {
+        if options.level.as_ref().is_some_and(|asked| *asked != level) {
+            return Err(Failure::usage("only one level, or conformance profile, can be asked for"));
+        }
+        options.level = Some(level);
+    }
+    Ok(options)
+}
+
 fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, Failure> {
     if let Some(level) = &options.level {
         let levels = || known.iter().flat_map(|knowledge| &knowledge.manifest.levels).map(|level| level.value.as_str());
         if !levels().any(|name| name == level) {
             let hint = format!("one of {}", levels().collect::<Vec<_>>().join(", "));
-            return Err(Failure::Usage(format!("no level `{level}`"), Some(hint)));
+            return Err(Failure::Usage(format!("no level `{level}`"), Some(format!("{hint}; or strict"))));
         }
     }
     for id in &options.requirement {
@@ -161,7 +186,7 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
             .flat_map(Knowledge::cases)
             .flat_map(|(suite, case)| {
                 let id = format!("{}#{}", suite.name.value, case.name.value);
-                [id.clone(), format!("{id}@adapter")]
+                [format!("{id}@ws"), format!("{id}@tcp"), format!("{id}@adapter"), id]
             })
             .collect();
         if !ids.iter().any(|id| glob(pattern, id)) {
@@ -181,7 +206,7 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
 }
 
 /// Looks up what a target file says of operations and options.
-fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
+pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
     for (name, route) in &target.routes {
         let operations = || known.iter().flat_map(|knowledge| knowledge.protocol.operations());
         let found = operations().find(|operation| operation.name == name).ok_or_else(|| {
@@ -245,7 +270,10 @@ fn list(known: &[Knowledge], target: &Target, selection: &Selection) -> Result<u
     let mut target = target.clone();
     if target.kind == "reference" {
         target.adapter = Some(vec!["the reference".to_owned()]);
+        // Never connected to: the plan only asks which transports there are.
         target.url = url::Url::parse("http://127.0.0.1:1").ok();
+        target.ws = url::Url::parse("ws://127.0.0.1:1").ok();
+        target.tcp = target::parse_tcp("127.0.0.1:1").ok();
     }
     let mut out = anstream::stdout();
     for knowledge in known {
@@ -265,10 +293,7 @@ async fn check(
 ) -> Result<RunRecord, Failure> {
     let seed = options.seed.unwrap_or_else(random);
     let identity_seed = if options.new_ids { random() } else { seed };
-    let profile = match options.profile {
-        ProfileWord::Lenient => Profile::Lenient,
-        ProfileWord::Strict => Profile::Strict,
-    };
+    let profile = if is_strict(options) { Profile::Strict } else { Profile::Lenient };
     let begun = Instant::now();
     let (clock, started_at) = now();
     let facts = Facts { seed, identity_seed, clock, profile };
@@ -308,19 +333,7 @@ async fn check(
     for knowledge in known {
         let mut target = target.clone();
         let slug = knowledge.protocol.slug();
-        let (reference, connections) = if options.reference {
-            let protocol = reference::protocol(slug)
-                .ok_or_else(|| Failure::usage(format!("there is no reference implementation of `{slug}` yet")))?;
-            if let Some(fault) = &options.fault {
-                reference::check_fault(protocol, fault)?;
-            }
-            let variant = reference::variant(options.variant);
-            let setup = Setup { fault: options.fault.clone(), variant, ..Setup::default() };
-            let (reference, connections) = Reference::start(protocol, &setup, &mut target).await?;
-            (Some(reference), connections)
-        } else {
-            (None, Connections::new(&target).map_err(|error| Failure::Internal(error.to_string()))?)
-        };
+        let (reference, connections) = connect(&options.at, knowledge, &mut target).await?;
         let plan = plan::build(knowledge, &target, selection);
         record.target.config = config(&plan);
         let progress = Progress::new(options.quiet, slug, &target.name);
@@ -351,6 +364,29 @@ async fn check(
     Ok(record)
 }
 
+/// The connections to a target, which is started first if it is the reference implementation.
+pub(super) async fn connect(
+    at: &TargetOptions,
+    knowledge: &Knowledge,
+    target: &mut Target,
+) -> Result<(Option<Reference>, Connections), Failure> {
+    if !at.reference {
+        knowledge.protocol.complete(target);
+        let connections = Connections::new(target).map_err(|error| Failure::Internal(error.to_string()))?;
+        return Ok((None, connections));
+    }
+    let slug = knowledge.protocol.slug();
+    let protocol = reference::protocol(slug)
+        .ok_or_else(|| Failure::usage(format!("there is no reference implementation of `{slug}` yet")))?;
+    if let Some(fault) = &at.fault {
+        reference::check_fault(protocol, fault)?;
+    }
+    let variant = reference::variant(at.variant);
+    let setup = Setup { fault: at.fault.clone(), variant, ..Setup::default() };
+    let (reference, connections) = Reference::start(protocol, &setup, target).await?;
+    Ok((Some(reference), connections))
+}
+
 /// What of the target's configuration a later judgement needs.
 fn config(plan: &Plan<'_>) -> TargetConfig {
     let target = plan.target;
@@ -358,11 +394,18 @@ fn config(plan: &Plan<'_>) -> TargetConfig {
         transports: plan.transports.clone(),
         level: target.level.clone(),
         options: target.options.clone(),
+        settings: target.settings.iter().map(|(name, value)| (name.clone(), stored(value))).collect(),
         routes: target.routes.keys().cloned().collect(),
         places: target.places.clone(),
         statuses: target.statuses.iter().map(|(status, aliases)| (status.to_string(), aliases.clone())).collect(),
         clock_skew_ms: u64::try_from(target.limits.clock_skew.as_millis()).unwrap_or(u64::MAX),
     }
+}
+
+/// A setting as the record holds it.
+fn stored(value: &Value) -> serde_json::Value {
+    // Bytes and the like do not stand in a target file.
+    serde_json::from_str(&wire::json::compact(value)).unwrap_or_default()
 }
 
 /// A seed for a run that names none. Small enough to be typed.
@@ -382,43 +425,53 @@ pub(super) fn now() -> (Clock, String) {
 
 /// The command that puts the question of one case again.
 fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64) -> String {
-    let mut words = vec!["proofmark".to_owned(), "check".to_owned()];
+    let mut words = check_words(&options.at, &options.data);
     let mut add = |words_to_add: &[&str]| words.extend(words_to_add.iter().map(|word| quote(word)));
-    if options.reference {
-        add(&["--reference"]);
-        if let Some(fault) = &options.fault {
-            add(&["--fault", fault]);
-        }
-        if options.variant == VariantWord::Other {
-            add(&["--variant", "other"]);
-        }
-    } else if let Some(path) = &options.target {
-        add(&["--target", &path.display().to_string()]);
-    } else if let Some(command) = &options.adapter {
-        add(&["--adapter", command]);
-    } else if let Some(url) = &options.url {
-        add(&[url]);
-    }
-    if let Some(folder) = &options.data.suites {
-        add(&["--suites", &folder.display().to_string()]);
-    }
-    if let Some(folder) = &options.data.vectors {
-        add(&["--vectors", &folder.display().to_string()]);
-    }
     add(&["--protocol", slug, "--only", id]);
-    if options.profile == ProfileWord::Strict {
+    if is_strict(options) {
         add(&["--profile", "strict"]);
     }
     add(&["--seed", &seed.to_string()]);
-    if !options.reference && options.adapter.is_none() {
+    if !options.at.reference && options.at.adapter.is_none() {
         // The target keeps what this run stored, so the question is put under new names.
         add(&["--new-ids"]);
     }
     words.join(" ")
 }
 
+/// The words of a command that checks the same target with the same data files.
+pub(super) fn check_words(at: &TargetOptions, data: &DataOptions) -> Vec<String> {
+    let mut words = vec!["proofmark".to_owned(), "check".to_owned()];
+    let mut add = |words_to_add: &[&str]| words.extend(words_to_add.iter().map(|word| quote(word)));
+    if at.reference {
+        add(&["--reference"]);
+        if let Some(fault) = &at.fault {
+            add(&["--fault", fault]);
+        }
+        if at.variant == VariantWord::Other {
+            add(&["--variant", "other"]);
+        }
+    } else if let Some(path) = &at.target {
+        add(&["--target", &path.display().to_string()]);
+    } else if let Some(command) = &at.adapter {
+        add(&["--adapter", command]);
+    } else if let Some(url) = &at.url {
+        add(&[url]);
+    }
+    if let Some(folder) = &data.suites {
+        add(&["--suites", &folder.display().to_string()]);
+    }
+    if let Some(folder) = &data.vectors {
+        add(&["--vectors", &folder.display().to_string()]);
+    }
+    for file in &data.cases {
+        add(&["--cases", &file.display().to_string()]);
+    }
+    words
+}
+
 /// A word as a POSIX shell reads it back.
-fn quote(word: &str) -> String {
+pub(super) fn quote(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
@@ -502,11 +555,17 @@ pub(super) fn target_of_record(record: &RunRecord) -> Target {
         config.statuses.iter().filter_map(|(status, list)| Some((status.parse().ok()?, list.clone()))).collect();
     target.routes = config.routes.iter().map(|name| (name.clone(), target::RouteOverride::default())).collect();
     target.limits.clock_skew = std::time::Duration::from_millis(config.clock_skew_ms);
-    if config.transports.contains(&Transport::Http) {
-        target.url = url::Url::parse("http://127.0.0.1:1").ok();
-    }
-    if config.transports.contains(&Transport::Adapter) {
-        target.adapter = Some(vec![record.target.name.clone()]);
+    let read = |value: &serde_json::Value| wire::json::parse(value.to_string().as_bytes()).unwrap_or(Value::Null);
+    target.settings = config.settings.iter().map(|(name, value)| (name.clone(), read(value))).collect();
+    target.transports = Some(config.transports.clone());
+    for transport in &config.transports {
+        // Nothing is asked again, so that any address does.
+        match transport {
+            Transport::Http => target.url = url::Url::parse("http://127.0.0.1:1").ok(),
+            Transport::Ws => target.ws = url::Url::parse("ws://127.0.0.1:1").ok(),
+            Transport::Tcp => target.tcp = target::parse_tcp("127.0.0.1:1").ok(),
+            Transport::Adapter => target.adapter = Some(vec![record.target.name.clone()]),
+        }
     }
     target
 }

@@ -20,6 +20,9 @@ pub(super) fn bundle(options: &DataOptions) -> Result<Bundle, Failure> {
     if let Some(folder) = &options.vectors {
         bundle = bundle.with_vectors(folder)?;
     }
+    for file in &options.cases {
+        bundle = bundle.with_cases(file)?;
+    }
     Ok(bundle)
 }
 
@@ -49,6 +52,11 @@ pub(super) fn knowledge(options: &DataOptions) -> Result<Vec<Knowledge>, Failure
     let mut known = Vec::new();
     let mut mistakes = Vec::new();
     for protocol in protocols(&options.protocol)? {
+        // A folder of suites need not have every protocol, unless one is asked for by name.
+        let absent = bundle.file(protocol.slug(), "requirements.yaml").is_none();
+        if absent && options.protocol.is_empty() && !bundle.slugs().is_empty() {
+            continue;
+        }
         match plan::load(protocol, &bundle) {
             Ok(knowledge) => known.push(knowledge),
             Err(LoadError::Mistakes(found)) => mistakes.extend(found),

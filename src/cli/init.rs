@@ -61,6 +61,14 @@ fn target_file(knowledge: &Knowledge, url: &str) -> String {
         comment(&mut options, "    # ", &feature.about);
         let _ = writeln!(options, "#  {}: true", feature.name.value);
     }
+    let mut settings = String::new();
+    for setting in knowledge.protocol.settings() {
+        comment(&mut settings, "    # ", setting.summary);
+        let _ = writeln!(settings, "#  {}: {}", setting.name, setting.example);
+    }
+    if settings.is_empty() {
+        settings.push_str("#  {}\n");
+    }
     let routed =
         knowledge.protocol.operations().iter().find_map(|operation| Some((operation, operation.route.as_ref()?)));
     let route = routed.map_or(String::new(), |(operation, route)| {
@@ -80,6 +88,19 @@ protocol: {slug}
 # Where its HTTP endpoint is; the paths of operations are put behind it.
 url: {url}
 
+# Other transports, where the protocol has them: a WebSocket endpoint that is
+# not at the usual path below the URL, and where frames over TCP are taken
+# (HOST:PORT, or amps://HOST:PORT with TLS).
+#ws: ws://127.0.0.1:8080/amp/v1/ws
+#tcp: 127.0.0.1:8081
+
+# The transports that are tried; each that has an address if left out.
+#transports: [http, ws, tcp, adapter]
+
+# What you say about it in the words of the protocol, and `file` for JSON in a
+# file: `proofmark list --what settings` prints what there is.
+#settings:
+{settings}
 # Where another instance of it is, with a state of its own: what is exported
 # from the one is imported into the other.
 #second-instance: {url}
@@ -124,6 +145,10 @@ url: {url}
 #limits:
     # One answer, from the first byte sent to the last byte read.
 #  request: 10s
+    # The first answer, where it is not the response to a request.
+#  reply: 5s
+    # Further answers, after one that is not what was wanted.
+#  settle: 1s
     # One case, from its first step to its last.
 #  case: 2m
     # The whole run.

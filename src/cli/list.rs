@@ -34,13 +34,17 @@ pub(super) fn list(options: &ListOptions) -> Result<u8, Failure> {
                 let row = vec![("summary", matcher.summary().to_owned()), ("example", matcher.example().to_owned())];
                 (matcher.name().to_owned(), row)
             })),
-            What::Functions => rows.extend(FUNCTIONS.iter().map(|function| {
+            What::Functions => rows.extend(FUNCTIONS.iter().chain(knowledge.protocol.functions()).map(|function| {
                 let row = vec![("summary", function.summary.to_owned()), ("example", function.example.to_owned())];
                 (function.name.to_owned(), row)
             })),
             What::Features => rows.extend(
                 knowledge.manifest.features.iter().map(|f| (f.name.value.clone(), vec![("about", f.about.clone())])),
             ),
+            What::Settings => rows.extend(knowledge.protocol.settings().iter().map(|setting| {
+                let row = vec![("summary", setting.summary.to_owned()), ("example", setting.example.to_owned())];
+                (setting.name.to_owned(), row)
+            })),
             What::Protocols => rows.push((
                 knowledge.protocol.slug().to_owned(),
                 vec![

@@ -6,6 +6,7 @@ mod check;
 mod data;
 mod exit;
 mod explain;
+mod fuzz;
 mod init;
 mod list;
 mod prove;
@@ -43,6 +44,8 @@ fn run(arguments: Arguments) -> Result<u8, Failure> {
     use args::Command;
     match arguments.command {
         Command::Check(options) => check::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
+        Command::Promote(options) => fuzz::promote(&options),
         Command::Serve(options) => serve::run(options),
         Command::Adapter(options) => match &options.command {
             Some(args::AdapterCommand::Check(check)) => adapter::check(check),

@@ -15,9 +15,10 @@ use super::exit::Failure;
 use super::reference::{self, Reference, Setup};
 use super::{data, init};
 use crate::judge::Facts;
+use crate::protocol::amp_core::identity::Identity;
 use crate::prove::{self, Fault, Options, Progress, Running, Setting, Subject};
 use crate::report::files;
-use crate::target::{Credential, SECOND_INSTANCE, Target};
+use crate::target::{self, Credential, SECOND_INSTANCE, Target};
 use crate::verdict::Profile;
 
 /// The files that a proof is written to.
@@ -45,7 +46,7 @@ pub(super) fn run(options: &ProveOptions) -> Result<u8, Failure> {
         let lines = init::fixture(knowledge, clock.0).unwrap_or_default();
         let fixture = tempfile::NamedTempFile::new()?;
         std::fs::write(fixture.path(), lines)?;
-        let subject = Embedded { protocol, fixture: fixture.path(), has_fixture: slug == "agentic" };
+        let subject = Embedded { protocol, fixture: fixture.path() };
         let proof = prove::prove(
             knowledge,
             &subject,
@@ -93,7 +94,6 @@ struct Embedded<'f> {
     protocol: reference_impl::Protocol,
     /// NDJSON for a server that takes no writes.
     fixture: &'f Path,
-    has_fixture: bool,
 }
 
 /// The ordinary setting.
@@ -107,6 +107,30 @@ const READ_ONLY: &str = "read-only";
 
 /// Other readings.
 const OTHER: &str = "other";
+
+/// Who has which key where credentials are demanded: the actor of a case, the key, and who the subject takes its owner for.
+fn keys(protocol: reference_impl::Protocol) -> Vec<(&'static str, &'static str, String)> {
+    match protocol {
+        reference_impl::Protocol::AmpCore => {
+            ["alice", "bob", "carol"].map(|name| (name, name, Identity::named(name).did().to_owned())).into()
+        }
+        _ => vec![("a", "key-a", "pm-actor-a".to_owned()), ("b", "key-b", "pm-actor-b".to_owned())],
+    }
+}
+
+/// The setting in which credentials are demanded of everybody.
+fn with_credentials(protocol: reference_impl::Protocol, mut setting: Setting) -> Setting {
+    let target = &mut setting.target;
+    let option = if protocol == reference_impl::Protocol::AmpCore { "principals" } else { "auth" };
+    target.options.insert(option.to_owned(), true);
+    let all = keys(protocol).into_iter().map(|(actor, key, _)| (actor, key)).chain([("wrong", "not-a-key")]);
+    for (actor, key) in all {
+        let credential = Credential { header: "authorization".to_owned(), value: format!("Bearer {key}") };
+        target.credentials.insert(actor.to_owned(), vec![credential]);
+    }
+    reference::describe(protocol, target);
+    setting
+}
 
 impl Subject for Embedded<'_> {
     fn faults(&self) -> Vec<Fault> {
@@ -129,25 +153,22 @@ impl Subject for Embedded<'_> {
     fn settings(&self) -> Vec<Setting> {
         let setting = |name: &str, about: &str| {
             let mut target = Target::new("reference", "the embedded reference implementation");
+            // Every start of it has addresses of its own.
             target.url = url::Url::parse("http://127.0.0.1:1").ok();
+            target.tcp = target::parse_tcp("127.0.0.1:1").ok();
             target.adapter = Some(vec!["the reference".to_owned()]);
             target.options.insert(SECOND_INSTANCE.to_owned(), true);
+            reference::describe(self.protocol, &mut target);
             Setting { name: name.to_owned(), about: about.to_owned(), tolerated: false, target }
         };
         let mut settings = vec![setting(DEFAULT, "as it is")];
-        if self.has_fixture {
-            let mut auth = setting(AUTH, "credentials are demanded");
-            auth.target.options.insert("auth".to_owned(), true);
-            for (actor, key) in [("a", "key-a"), ("b", "key-b"), ("wrong", "not-a-key")] {
-                let credential = Credential { header: "authorization".to_owned(), value: format!("Bearer {key}") };
-                auth.target.credentials.insert(actor.to_owned(), vec![credential]);
-            }
-            settings.push(auth);
+        let other = Setting { tolerated: true, ..setting(OTHER, "every other reading that the errata tolerate") };
+        settings.push(with_credentials(self.protocol, setting(AUTH, "credentials are demanded")));
+        if self.protocol == reference_impl::Protocol::Agentic {
             settings.push(setting(NO_SEARCH, "neither search is there"));
             settings.push(setting(READ_ONLY, "level L0, with the fixture"));
-            let other = setting(OTHER, "every other reading that the errata tolerate");
-            settings.push(Setting { tolerated: true, ..other });
         }
+        settings.push(other);
         settings
     }
 
@@ -161,7 +182,8 @@ impl Subject for Embedded<'_> {
             let mut setup = Setup { fault: fault.map(str::to_owned), ..Setup::default() };
             match setting.name.as_str() {
                 AUTH => {
-                    setup.auth = vec![("key-a".into(), "pm-actor-a".into()), ("key-b".into(), "pm-actor-b".into())];
+                    let keys = keys(self.protocol).into_iter();
+                    setup.auth = keys.map(|(_, key, who)| (key.to_owned(), who)).collect();
                 }
                 NO_SEARCH => setup.no_search = true,
                 OTHER => setup.variant = reference_impl::Variant::Other,

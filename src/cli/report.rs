@@ -9,7 +9,7 @@ use super::data;
 use super::exit::Failure;
 use crate::exchange::Exchange;
 use crate::judge::{self, CaseTranscript, Context, Facts, Features, Transcript};
-use crate::plan::{self, Knowledge, PROBE_STEPS, Selection};
+use crate::plan::{self, Knowledge, PROBE_STEPS, SETUP_STEPS, Selection};
 use crate::record::{ProtocolRecord, RunRecord, WaiverRecord};
 use crate::report;
 use crate::source::{Source, Span};
@@ -102,11 +102,7 @@ fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &Proto
     let found = |id: &str| before.cases.iter().find(|case| case.id == id);
     let mut probes = Vec::new();
     for transport in &plan.transports {
-        let suffix = if plan.transports.len() > 1 && *transport == crate::exchange::Transport::Adapter {
-            "@adapter"
-        } else {
-            ""
-        };
+        let suffix = if plan.transports.len() > 1 { transport.suffix() } else { "" };
         let exchanges: Vec<Exchange> = knowledge
             .manifest
             .features
@@ -118,7 +114,8 @@ fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &Proto
                 let exchanges = feature.map(|feature| feature.exchanges.clone()).unwrap_or_default();
                 exchanges.into_iter().map(move |mut exchange| {
                     // The features may stand in another order than when the record was made.
-                    exchange.step = index * PROBE_STEPS + exchange.step % PROBE_STEPS;
+                    exchange.step =
+                        exchange.step / SETUP_STEPS * SETUP_STEPS + index * PROBE_STEPS + exchange.step % PROBE_STEPS;
                     exchange
                 })
             })
@@ -132,6 +129,8 @@ fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &Proto
             let case = found(&ready.id)?;
             let put = !case.exchanges.is_empty() || matches!(case.verdict, crate::verdict::Verdict::Error);
             put.then(|| CaseTranscript {
+                started_ms: case.started_ms,
+                twin_started_ms: case.twin_started_ms,
                 exchanges: case.exchanges.clone(),
                 twin: case.twin.clone(),
                 stopped: (!case.because.is_empty()).then(|| case.because.clone()),

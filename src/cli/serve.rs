@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use reference_impl::{Config, Database};
+use reference_impl::{Config, Database, Role};
 
-use super::args::{AdapterOptions, ServeOptions, Switch};
+use super::args::{AdapterOptions, RoleWord, ServeOptions, Switch};
 use super::exit::Failure;
 use super::reference;
 
@@ -13,7 +13,8 @@ pub(super) fn run(options: ServeOptions) -> Result<u8, Failure> {
     let protocol = protocol(&options.protocol)?;
     let mut out = anstream::stdout();
     if options.list_faults {
-        for fault in reference_impl::faults(protocol) {
+        // The second table is of those that only a fuzzer finds.
+        for fault in reference_impl::faults(protocol).iter().chain(reference_impl::parser_faults(protocol)) {
             writeln!(
                 out,
                 "{:<34} {:<3} {}\n{:<38} breaks {}",
@@ -38,6 +39,21 @@ pub(super) fn run(options: ServeOptions) -> Result<u8, Failure> {
     config.search = options.search == Switch::On;
     config.now = options.now;
     config.load = options.load;
+    config.amp.role = match options.role {
+        RoleWord::Agent => Role::Agent,
+        RoleWord::Relay => Role::Relay,
+        RoleWord::Both => Role::Both,
+    };
+    config.amp.did = options.did;
+    config.amp.control = options.control == Switch::On;
+    config.amp.documents = vec![reference::fixture_documents()];
+    config.amp.tcp = match options.tcp.as_str() {
+        "off" => None,
+        address => {
+            let parsed = address.parse();
+            Some(parsed.map_err(|_| Failure::usage(format!("`{address}` is neither an address nor `off`")))?)
+        }
+    };
     for pair in &options.auth {
         let (key, actor) = pair
             .split_once('=')
@@ -46,7 +62,8 @@ pub(super) fn run(options: ServeOptions) -> Result<u8, Failure> {
     }
     runtime()?.block_on(async {
         let handle = reference_impl::serve(config).await.map_err(|error| reference::failure(&error))?;
-        writeln!(out, "serving {} at {} (stop with Ctrl-C)", protocol.slug(), handle.url())?;
+        let tcp = handle.tcp_address().map(|address| format!(" and amp://{address}")).unwrap_or_default();
+        writeln!(out, "serving {} at {}{tcp} (stop with Ctrl-C)", protocol.slug(), handle.url())?;
         out.flush()?;
         let _ = tokio::signal::ctrl_c().await;
         handle.stop().await;

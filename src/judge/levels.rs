@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Context;
 use crate::record::{Because, CaseRecord, LevelRecord, RequirementRecord};
 use crate::requirement::Keyword;
-use crate::verdict::{Grant, NotRun, Verdict};
+use crate::verdict::{Grant, NotRun, Profile, Verdict};
 
 /// What came of each level, from the requirements up to it.
 ///
@@ -29,6 +29,10 @@ pub(super) fn levels(
         let mut shown = 0;
         for (requirement, entry) in requirements.iter().zip(&knowledge.catalogue.requirements) {
             let own = knowledge.level(&entry.level);
+            // What only the strict profile counts stands in nobody's way in the lenient one.
+            if entry.is_strict_only() && context.facts.profile == Profile::Lenient {
+                continue;
+            }
             if own > position || !entry.keyword.is_demand() || entry.testable == crate::requirement::Testable::No {
                 continue;
             }

@@ -6,13 +6,16 @@
 
 mod features;
 mod levels;
+mod sweep;
 mod tally;
 mod walk;
 
 use std::collections::BTreeMap;
 
 use crate::exchange::{Exchange, Transport};
+use crate::parallel;
 use crate::plan::{Plan, ReadyCase};
+use crate::protocol::Sight;
 use crate::record::{CaseRecord, FeatureState, ProtocolRecord, RequirementRecord, RunRecord, WaiverRecord};
 use crate::requirement::Testable;
 use crate::suite::Absent;
@@ -21,6 +24,7 @@ use crate::template::Clock;
 use crate::verdict::{Grant, NotRun, Profile, Verdict};
 
 pub use features::Features;
+pub use sweep::Swept;
 pub use walk::{Part, Planned, Stop, Walk};
 
 /// What a judgement depends on besides the plan and the transcript. All of it is in the record.
@@ -34,6 +38,13 @@ pub struct Facts {
     pub clock: Clock,
     /// Which findings count.
     pub profile: Profile,
+}
+
+impl Facts {
+    /// The instant that many milliseconds after the start of the run.
+    pub fn after(&self, milliseconds: u64) -> Clock {
+        Clock(self.clock.0 + i128::from(milliseconds) * 1_000_000)
+    }
 }
 
 /// What was exchanged over one protocol.
@@ -56,6 +67,10 @@ pub struct CaseTranscript {
     pub twin: Vec<Exchange>,
     /// Why it ended before its last step, if it did for a reason that no exchange shows.
     pub stopped: Option<String>,
+    /// When its first step was taken, in milliseconds after the start of the run.
+    pub started_ms: u64,
+    /// When the first step of its twin was taken.
+    pub twin_started_ms: u64,
     /// From its first step to its last, in milliseconds.
     pub elapsed_ms: u64,
 }
@@ -68,6 +83,14 @@ pub struct Context<'p> {
     pub facts: Facts,
     /// What the target offers.
     pub features: Features,
+}
+
+impl Context<'_> {
+    /// What an answer over `transport` is seen in the light of.
+    pub fn sight(&self, transport: Transport) -> Sight<'_> {
+        let known = self.features.known(transport);
+        Sight { target: self.plan.target, transport, clock: self.facts.clock, known }
+    }
 }
 
 /// Whether a case is put to the target.
@@ -94,6 +117,13 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
         return Gate::NotRun { reason: *reason, because: because.clone(), optional: false };
     }
     let manifest = &context.plan.knowledge.manifest;
+    let transport = manifest.transports.iter().find(|(word, _)| word.value == ready.transport.name());
+    if let Some((word, feature)) = transport
+        && context.features.state(ready.transport, feature) != FeatureState::Offered
+    {
+        let because = format!("the target does not offer {} here", word.value);
+        return Gate::NotRun { reason: NotRun::NotClaimed, because, optional: true };
+    }
     if ready.level > context.features.claimed && !may_reach(context, ready) {
         let name = |index: usize| manifest.levels.get(index).map_or("", |level| level.value.as_str());
         return Gate::NotRun {
@@ -162,13 +192,20 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
     let knowledge = plan.knowledge;
     let mut optional = BTreeMap::new();
     let mut cases: Vec<CaseRecord> = Vec::with_capacity(plan.cases.len());
-    for (index, ready) in plan.cases.iter().enumerate() {
+    let swept = Swept::new(context, transcript);
+    let indices: Vec<usize> = (0..plan.cases.len()).collect();
+    let judged = parallel::map(parallel::processors(), &indices, |index| {
+        let ready = &plan.cases[*index];
         let gate = gate(context, ready);
-        if let Gate::NotRun { optional: true, .. } = gate {
-            optional.insert(ready.id.clone(), true);
+        let found = transcript.cases.get(*index).and_then(Option::as_ref);
+        let record = case(context, ready, &gate, found, &swept, transcript.cut_short.as_deref());
+        (matches!(gate, Gate::NotRun { optional: true, .. }), record)
+    });
+    for (is_optional, record) in judged {
+        if is_optional {
+            optional.insert(record.id.clone(), true);
         }
-        let found = transcript.cases.get(index).and_then(Option::as_ref);
-        cases.push(case(context, ready, &gate, found, transcript.cut_short.as_deref()));
+        cases.push(record);
     }
     let claimed = context.features.claimed;
     let measured = cases.iter().zip(&plan.cases).any(|(case, ready)| ready.level > claimed && case.reason.is_none());
@@ -201,10 +238,14 @@ pub fn case(
     ready: &ReadyCase<'_>,
     gate: &Gate,
     transcript: Option<&CaseTranscript>,
+    swept: &Swept<'_>,
     cut_short: Option<&str>,
 ) -> CaseRecord {
     let mut record = CaseRecord {
         id: ready.id.clone(),
+        transport: ready.transport,
+        started_ms: 0,
+        twin_started_ms: 0,
         about: ready.case.about.clone(),
         verdict: Verdict::NotRun,
         reason: None,
@@ -234,11 +275,14 @@ pub fn case(
             record.because.clone_from(because);
             all(&mut record, Verdict::Inconclusive);
         }
+        (Gate::Open, _) if ready.case.is_sweep() => swept.case(context, ready, &mut record),
         (Gate::Open, None) => {
             record.because = cut_short.unwrap_or("the case was not put").to_owned();
             all(&mut record, Verdict::Error);
         }
         (Gate::Open, Some(transcript)) => {
+            record.started_ms = transcript.started_ms;
+            record.twin_started_ms = transcript.twin_started_ms;
             record.elapsed_ms = transcript.elapsed_ms;
             record.exchanges.clone_from(&transcript.exchanges);
             record.twin.clone_from(&transcript.twin);
@@ -248,10 +292,8 @@ pub fn case(
     record
 }
 
-fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseTranscript, record: &mut CaseRecord) {
-    let mut walk = Walk::new(context, ready, walk::Part::Case);
-    walk.replay(&transcript.exchanges, transcript.stopped.as_deref());
-    let judged = walk.finish();
+/// What a walk found, into the record of its case.
+fn write_down(judged: walk::Judged, record: &mut CaseRecord) {
     record.findings = judged.findings;
     record.readings = judged.readings;
     record.edits = judged.edits;
@@ -259,11 +301,18 @@ fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseT
     record.because = judged.because;
     record.reason = judged.reason;
     record.verdict = record.outcomes.values().copied().max().unwrap_or(Verdict::NotRun);
+}
+
+fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseTranscript, record: &mut CaseRecord) {
+    let mut walk = Walk::new(context, ready, walk::Part::Case, transcript.started_ms);
+    walk.replay(&transcript.exchanges, transcript.stopped.as_deref());
+    write_down(walk.finish(), record);
     let decided = matches!(record.verdict, Verdict::Pass | Verdict::Warn | Verdict::Fail);
     if ready.case.has_edits() && decided {
-        let mut walk = Walk::new(context, ready, walk::Part::Twin);
+        let mut walk = Walk::new(context, ready, walk::Part::Twin, transcript.twin_started_ms);
         walk.replay(&transcript.twin, transcript.stopped.as_deref());
-        if let Some(why) = walk.refused() {
+        let conclusive = ready.case.stands_alone && record.verdict == Verdict::Fail;
+        if let Some(why) = walk.refused().filter(|_| !conclusive) {
             // A refusal, or an acceptance, means nothing beside a well-built message that is refused too.
             record.verdict = Verdict::Inconclusive;
             record.because = format!("the twin, which is the same case without its edits, was not accepted: {why}");
@@ -347,10 +396,7 @@ fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: usize) -> Vec<Re
             let verdict =
                 covering.iter().filter_map(|case| case.outcomes.get(id)).copied().max().unwrap_or(Verdict::NotRun);
             let reason = (verdict == Verdict::NotRun).then(|| {
-                let of_this_kind = plan.transports.iter().any(|transport| match transport {
-                    Transport::Http => requirement.testable.at_endpoint(),
-                    Transport::Adapter => requirement.testable.at_adapter(),
-                });
+                let of_this_kind = plan.transports.iter().any(|transport| requirement.testable.at(transport.kind()));
                 if !of_this_kind && requirement.testable != Testable::No {
                     return Some(NotRun::Unobservable);
                 }

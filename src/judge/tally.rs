@@ -15,6 +15,8 @@ pub(super) struct Tally {
     pub(super) held: usize,
     /// Expectations that had nothing to look at.
     pub(super) vacuous: usize,
+    /// Observations that decide nothing.
+    pub(super) undecided: usize,
     /// The worst departure.
     pub(super) worst: Option<Verdict>,
 }
@@ -31,6 +33,8 @@ impl Tally {
             (worst, Some(stop)) if self.looked_at.len() < self.wanted || self.wanted == 0 => {
                 stop.max(worst.unwrap_or(Verdict::NotRun))
             }
+            (Some(worst), _) if self.undecided == 0 => worst,
+            _ if self.undecided > 0 => Verdict::Inconclusive,
             (Some(worst), _) => worst,
             // One part without anything to look at is not made good by the others.
             (None, _) if self.vacuous > 0 || self.held == 0 => Verdict::NotRun,

@@ -1,7 +1,7 @@
 //! `any-of`: several permitted readings.
 
 use super::argument::{self, members};
-use super::conditions::{Conditions, gather};
+use super::conditions::{Conditions, Open, gather};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, Reading};
 use crate::value::Value;
 
@@ -64,11 +64,11 @@ struct Alternatives(Vec<Alternative>);
 impl Check for Alternatives {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let mut nearest: Option<Mismatch> = None;
-        let mut missing = None;
+        let mut open = Open::default();
         for Alternative { reading, conditions } in &self.0 {
             match conditions.look(observed) {
                 Outcome::Departs(mismatch) => nearest = nearest.or(Some(mismatch)),
-                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+                other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
                 Outcome::Holds(inner) => {
                     let mut readings = vec![reading.clone()];
                     gather(&mut readings, inner);
@@ -76,8 +76,12 @@ impl Check for Alternatives {
                 }
             }
         }
+        // It may be the one reading of which nothing can be said.
+        if let Some(undecided) = open.undecided() {
+            return undecided;
+        }
         let Some(nearest) = nearest else {
-            return Outcome::Vacuous(missing.unwrap_or_default());
+            return open.outcome().unwrap_or_else(|| Outcome::Vacuous(String::new()));
         };
         // The first reading is the one that the ruling prefers, so its departure says most.
         let mut expected = String::new();

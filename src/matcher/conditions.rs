@@ -16,18 +16,52 @@ impl Conditions {
         Ok(Self { all: compiler.expectations(argument)?, wanted: describe(argument) })
     }
 
-    /// Departs as the first expectation that does. Vacuous if one had nothing to look at: then not all are shown.
+    /// Departs as the first expectation that does. Undecided if one decides nothing, vacuous if one had nothing to look at:
+    /// then not all are shown.
     pub(super) fn look(&self, root: Option<&Value>) -> Outcome {
         let mut readings = Vec::new();
-        let mut missing = None;
+        let mut open = Open::default();
         for expectation in &self.all {
             match expectation.look(root) {
                 Outcome::Departs(mismatch) => return Outcome::Departs(mismatch),
                 Outcome::Holds(seen) => gather(&mut readings, seen),
-                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+                other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
             }
         }
-        missing.map_or(Outcome::Holds(readings), Outcome::Vacuous)
+        open.outcome().unwrap_or(Outcome::Holds(readings))
+    }
+}
+
+/// What looks at several things and found no answer in some: an outcome that decides nothing is never called a departure, and
+/// outweighs one that had nothing to look at.
+#[derive(Default)]
+pub(super) struct Open {
+    undecided: Option<String>,
+    vacuous: Option<String>,
+}
+
+impl Open {
+    /// Notes why something is open; what holds or departs is none of it.
+    pub(super) fn note(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Undecided(why) => {
+                self.undecided.get_or_insert(why);
+            }
+            Outcome::Vacuous(why) => {
+                self.vacuous.get_or_insert(why);
+            }
+            Outcome::Holds(_) | Outcome::Departs(_) => {}
+        }
+    }
+
+    /// Why something was undecided, if it was.
+    pub(super) fn undecided(&mut self) -> Option<Outcome> {
+        self.undecided.take().map(Outcome::Undecided)
+    }
+
+    /// What is open, if anything is.
+    pub(super) fn outcome(mut self) -> Option<Outcome> {
+        self.undecided().or(self.vacuous.map(Outcome::Vacuous))
     }
 }
 
@@ -80,6 +114,7 @@ pub(super) fn inside(token: String, mut mismatch: Mismatch) -> Mismatch {
 mod tests {
     use super::*;
     use crate::matcher::testing::value;
+    use crate::matcher::{Check, Matcher};
 
     fn conditions(written: &str) -> Conditions {
         Conditions::compile(&value(written), &Compiler::new(&[])).unwrap()
@@ -98,5 +133,65 @@ mod tests {
         assert!(matches!(look(&format!(r#"[{each},{{"length":1}}]"#)), Outcome::Departs(_)));
         assert!(matches!(look(&format!(r#"[{each},{{"length":0}}]"#)), Outcome::Vacuous(_)));
         assert_eq!(look(r#"[{"length":0},{"type":"array"}]"#), Outcome::HOLDS);
+    }
+
+    /// Decides nothing about texts, and departs at everything else.
+    struct Shrug;
+
+    impl Matcher for Shrug {
+        fn name(&self) -> &'static str {
+            "shrug"
+        }
+
+        fn summary(&self) -> &'static str {
+            ""
+        }
+
+        fn example(&self) -> &'static str {
+            ""
+        }
+
+        fn compile(&self, _: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+            Ok(Box::new(Self))
+        }
+    }
+
+    impl Check for Shrug {
+        fn check(&self, observed: Option<&Value>) -> Outcome {
+            match observed {
+                Some(Value::Text(_)) => Outcome::Undecided("who knows".to_owned()),
+                other => Outcome::departs("a text", other),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_undecided_is_made_a_departure_by_nothing_around_it() {
+        for (written, observed, expected) in [
+            (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"integer"}]}"#, r#""t""#, "undecided"),
+            (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"string"}]}"#, r#""t""#, "holds"),
+            (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"integer"}]}"#, "null", "departs"),
+            (r#"{"all-of":[{"shrug":1},{"type":"string"}]}"#, r#""t""#, "undecided"),
+            (r#"{"all-of":[{"shrug":1},{"type":"integer"}]}"#, r#""t""#, "departs"),
+            (r#"{"not":{"shrug":1}}"#, r#""t""#, "undecided"),
+            (r#"{"some":{"shrug":1}}"#, r#"[5,"t"]"#, "undecided"),
+            (r#"{"some":{"shrug":1}}"#, "[5]", "departs"),
+            (r#"{"none":{"shrug":1}}"#, r#"[5,"t"]"#, "undecided"),
+            (r#"{"none":{"shrug":1}}"#, "[5]", "holds"),
+            (r#"{"each":{"shrug":1}}"#, r#"["t"]"#, "undecided"),
+            (r#"{"each":{"shrug":1}}"#, r#"["t",5]"#, "departs"),
+            (r#"{"count":{"of":{"shrug":1},"is":1}}"#, r#"["t"]"#, "undecided"),
+            (r#"{"count":{"of":{"shrug":1},"is":{"max":1}}}"#, r#"["t"]"#, "holds"),
+            (r#"{"count":{"of":{"shrug":1},"is":2}}"#, r#"["t"]"#, "departs"),
+        ] {
+            let compiler = Compiler::new(&[&Shrug]);
+            let found = match compiler.expectation(&value(written), &[]).unwrap().look(Some(&value(observed))) {
+                Outcome::Holds(_) => "holds",
+                Outcome::Departs(_) => "departs",
+                Outcome::Vacuous(_) => "vacuous",
+                Outcome::Undecided(_) => "undecided",
+            };
+            assert_eq!(found, expected, "{written} at {observed}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::argument::members;
 use super::bounds::Bounds;
-use super::conditions::{Conditions, elements};
+use super::conditions::{Conditions, Open, elements};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
@@ -40,16 +40,24 @@ impl Check for Counted {
         let Some((value, elements)) = observed.and_then(|value| Some((value, elements(value)?))) else {
             return Outcome::departs(format!("an array or map with {expected}"), observed);
         };
-        let (mut count, mut departed, mut missing) = (0, 0, None);
+        let (mut count, mut departed, mut undecided, mut open) = (0, 0, 0, Open::default());
         for (_, element) in elements {
             match self.of.look(Some(element)) {
                 Outcome::Holds(_) => count += 1,
                 Outcome::Departs(_) => departed += 1,
-                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+                other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => {
+                    undecided += usize::from(matches!(other, Outcome::Undecided(_)));
+                    open.note(other);
+                }
             }
         }
-        match missing {
-            Some(text) if count + departed == 0 => Outcome::Vacuous(text),
+        // Those of which nothing can be said may be counted or not: what that makes no difference to is decided.
+        let held = (count..=count + undecided).filter(|count| self.is.hold_count(*count)).count();
+        if held > 0 && held <= undecided {
+            return open.outcome().unwrap_or(Outcome::HOLDS);
+        }
+        match open.outcome() {
+            Some(open) if count + departed + undecided == 0 => open,
             _ if self.is.hold_count(count) => Outcome::HOLDS,
             _ => Outcome::Departs(Mismatch {
                 path: Path::default(),

@@ -1,6 +1,6 @@
 //! `each`: all elements meet expectations.
 
-use super::conditions::{Conditions, elements, gather, inside};
+use super::conditions::{Conditions, Open, elements, gather, inside};
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome};
 use crate::value::Value;
 
@@ -35,22 +35,21 @@ impl Check for Every {
         };
         let mut readings = Vec::new();
         let mut held = false;
-        let mut missing = None;
+        let mut open = Open::default();
         for (token, element) in elements {
             match self.0.look(Some(element)) {
                 Outcome::Departs(mismatch) => return Outcome::Departs(inside(token, mismatch)),
-                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+                other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
                 Outcome::Holds(seen) => {
                     held = true;
                     gather(&mut readings, seen);
                 }
             }
         }
-        match missing {
-            _ if held => Outcome::Holds(readings),
-            Some(text) => Outcome::Vacuous(text),
-            None => Outcome::Vacuous("there are no elements".into()),
+        if held {
+            return Outcome::Holds(readings);
         }
+        open.outcome().unwrap_or_else(|| Outcome::Vacuous("there are no elements".into()))
     }
 }
 

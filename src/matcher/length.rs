@@ -13,7 +13,8 @@ impl Matcher for Length {
     }
 
     fn summary(&self) -> &'static str {
-        "The value has so many characters (Unicode code points) of a text, elements of an array or members of a map."
+        "The value has so many characters (Unicode code points) of a text, bytes of a byte string, elements of an \
+         array or members of a map."
     }
 
     fn example(&self) -> &'static str {
@@ -31,6 +32,7 @@ impl Check for OfLength {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let length = observed.and_then(|value| match value {
             Value::Text(text) => Some(text.chars().count()),
+            Value::Bytes(bytes) => Some(bytes.len()),
             Value::Array(items) => Some(items.len()),
             Value::Map(members) => Some(members.len()),
             _ => None, // Nothing else has parts to count.

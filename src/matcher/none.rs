@@ -1,6 +1,6 @@
 //! `none`: no element meets expectations.
 
-use super::conditions::{Conditions, elements};
+use super::conditions::{Conditions, Open, elements};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
@@ -34,11 +34,11 @@ impl Check for NotOne {
             return Outcome::departs(format!("an array or map with {}", expected()), observed);
         };
         let mut missed = false;
-        let mut missing = None;
+        let mut open = Open::default();
         for (token, element) in elements {
             match self.0.look(Some(element)) {
                 Outcome::Departs(_) => missed = true,
-                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+                other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
                 Outcome::Holds(_) => {
                     return Outcome::Departs(Mismatch {
                         path: Path::default().child(token),
@@ -48,7 +48,10 @@ impl Check for NotOne {
                 }
             }
         }
-        missing.filter(|_| !missed).map_or(Outcome::HOLDS, Outcome::Vacuous)
+        if let Some(undecided) = open.undecided() {
+            return undecided;
+        }
+        open.outcome().filter(|_| !missed).unwrap_or(Outcome::HOLDS)
     }
 }
 

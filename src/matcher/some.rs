@@ -1,6 +1,6 @@
 //! `some`: at least one element meets expectations.
 
-use super::conditions::{Conditions, elements};
+use super::conditions::{Conditions, Open, elements};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome};
 use crate::value::{Path, Value};
 
@@ -35,12 +35,12 @@ impl Check for AtLeastOne {
         };
         let mut count = 0;
         let mut nearest: Option<Miss> = None;
-        let mut missing = None;
+        let mut open = Open::default();
         for (token, element) in elements {
             count += 1;
             match self.0.look(Some(element)) {
                 Outcome::Holds(readings) => return Outcome::Holds(readings),
-                Outcome::Vacuous(text) => missing = missing.or(Some(text)),
+                other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
                 Outcome::Departs(mismatch) => {
                     let met = self.met(element);
                     if nearest.as_ref().is_none_or(|nearest| met > nearest.met) {
@@ -49,9 +49,13 @@ impl Check for AtLeastOne {
                 }
             }
         }
-        let observed = match (nearest, missing) {
+        // It may be the one of which nothing can be said.
+        if let Some(undecided) = open.undecided() {
+            return undecided;
+        }
+        let observed = match (nearest, open.outcome()) {
             (Some(miss), _) => format!("{count} without; {}", miss.describe()),
-            (None, Some(text)) => return Outcome::Vacuous(text),
+            (None, Some(vacuous)) => return vacuous,
             (None, None) => "no elements".to_owned(),
         };
         Outcome::Departs(Mismatch { path: Path::default(), expected: expected(), observed })

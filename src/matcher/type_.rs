@@ -14,7 +14,8 @@ impl Matcher for Type {
 
     fn summary(&self) -> &'static str {
         "The value is of the type, or of one in the list: string, number, integer (a number without a fraction, \
-         however it is written), boolean, null, array, object, bytes."
+         however it is written), uint (a number in plain digits, or a CBOR integer, that is not negative), boolean, null, array, object, \
+         bytes."
     }
 
     fn example(&self) -> &'static str {
@@ -34,8 +35,8 @@ impl Matcher for Type {
     }
 }
 
-/// The names, each told from the value's own name of its type, except for `integer`.
-const KINDS: [&str; 8] = ["string", "number", "integer", "boolean", "null", "array", "object", "bytes"];
+/// The names, each told from the value's own name of its type, except for `integer` and `uint`.
+const KINDS: [&str; 9] = ["string", "number", "integer", "uint", "boolean", "null", "array", "object", "bytes"];
 
 fn kind(name: &Value) -> Result<&'static str, ArgumentError> {
     word(name, &KINDS.map(|kind| (kind, kind)))
@@ -48,6 +49,7 @@ impl Check for OfType {
         let is = |kind: &&str| {
             observed.is_some_and(|value| match *kind {
                 "integer" => is_whole(value),
+                "uint" => matches!(value, Value::Integer(number) if *number >= 0),
                 kind => value.type_name() == kind,
             })
         };
@@ -112,7 +114,7 @@ mod tests {
 
     #[test]
     fn an_unknown_type_is_refused() {
-        let choice = "string, number, integer, boolean, null, array, object or bytes";
+        let choice = "string, number, integer, uint, boolean, null, array, object or bytes";
         assert_eq!(
             refusal(r#"{"type":["string","interger"]}"#),
             ["/type/1", &format!("needs {choice}, not \"interger\""), "did you mean `integer`?"]

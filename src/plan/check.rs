@@ -3,14 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Knowledge, compile, lists};
+use crate::exchange::Transport;
 use crate::matcher::Compiler;
+use crate::protocol::Protocol;
 use crate::source::{Diagnostic, Located, Problems, Span};
 use crate::suggest::nearest;
 use crate::suite::{Action, Case, Expectation, RequestBody, Step};
 use crate::template::{Expr, FUNCTIONS};
 
 /// Bindings that the engine makes.
-const BUILT_IN: &[&str] = &["answer", "item", "index", "it"];
+const BUILT_IN: &[&str] = &["answer", "item", "index", "it", "actor"];
+
+/// The names of the functions of templates.
+fn functions(protocol: &'static dyn Protocol) -> impl Iterator<Item = &'static str> {
+    FUNCTIONS.iter().chain(protocol.functions()).map(|function| function.name)
+}
 
 /// Every mistake that only shows when the files are seen together.
 pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
@@ -24,7 +31,9 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
         known_level(knowledge, &requirement.level, &mut problems);
     }
     known_level(knowledge, &manifest.claims.default, &mut problems);
-    let shared: BTreeSet<&str> = manifest.bindings.keys().map(String::as_str).collect();
+    // What is known of the target, or said of it in its file, every protocol names for itself.
+    let told = knowledge.protocol.known_names().iter().copied();
+    let shared: BTreeSet<&str> = manifest.bindings.keys().map(String::as_str).chain(told).collect();
     let mut names = Names { knowledge, known: shared.clone() };
     for expr in manifest.objects.values().chain(manifest.bindings.values()) {
         names.expr(expr, &mut problems);
@@ -44,6 +53,7 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
     for setup in &manifest.setup {
         let mut names = Names { knowledge, known: known.clone() };
         steps(&setup.steps, &mut names, false, &mut problems);
+        steps(&setup.after, &mut names, false, &mut problems);
         known = names.known;
         for binding in &setup.uses {
             let captured =
@@ -56,9 +66,24 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
             known_feature(knowledge, feature, &mut problems);
         }
     }
+    if let Some(fuzz) = &manifest.fuzz {
+        for (operation, requirement) in &fuzz.operations {
+            known_operation(knowledge, operation, &mut problems);
+            known_requirement(knowledge, requirement, &mut problems);
+        }
+        let mut names = Names { knowledge, known: known.clone() };
+        for expectation in fuzz.answered.iter().chain(&fuzz.accepted) {
+            one_expectation(expectation, &mut names, &mut problems);
+        }
+        steps(&fuzz.alive, &mut names, false, &mut problems);
+    }
     let mut ids: BTreeMap<String, &Span> = BTreeMap::new();
     if knowledge.suites.iter().all(|suite| suite.cases.is_empty()) {
         problems.note(Diagnostic::new(&manifest.protocol.span, format!("there is no case for `{slug}`")));
+    }
+    for (transport, feature) in &manifest.transports {
+        known_kind(transport, &mut problems);
+        known_feature(knowledge, feature, &mut problems);
     }
     for (level, feature) in &manifest.beyond {
         known_level(knowledge, level, &mut problems);
@@ -82,6 +107,32 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
         one_case(case, knowledge, &known, &mut problems);
     }
     problems.0
+}
+
+/// The names that every case of a protocol knows.
+fn shared(knowledge: &Knowledge) -> BTreeSet<&str> {
+    let manifest = &knowledge.manifest;
+    let told = knowledge.protocol.known_names().iter().copied();
+    let captured = manifest.setup.iter().flat_map(|setup| &setup.steps).flat_map(|step| &step.capture);
+    let captured = captured.map(|(name, _)| name.value.as_str());
+    manifest.bindings.keys().map(String::as_str).chain(told).chain(captured).collect()
+}
+
+/// The mistakes in one case.
+pub(super) fn case(knowledge: &Knowledge, case: &Case) -> Vec<Diagnostic> {
+    let mut problems = Problems::default();
+    one_case(case, knowledge, &shared(knowledge), &mut problems);
+    problems.0
+}
+
+fn known_operation(knowledge: &Knowledge, operation: &Located<String>, problems: &mut Problems) {
+    if knowledge.protocol.operation(operation).is_none() {
+        let names = knowledge.protocol.operations().iter().map(|operation| operation.name);
+        problems.note(
+            Diagnostic::new(&operation.span, format!("no operation `{}`", **operation))
+                .did_you_mean(nearest(operation, names)),
+        );
+    }
 }
 
 fn known_level(knowledge: &Knowledge, level: &Located<String>, problems: &mut Problems) {
@@ -150,9 +201,10 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
 }
 
 fn known_kind(kind: &Located<String>, problems: &mut Problems) {
-    if !["endpoint", "adapter"].contains(&kind.as_str()) {
+    if !Transport::ALL.iter().any(|transport| transport.is_meant_by(kind)) {
         problems.note(
-            Diagnostic::new(&kind.span, format!("no kind of target `{}`", **kind)).hint("one of endpoint, adapter"),
+            Diagnostic::new(&kind.span, format!("no kind of target and no transport `{}`", **kind))
+                .hint("one of endpoint, adapter, http, ws, tcp"),
         );
     }
 }
@@ -186,7 +238,10 @@ impl<'k> Names<'k> {
     fn add(&mut self, name: &'k Located<String>, problems: &mut Problems) {
         let good = !name.is_empty()
             && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-        if !good || BUILT_IN.contains(&name.as_str()) || FUNCTIONS.iter().any(|function| function.name == name.value) {
+        if !good
+            || BUILT_IN.contains(&name.as_str())
+            || functions(self.knowledge.protocol).any(|known| known == name.value)
+        {
             problems.note(
                 Diagnostic::new(&name.span, format!("`{}` cannot be the name of a binding", **name))
                     .hint("lower-case letters, digits and _, and no name that templates have already"),
@@ -199,14 +254,15 @@ impl<'k> Names<'k> {
         let objects = &self.knowledge.manifest.objects;
         expr.visit(&mut |words, span| {
             let first = words.first().map_or("", String::as_str);
-            let function = FUNCTIONS.iter().any(|function| function.name == first);
+            let function = functions(self.knowledge.protocol).any(|known| known == first);
             let references = words.iter().skip(1).filter_map(|word| word.strip_prefix('$'));
             let direct = (!function).then_some(first);
             for name in direct.into_iter().chain(references) {
                 let name = name.split('/').next().unwrap_or(name);
                 let fine = self.known.contains(name) || BUILT_IN.contains(&name) || objects.contains_key(name);
                 if !fine {
-                    let candidates = self.known.iter().copied().chain(FUNCTIONS.iter().map(|function| function.name));
+                    let known = self.known.iter().map(|known| -> &str { known });
+                    let candidates = known.chain(functions(self.knowledge.protocol).map(|known| -> &str { known }));
                     problems.note(
                         Diagnostic::new(span, format!("nothing is called `{name}` here"))
                             .did_you_mean(nearest(name, candidates.chain(objects.keys().map(String::as_str)))),
@@ -237,8 +293,16 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
         problems.note(Diagnostic::new(&step.span, "`until` needs expectations to wait for"));
     }
     match &step.action {
-        Action::Send { operation, with, headers, edits, .. } => {
+        Action::Send { operation, with, headers, edits, layout } => {
             let protocol = names.knowledge.protocol;
+            if let Some(word) = layout
+                && !protocol.layouts().contains(&word.as_str())
+            {
+                problems.note(
+                    Diagnostic::new(&word.span, format!("no layout `{}`", **word))
+                        .hint(format!("one of {}", protocol.layouts().join(", "))),
+                );
+            }
             match protocol.operation(operation) {
                 None => {
                     let known = protocol.operations().iter().map(|operation| operation.name);
@@ -299,6 +363,11 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
             names.known = after;
         }
         Action::Pause(_) => {}
+        Action::Sweep => {
+            if step.expect.is_empty() {
+                problems.note(Diagnostic::new(&step.span, "a sweep needs expectations"));
+            }
+        }
     }
     for expectations in lists(step) {
         for expectation in expectations {

@@ -58,6 +58,16 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
             Err(found) => mistakes.extend(found),
         }
     }
+    for file in bundle.cases() {
+        match read_suite(file) {
+            Ok(suite) if is_of_another(&suite, slug) => {}
+            Ok(suite) => {
+                add(file);
+                suites.push(suite);
+            }
+            Err(found) => mistakes.extend(found),
+        }
+    }
     for file in bundle.files(slug, ".json") {
         add(file);
         match vector::load(file) {
@@ -85,6 +95,12 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
     if mistakes.is_empty() { Ok(knowledge) } else { Err(LoadError::Mistakes(mistakes)) }
 }
 
+/// Whether a suite is of another protocol that there is.
+fn is_of_another(suite: &Suite, slug: &str) -> bool {
+    let owner = suite.name.value.split('/').next().unwrap_or_default();
+    owner != slug && crate::protocol::find(owner).is_some()
+}
+
 /// The probe of a feature as a case. Its steps have numbers of their own, by which the judge finds their exchanges.
 fn probe(index: usize, feature: &Feature) -> Case {
     let mut steps = feature.steps.clone();
@@ -98,6 +114,9 @@ fn probe(index: usize, feature: &Feature) -> Case {
         needs: Vec::new(),
         reach: Vec::new(),
         strict_only: false,
+        without_setup: false,
+        stands_alone: false,
+        twin_first: false,
         bindings: Vec::new(),
         steps,
         span: feature.name.span.clone(),

@@ -13,6 +13,7 @@ use crate::exchange::Transport;
 use crate::matcher;
 use crate::protocol::{Operation, Protocol};
 use crate::requirement::{Catalogue, Erratum};
+use crate::source::Diagnostic;
 use crate::suite::{Case, Expectation, Manifest, Step, Suite};
 use crate::target::{Target, WaiverSubject};
 use crate::value::Value;
@@ -99,6 +100,11 @@ pub const PROBE_STEPS: usize = 100;
 /// Steps of a set-up have numbers from here on, in every case.
 pub const SETUP_STEPS: usize = 10_000;
 
+/// The feature whose probe an exchange with this step belongs to, set-up included.
+pub fn probe_of(step: usize) -> usize {
+    step % SETUP_STEPS / PROBE_STEPS
+}
+
 /// Which expectation of a case: step, list within the step, position in the list.
 pub type ExpectationKey = (usize, u8, usize);
 
@@ -111,13 +117,12 @@ impl<'k> Plan<'k> {
     /// The probes for one path, as far as it has their operations.
     pub fn probes(&self, transport: Transport) -> Vec<ReadyCase<'k>> {
         let offered = |case: &&Case| {
-            operations(self.knowledge.protocol, case).iter().all(|operation| match transport {
-                Transport::Http => operation.route.is_some(),
-                Transport::Adapter => operation.method.is_some(),
-            })
+            let reached = case.reach.is_empty() || case.reach.iter().any(|word| transport.is_meant_by(&word.value));
+            let operations = operations(self.knowledge.protocol, case);
+            reached && operations.iter().all(|operation| operation.is_offered(transport, self.target.url.is_some()))
         };
         let ready = |case: &'k Case| ReadyCase {
-            id: format!("{}/probe#{}", self.knowledge.protocol.slug(), case.name.value),
+            id: format!("{}/probe#{}{}", self.knowledge.protocol.slug(), case.name.value, transport.suffix()),
             case,
             transport,
             covers: Vec::new(),
@@ -129,6 +134,12 @@ impl<'k> Plan<'k> {
         self.knowledge.probes.iter().filter(offered).map(ready).collect()
     }
 
+    /// Whether a probe is taken before all others.
+    pub fn is_first(&self, probe: &ReadyCase<'_>) -> bool {
+        let mut features = self.knowledge.manifest.features.iter();
+        features.any(|feature| feature.first && feature.name.value == probe.case.name.value)
+    }
+
     /// The features that decide whether and how some of the cases are put.
     pub fn features_needed(&self, cases: &BTreeSet<usize>) -> BTreeSet<&'k str> {
         let manifest = &self.knowledge.manifest;
@@ -136,7 +147,8 @@ impl<'k> Plan<'k> {
             cases.iter().flat_map(|index| &self.cases[*index].case.needs).map(|need| need.value.as_str()).collect();
         needed.extend(manifest.setup.iter().flat_map(|setup| &setup.needs).map(|need| need.value.as_str()));
         needed.extend(manifest.claims.level.iter().map(|claim| claim.feature.value.as_str()));
-        let floor = manifest.features.iter().filter(|feature| !feature.floor.is_empty());
+        needed.extend(manifest.transports.iter().map(|(_, feature)| feature.value.as_str()));
+        let floor = manifest.features.iter().filter(|feature| feature.first || !feature.floor.is_empty());
         needed.extend(floor.map(|feature| feature.name.value.as_str()));
         needed
     }
@@ -169,32 +181,31 @@ pub fn compile(
 
 /// Decides what is put to `target`.
 pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selection) -> Plan<'k> {
-    let mut transports = Vec::new();
-    if target.url.is_some() {
-        transports.push(Transport::Http);
-    }
-    if target.adapter.is_some() {
-        transports.push(Transport::Adapter);
-    }
+    let spoken = knowledge.protocol.transports();
+    let transports: Vec<Transport> =
+        spoken.iter().copied().filter(|transport| target.is_reached_over(*transport)).collect();
     let mut cases = Vec::new();
     for (suite, case) in knowledge.cases() {
         let base = format!("{}#{}", suite.name.value, case.name.value);
         let possible: Vec<Transport> =
-            transports.iter().copied().filter(|transport| can_reach(knowledge, case, *transport)).collect();
+            transports.iter().copied().filter(|transport| can_reach(knowledge, target, case, *transport)).collect();
         if possible.is_empty() {
             let transport = transports.first().copied().unwrap_or(Transport::Http);
             let mut ready = ready(knowledge, target, selection, base.clone(), case, transport);
             ready.covers = case.covers.iter().map(|id| id.value.as_str()).collect();
             let why = match transport {
-                Transport::Http => "only a library behind an adapter can show it",
                 Transport::Adapter => "only an endpoint can show it",
+                _ if case.reach.iter().any(|word| Transport::ALL[..3].iter().any(|path| path.name() == word.value)) => {
+                    "the target is not reached over the transport that can show it"
+                }
+                _ => "only a library behind an adapter can show it",
             };
             ready.skip.get_or_insert((NotRun::Unobservable, why.to_owned()));
             cases.push(ready);
         }
         let both = possible.len() > 1;
         for transport in possible {
-            let id = if both && transport == Transport::Adapter { format!("{base}@adapter") } else { base.clone() };
+            let id = if both { format!("{base}{}", transport.suffix()) } else { base.clone() };
             cases.push(ready(knowledge, target, selection, id, case, transport));
         }
     }
@@ -210,6 +221,22 @@ pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selec
     Plan { knowledge, target, transports, asked_level: selection.level.clone(), cases, waived_requirements }
 }
 
+/// One case that is in no suite of `knowledge`, such as one that a fuzzer has made, for one path to `target`.
+pub fn ready_case<'k>(
+    knowledge: &'k Knowledge,
+    target: &Target,
+    id: String,
+    case: &'k Case,
+    transport: Transport,
+) -> ReadyCase<'k> {
+    ready(knowledge, target, &Selection::default(), id, case, transport)
+}
+
+/// The mistakes in a case that is in no suite of `knowledge`.
+pub fn mistakes(knowledge: &Knowledge, case: &Case) -> Vec<Diagnostic> {
+    check::case(knowledge, case)
+}
+
 fn ready<'k>(
     knowledge: &'k Knowledge,
     target: &Target,
@@ -223,12 +250,7 @@ fn ready<'k>(
         .covers
         .iter()
         .map(|id| id.value.as_str())
-        .filter(|id| {
-            requirement(id).is_some_and(|requirement| match transport {
-                Transport::Http => requirement.testable.at_endpoint(),
-                Transport::Adapter => requirement.testable.at_adapter(),
-            })
-        })
+        .filter(|id| requirement(id).is_some_and(|requirement| requirement.testable.at(transport.kind())))
         .collect();
     let lowest = covers.iter().filter_map(|id| requirement(id)).map(|found| knowledge.level(&found.level)).min();
     let operations = operations(knowledge.protocol, case);
@@ -243,7 +265,9 @@ fn ready<'k>(
         .waivers
         .iter()
         .position(|waiver| matches!(&waiver.what, WaiverSubject::Case(pattern) if glob(pattern, &id)));
-    let skip = selection.leaves_out(&id, &covers, lowest.unwrap_or(0), knowledge);
+    let skip = selection
+        .leaves_out(&id, &covers, lowest.unwrap_or(0), knowledge)
+        .or_else(|| without_credentials(knowledge.protocol, target, case, transport));
     let mut compiled = BTreeMap::new();
     // What is not put needs no checks, and they are most of the work for a selection of one case.
     let put = skip.is_none();
@@ -261,6 +285,23 @@ fn ready<'k>(
     ReadyCase { id, case, transport, covers, level, skip, waiver, compiled }
 }
 
+/// Why a case is not put to a target that hears a party only with credentials of its own: somebody in it has none.
+fn without_credentials(
+    protocol: &dyn Protocol,
+    target: &Target,
+    case: &Case,
+    transport: Transport,
+) -> Option<(NotRun, String)> {
+    let heard = |step: &&Step| match step.action {
+        crate::suite::Action::Send { .. } => protocol.is_heard(target, &step.actor.value),
+        _ => true,
+    };
+    let step = case.all_steps().into_iter().find(|step| transport != Transport::Adapter && !heard(step))?;
+    let who = &step.actor.value;
+    let why = format!("the target hears nobody without credentials, and the target file has none for `{who}`");
+    Some((NotRun::Unobservable, why))
+}
+
 /// The operations that a case asks for.
 pub fn operations(protocol: &dyn Protocol, case: &Case) -> Vec<&'static Operation> {
     case.all_steps()
@@ -272,22 +313,17 @@ pub fn operations(protocol: &dyn Protocol, case: &Case) -> Vec<&'static Operatio
         .collect()
 }
 
-fn can_reach(knowledge: &Knowledge, case: &Case, transport: Transport) -> bool {
-    let word = match transport {
-        Transport::Http => "endpoint",
-        Transport::Adapter => "adapter",
-    };
-    if !case.reach.is_empty() && !case.reach.iter().any(|reach| reach.value == word) {
+fn can_reach(knowledge: &Knowledge, target: &Target, case: &Case, transport: Transport) -> bool {
+    if !case.reach.is_empty() && !case.reach.iter().any(|reach| transport.is_meant_by(&reach.value)) {
         return false;
     }
-    let decides = case.covers.iter().filter_map(|id| knowledge.catalogue.find(id)).any(|found| match transport {
-        Transport::Http => found.testable.at_endpoint(),
-        Transport::Adapter => found.testable.at_adapter(),
-    });
+    let decides = case
+        .covers
+        .iter()
+        .filter_map(|id| knowledge.catalogue.find(id))
+        .any(|found| found.testable.at(transport.kind()));
     let raw = case.all_steps().iter().any(|step| matches!(step.action, crate::suite::Action::Request { .. }));
-    let offered = operations(knowledge.protocol, case).iter().all(|operation| match transport {
-        Transport::Http => operation.route.is_some(),
-        Transport::Adapter => operation.method.is_some(),
-    });
+    let operations = operations(knowledge.protocol, case);
+    let offered = operations.iter().all(|operation| operation.is_offered(transport, target.url.is_some()));
     decides && offered && !(raw && transport == Transport::Adapter)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{BodyPlan, Operation, Param};
-use crate::exchange::Transport;
+use super::{BodyPlan, ChannelPlan, Operation, Param, Protocol};
+use crate::exchange::{Exchange, Move, Peer, Summons, Transport};
 use crate::target::RouteOverride;
 use crate::value::Value;
 use crate::wire::json;
@@ -16,6 +16,8 @@ pub type Inputs = BTreeMap<String, Value>;
 pub struct Message {
     /// What will carry it.
     pub transport: Transport,
+    /// What is done, where the transport keeps connections open.
+    pub action: Move,
     /// HTTP method, or the name of the adapter method.
     pub method: String,
     /// Path and query from the root of the target's URL; empty for an adapter.
@@ -66,6 +68,7 @@ pub enum BuildError {
 ///
 /// See [`BuildError`].
 pub fn build(
+    protocol: &dyn Protocol,
     operation: &Operation,
     inputs: &Inputs,
     transport: Transport,
@@ -77,12 +80,55 @@ pub fn build(
         }
     }
     match transport {
-        Transport::Http => build_http(operation, inputs, route),
-        Transport::Adapter => build_call(operation, inputs),
+        Transport::Http => build_http(protocol, operation, inputs, route),
+        Transport::Ws | Transport::Tcp => match &operation.channel {
+            Some(plan) => build_move(operation, plan, inputs, transport),
+            None => build_http(protocol, operation, inputs, route),
+        },
+        Transport::Adapter => build_call(protocol, operation, inputs),
     }
 }
 
-fn build_http(operation: &Operation, inputs: &Inputs, own: Option<&RouteOverride>) -> Result<Message, BuildError> {
+fn build_move(
+    operation: &Operation,
+    plan: &ChannelPlan,
+    inputs: &Inputs,
+    transport: Transport,
+) -> Result<Message, BuildError> {
+    let small = |name: &str| {
+        inputs.get(name).and_then(Value::as_integer).and_then(|number| u16::try_from(number).ok()).unwrap_or(1000)
+    };
+    let payload = |name: &str| match inputs.get(name) {
+        None => MessageBody::None,
+        Some(Value::Bytes(bytes)) => MessageBody::Bytes(bytes.clone()),
+        Some(value) => MessageBody::Value(value.clone()),
+    };
+    let (action, body) = match plan {
+        ChannelPlan::Message(name) => (Move::Message, payload(name)),
+        ChannelPlan::Open => (Move::Open, MessageBody::None),
+        ChannelPlan::Frame(kind, name) => (Move::Frame(u8::try_from(small(kind)).unwrap_or_default()), payload(name)),
+        ChannelPlan::Raw(name) => (Move::Raw, payload(name)),
+        ChannelPlan::Listen => (Move::Listen, MessageBody::None),
+        ChannelPlan::Close => match inputs.get("how").and_then(Value::as_text) {
+            Some("half") => (Move::HalfClose, MessageBody::None),
+            Some("reset") => (Move::Reset, MessageBody::None),
+            _ => (Move::Close(small("how")), MessageBody::None),
+        },
+    };
+    let mut headers = Vec::new();
+    if let Some(protocols) = inputs.get("protocols").map(text_of).filter(|text| !text.is_empty()) {
+        headers.push(("sec-websocket-protocol".to_owned(), protocols));
+    }
+    let path = inputs.get("path").map(text_of).unwrap_or_default();
+    Ok(Message { transport, action, method: operation.name.to_owned(), path, headers, body })
+}
+
+fn build_http(
+    protocol: &dyn Protocol,
+    operation: &Operation,
+    inputs: &Inputs,
+    own: Option<&RouteOverride>,
+) -> Result<Message, BuildError> {
     let route = operation.route.as_ref().ok_or_else(|| BuildError::NoWay(operation.name.into()))?;
     let method = own.and_then(|own| own.method.clone()).unwrap_or_else(|| route.method.to_owned());
     let template = own.and_then(|own| own.path.as_deref()).unwrap_or(route.path);
@@ -121,19 +167,49 @@ fn build_http(operation: &Operation, inputs: &Inputs, own: Option<&RouteOverride
             MessageBody::Bytes(text.into_bytes())
         }
     };
-    Ok(Message { transport: Transport::Http, method, path, headers, body })
+    for (name, text) in route.headers {
+        headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        if let Some(value) = fill_with(text, inputs, &text_of) {
+            headers.push(((*name).to_owned(), value));
+        }
+    }
+    let word = |name: &str| inputs.get(name).and_then(Value::as_text).unwrap_or_default();
+    let action = if route.summons {
+        let via = Transport::ALL.into_iter().find(|transport| transport.name() == word("via"));
+        let peer = match word("peer") {
+            "cut" => Peer::Cut,
+            "silent" => Peer::Silent,
+            _ => Peer::Accept,
+        };
+        let held = inputs.get("held").map(|value| protocol.encode(value, "")).unwrap_or_default();
+        Move::Summon(Summons { via: via.unwrap_or(Transport::Http), peer, held })
+    } else {
+        Move::Message
+    };
+    Ok(Message { transport: Transport::Http, action, method, path, headers, body })
 }
 
-fn build_call(operation: &Operation, inputs: &Inputs) -> Result<Message, BuildError> {
+fn build_call(protocol: &dyn Protocol, operation: &Operation, inputs: &Inputs) -> Result<Message, BuildError> {
     let method = operation.method.as_ref().ok_or_else(|| BuildError::NoWay(operation.name.into()))?;
     let mut ready = Vec::new();
     let mut payload = None;
     for (param, from) in method.params {
-        let (Param::Input(name) | Param::JsonHex(name) | Param::TextHex(name) | Param::JsonHexWith { input: name, .. }) =
-            *from;
+        let (Param::Input(name)
+        | Param::JsonHex(name)
+        | Param::TextHex(name)
+        | Param::Encoded(name)
+        | Param::JsonHexWith { input: name, .. }) = *from;
         let Some(value) = inputs.get(name) else { continue };
         match from {
-            Param::Input(_) => ready.push(((*param).to_owned(), value.clone())),
+            Param::Input(_) => ready.push(((*param).to_owned(), told(value))),
+            Param::Encoded(_) => {
+                let hex = match value {
+                    Value::Text(text) => text.clone(),
+                    Value::Bytes(bytes) => data_encoding::HEXLOWER.encode(bytes),
+                    other => data_encoding::HEXLOWER.encode(&protocol.encode(other, "")),
+                };
+                ready.push(((*param).to_owned(), Value::Text(hex)));
+            }
             Param::JsonHex(_) => payload = Some(((*param).to_owned(), value.clone())),
             Param::JsonHexWith { member, value: other, .. } => {
                 let mut whole = value.clone();
@@ -153,11 +229,37 @@ fn build_call(operation: &Operation, inputs: &Inputs) -> Result<Message, BuildEr
     }
     Ok(Message {
         transport: Transport::Adapter,
+        action: Move::Message,
         method: method.name.to_owned(),
         path: String::new(),
         headers: Vec::new(),
         body: MessageBody::Params { ready, payload },
     })
+}
+
+/// The bytes of the message that an exchange carried: those of the body, or what an adapter was given in hex.
+pub fn payload(operation: &Operation, exchange: &Exchange) -> Option<Vec<u8>> {
+    if exchange.sent.transport != Transport::Adapter {
+        return Some(exchange.sent.body.0.clone());
+    }
+    let params = operation.method.as_ref()?.params;
+    let carries = |param: &Param| matches!(param, Param::JsonHex(_) | Param::JsonHexWith { .. });
+    let (name, _) = params.iter().find(|(_, param)| carries(param))?;
+    let call = json::parse(&exchange.sent.body.0).ok()?;
+    let hex = call.member("params")?.member(name)?.as_text()?;
+    data_encoding::HEXLOWER.decode(hex.as_bytes()).ok()
+}
+
+/// A value as the adapter protocol tells it: bytes in hex, and integers that a double may not hold as decimal text.
+fn told(value: &Value) -> Value {
+    const SAFE: i128 = (1 << 53) - 1;
+    match value {
+        Value::Bytes(bytes) => Value::Text(data_encoding::HEXLOWER.encode(bytes)),
+        Value::Integer(integer) if integer.abs() > SAFE => Value::Text(integer.to_string()),
+        Value::Array(items) => Value::Array(items.iter().map(told).collect()),
+        Value::Map(members) => Value::Map(members.iter().map(|(key, value)| (key.clone(), told(value))).collect()),
+        other => other.clone(),
+    }
 }
 
 /// The names of the places in a text: `{name}`.
@@ -167,12 +269,16 @@ pub fn places(text: &str) -> Vec<&str> {
 
 /// The text with its places filled, or `None` if an input is not given.
 fn fill(text: &str, inputs: &Inputs) -> Option<String> {
+    fill_with(text, inputs, &|value| percent(&text_of(value)))
+}
+
+fn fill_with(text: &str, inputs: &Inputs, write: &dyn Fn(&Value) -> String) -> Option<String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         filled.push_str(before);
         let (name, after) = after.split_once('}')?;
-        filled.push_str(&percent(&text_of(inputs.get(name)?)));
+        filled.push_str(&write(inputs.get(name)?));
         rest = after;
     }
     filled.push_str(rest);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Bench, FloorRow, Options, exchange, is_open, judge_one, on_runtime};
+use super::{Bench, FloorRow, Jury, Options, exchange, is_open, on_runtime};
 use crate::dumb::{self, Endpoint, Kind, Manner};
 use crate::exchange::{Ended, Transport};
 use crate::judge::{Context, Features};
@@ -46,8 +46,11 @@ pub(super) fn put(kind: &Kind, bench: &Bench<'_, '_>, options: &Options) -> Floo
         let endpoint = Endpoint::start(kind.manner.clone()).await.map_err(|error| error.to_string())?;
         let url = url::Url::parse(&endpoint.url).map_err(|error| error.to_string())?;
         let http = http::Http::new(&url, &target).map_err(|error| error.to_string())?;
-        let connections =
-            Connections { http: Some(http), adapter: Some(dumb::library(kind.manner.clone())), tamper: None };
+        let connections = Connections {
+            http: Some(http),
+            adapter: Some(dumb::library(kind.manner.clone())),
+            ..Connections::default()
+        };
         Ok::<_, String>(exchange(&plan, &all, options, &connections).await)
     });
     let Ok(Ok(transcript)) = transcript else {
@@ -60,9 +63,10 @@ pub(super) fn put(kind: &Kind, bench: &Bench<'_, '_>, options: &Options) -> Floo
     let features = Features::read(&plan, options.facts, &transcript);
     let context = Context { plan: &plan, facts: options.facts, features };
     let open: Vec<usize> = all.into_iter().filter(|index| is_open(&context, *index)).collect();
+    let jury = Jury::new(&context, &transcript);
     let passed = open
         .iter()
-        .map(|index| judge_one(&context, &transcript, *index))
+        .map(|index| jury.judge(*index))
         .filter(|record| matches!(record.verdict, Verdict::Pass | Verdict::Warn))
         .map(|record| record.id)
         .collect();

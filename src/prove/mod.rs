@@ -9,21 +9,22 @@ mod floor;
 pub mod mutate;
 mod report;
 mod search;
+mod wanted;
 mod wire;
 
 use std::any::Any;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::judge::{self, Context, Facts, Features, Gate, Transcript};
+use crate::judge::{self, Context, Facts, Features, Gate, Swept, Transcript};
+use crate::parallel;
 use crate::plan::{self, Knowledge, Plan, Selection};
 use crate::record::CaseRecord;
 use crate::requirement::{Keyword, Testable};
@@ -301,7 +302,7 @@ pub fn prove(
             };
             settings.iter().zip(&plans).map(lay).collect::<Result<Vec<Bench<'_, '_>>, String>>()
         });
-        let rows = parallel(options.jobs, &faults, |fault| {
+        let rows = parallel::map(options.jobs, &faults, |fault| {
             let row = plant(fault, &settings, &plans, subject, options);
             progress.piece();
             row
@@ -314,12 +315,12 @@ pub fn prove(
         .flat_map(|bench| [(bench, Profile::Lenient), (bench, Profile::Strict)])
         .filter(|(bench, profile)| !bench.setting.tolerated || *profile == Profile::Lenient)
         .collect();
-    let clean = parallel(options.jobs, &judged, |(bench, profile)| {
+    let clean = parallel::map(options.jobs, &judged, |(bench, profile)| {
         judge_clean(bench, Facts { profile: *profile, ..options.facts })
     });
     let kinds = if only_some { Vec::new() } else { floor::kinds(&benches[0]) };
     progress.part("dumb targets", kinds.len());
-    let floor = parallel(options.jobs, &kinds, |kind| {
+    let floor = parallel::map(options.jobs, &kinds, |kind| {
         let row = floor::put(kind, &benches[0], options);
         progress.piece();
         row
@@ -397,36 +398,15 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> Result<T, String> {
     Ok(runtime.block_on(work))
 }
 
-/// Maps in `jobs` threads; the results are in the order of the items.
-fn parallel<I: Sync, O: Send>(jobs: usize, items: &[I], work: impl Fn(&I) -> O + Sync) -> Vec<O> {
-    let next = AtomicUsize::new(0);
-    let results: Mutex<Vec<(usize, O)>> = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..jobs.clamp(1, items.len().max(1)) {
-            scope.spawn(|| {
-                while let Some((index, item)) = {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(index).map(|item| (index, item))
-                } {
-                    let result = work(item);
-                    results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push((index, result));
-                }
-            });
-        }
-    });
-    let mut results = results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
-}
-
 fn judge_clean(bench: &Bench<'_, '_>, facts: Facts) -> CleanRow {
     let context = bench.context(facts);
     let mut departures = Vec::new();
     if let Some(why) = &bench.transcript.cut_short {
         departures.push(Departure { case: String::new(), verdict: Verdict::Error, because: why.clone() });
     }
+    let jury = Jury::new(&context, &bench.transcript);
     for index in &bench.own {
-        let record = judge_one(&context, &bench.transcript, *index);
+        let record = jury.judge(*index);
         let passed = matches!(record.verdict, Verdict::Pass | Verdict::NotRun)
             || (bench.setting.tolerated && record.verdict == Verdict::Warn);
         if !passed {
@@ -443,12 +423,29 @@ fn judge_clean(bench: &Bench<'_, '_>, facts: Facts) -> CleanRow {
     CleanRow { setting: bench.setting.name.clone(), profile: facts.profile, put: bench.own.len(), departures }
 }
 
-/// Judges one case of a transcript.
-fn judge_one(context: &Context<'_>, transcript: &Transcript, index: usize) -> CaseRecord {
-    let ready = &context.plan.cases[index];
-    let gate = judge::gate(context, ready);
-    let found = transcript.cases.get(index).and_then(Option::as_ref);
-    judge::case(context, ready, &gate, found, transcript.cut_short.as_deref())
+/// Judges single cases of one transcript. What the target made in all of it is read once, when a case first sweeps.
+struct Jury<'c, 'k, 't> {
+    context: &'c Context<'k>,
+    transcript: &'t Transcript,
+    swept: OnceCell<Swept<'t>>,
+}
+
+impl<'c, 'k, 't> Jury<'c, 'k, 't> {
+    fn new(context: &'c Context<'k>, transcript: &'t Transcript) -> Self {
+        Self { context, transcript, swept: OnceCell::new() }
+    }
+
+    fn judge(&self, index: usize) -> CaseRecord {
+        let ready = &self.context.plan.cases[index];
+        let gate = judge::gate(self.context, ready);
+        let found = self.transcript.cases.get(index).and_then(Option::as_ref);
+        let none = Swept::default();
+        let swept = match ready.case.is_sweep() {
+            true => self.swept.get_or_init(|| Swept::new(self.context, self.transcript)),
+            false => &none,
+        };
+        judge::case(self.context, ready, &gate, found, swept, self.transcript.cut_short.as_deref())
+    }
 }
 
 /// Requirements for which a case failed.
@@ -524,8 +521,9 @@ fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcri
     let features = Features::read(plan, facts, transcript);
     let context = Context { plan, facts, features };
     let mut others: BTreeMap<&str, usize> = BTreeMap::new();
+    let jury = Jury::new(&context, transcript);
     for index in chosen {
-        let record = judge_one(&context, transcript, *index);
+        let record = jury.judge(*index);
         let failed = failed(&record);
         if failed.is_empty() {
             *others.entry(record.verdict.word()).or_default() += 1;

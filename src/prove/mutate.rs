@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::exchange::{Body, Exchange, Incoming, Transport};
 use crate::template::{format_time, parse_time};
 use crate::value::Value;
-use crate::wire::json;
+use crate::wire::{cbor, json};
 
 /// How deep members are told apart; what is deeper is changed with what it stands in.
 const DEPTH: usize = 6;
@@ -82,7 +82,7 @@ pub fn members(exchange: &Exchange) -> BTreeSet<Member> {
     if received.header(MEDIA_TYPE).is_some() {
         places.insert(MEDIA_TYPE.to_owned());
     }
-    if let Some(document) = Document::read(&received.body.0) {
+    for document in readable(received) {
         collect(&document.value, &mut Vec::new(), &mut places);
     }
     let refusal = is_refusal(received);
@@ -93,6 +93,12 @@ pub fn members(exchange: &Exchange) -> BTreeSet<Member> {
     }
     let member = |place| Member { operation: exchange.operation.clone(), library, refusal, place };
     places.into_iter().map(member).collect()
+}
+
+/// What can be looked into of an answer: its body, and what arrived on its own.
+fn readable(received: &Incoming) -> impl Iterator<Item = Document> {
+    let bodies = std::iter::once(&received.body).chain(received.arrived.iter().map(|arrival| &arrival.body));
+    bodies.filter_map(|body| Document::read(&body.0))
 }
 
 /// Whether an answer says that it did not do what it was asked.
@@ -113,6 +119,8 @@ enum Alteration<'a> {
     Drop(usize),
     /// One more element of an array.
     Append(&'a Value),
+    /// This in the place of what is there.
+    Set(&'a Value),
 }
 
 /// The members that answers have at each place, with a value of each: what [`graft`] takes from.
@@ -120,11 +128,10 @@ pub type Stock = BTreeMap<Member, BTreeMap<String, Value>>;
 
 /// Adds the members of an answer to a stock.
 pub fn store(exchange: &Exchange, stock: &mut Stock) {
-    let Some(document) = Document::read(&exchange.received.body.0) else { return };
     let library = exchange.sent.transport == Transport::Adapter;
     let refusal = is_refusal(&exchange.received);
     let mut found = Vec::new();
-    objects(&document.value, "", &mut Vec::new(), &mut found);
+    readable(&exchange.received).for_each(|document| objects(&document.value, "", &mut Vec::new(), &mut found));
     for (place, members) in found {
         if library && !place.starts_with("/result") {
             continue;
@@ -139,7 +146,7 @@ pub fn store(exchange: &Exchange, stock: &mut Stock) {
 
 /// Every object in a value, by place.
 fn objects(value: &Value, name: &str, tokens: &mut Vec<String>, found: &mut Vec<(String, Vec<(String, Value)>)>) {
-    if let Some(inner) = Document::in_hex(name, value) {
+    if let Some(inner) = Document::inside(name, value) {
         objects(&inner.value, "", tokens, found);
         return;
     }
@@ -194,13 +201,23 @@ pub fn append(at: &Member, element: &Value, operation: &str, transport: Transpor
     is_about(at, operation, transport, received) && alter_body(&at.place, Alteration::Append(element), received)
 }
 
+/// Puts a value at a place of an answer. Says whether anything was changed.
+pub fn set(at: &Member, value: &Value, operation: &str, transport: Transport, received: &mut Incoming) -> bool {
+    if !is_about(at, operation, transport, received) {
+        return false;
+    }
+    match (at.place.as_str(), value.as_integer().and_then(|status| u16::try_from(status).ok())) {
+        (STATUS, Some(status)) => received.status.replace(status) != Some(status),
+        (STATUS | MEDIA_TYPE, _) => false,
+        (place, _) => alter_body(place, Alteration::Set(value), received),
+    }
+}
+
 /// The objects with some members in an answer, as they stand.
 pub fn documents(exchange: &Exchange) -> Vec<Value> {
     const MEMBERS: usize = 4;
     let mut found = Vec::new();
-    if let Some(document) = Document::read(&exchange.received.body.0) {
-        objects(&document.value, "", &mut Vec::new(), &mut found);
-    }
+    readable(&exchange.received).for_each(|document| objects(&document.value, "", &mut Vec::new(), &mut found));
     let whole = found.into_iter().map(|(_, members)| members).filter(|members| members.len() >= MEMBERS);
     whole.map(Value::map).collect()
 }
@@ -211,13 +228,18 @@ fn is_about(member: &Member, operation: &str, transport: Transport, received: &I
 }
 
 fn alter_body(place: &str, alteration: Alteration<'_>, received: &mut Incoming) -> bool {
-    let Some(mut document) = Document::read(&received.body.0) else { return false };
     let tokens: Vec<&str> = place.split('/').skip(1).collect();
-    let changed = at_below(&mut document.value, "", &tokens, alteration);
-    if changed {
-        received.body = Body(document.write());
+    let mut any = false;
+    for body in std::iter::once(&mut received.body).chain(received.arrived.iter_mut().map(|arrival| &mut arrival.body))
+    {
+        let Some(mut document) = Document::read(&body.0) else { continue };
+        let changed = at_below(&mut document.value, "", &tokens, alteration);
+        if changed {
+            *body = Body(document.write(&tokens));
+        }
+        any |= changed;
     }
-    changed
+    any
 }
 
 /// Changes `member` wherever it is in an answer to `operation`. Says whether anything was changed.
@@ -249,10 +271,17 @@ pub fn apply(member: &Member, change: Change, operation: &str, transport: Transp
     }
 }
 
-/// A text that can be looked into: a JSON text, or several, one a line, which are taken as an array.
+/// Bytes that can be looked into: a JSON text, several, one a line, which are taken as an array, or an item of CBOR.
 struct Document {
     value: Value,
-    lines: bool,
+    form: Form,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    Lines,
+    Cbor,
 }
 
 impl Document {
@@ -261,27 +290,50 @@ impl Document {
             return None;
         }
         if let Ok(value) = json::parse(bytes) {
-            return Some(Self { value, lines: false });
+            return Some(Self { value, form: Form::Json });
+        }
+        if let Some(value) = cbor::parse(bytes).ok().filter(|value| value.as_map().is_some()) {
+            return Some(Self { value, form: Form::Cbor });
         }
         let text = std::str::from_utf8(bytes).ok()?;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let values = lines.map(|line| json::parse(line.as_bytes()).ok()).collect::<Option<Vec<_>>>()?;
-        (values.len() > 1).then_some(Self { value: Value::Array(values), lines: true })
+        (values.len() > 1).then_some(Self { value: Value::Array(values), form: Form::Lines })
     }
 
-    /// What bytes in hex hold, under a name that says so.
-    fn in_hex(name: &str, value: &Value) -> Option<Self> {
-        let text = value.as_text().filter(|_| name.ends_with("_hex") || name == "*")?;
+    /// What a byte string holds, or a text of hex under a name that says so.
+    fn inside(name: &str, value: &Value) -> Option<Self> {
+        if let Value::Bytes(bytes) = value {
+            return Self::read(bytes).filter(|inner| inner.form == Form::Cbor);
+        }
+        let text = value.as_text().filter(|_| name.ends_with("_hex") || ["*", "message"].contains(&name))?;
         let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok().filter(|bytes| bytes.len() > 1)?;
-        Self::read(&bytes).filter(|inner| inner.lines || inner.value.as_map().is_some())
+        Self::read(&bytes).filter(|inner| inner.form == Form::Lines || inner.value.as_map().is_some())
     }
 
-    fn write(&self) -> Vec<u8> {
-        match (&self.value, self.lines) {
-            (Value::Array(values), true) => {
+    /// The bytes again. What protocols protect is protected anew, so that only the change is wrong, unless the change at
+    /// `tokens` is to the protection itself.
+    fn write(&self, tokens: &[&str]) -> Vec<u8> {
+        match (&self.value, self.form) {
+            (Value::Array(values), Form::Lines) => {
                 values.iter().map(|value| json::compact(value) + "\n").collect::<String>().into_bytes()
             }
+            (value, Form::Cbor) => {
+                let mut value = value.clone();
+                let changed = tokens.first().copied().unwrap_or_default();
+                crate::protocol::ALL.iter().for_each(|protocol| protocol.protect_again(&mut value, changed));
+                cbor::write(&value)
+            }
             (value, _) => json::compact(value).into_bytes(),
+        }
+    }
+
+    /// The value that holds these bytes in the place of `holder`.
+    fn as_inside(&self, holder: &Value, tokens: &[&str]) -> Value {
+        let bytes = self.write(tokens);
+        match holder {
+            Value::Bytes(_) => Value::Bytes(bytes),
+            _ => Value::Text(data_encoding::HEXLOWER.encode(&bytes)),
         }
     }
 }
@@ -291,7 +343,7 @@ fn collect(value: &Value, tokens: &mut Vec<String>, places: &mut BTreeSet<String
     if tokens.len() >= DEPTH {
         return;
     }
-    if let Some(inner) = tokens.last().and_then(|name| Document::in_hex(name, value)) {
+    if let Some(inner) = tokens.last().and_then(|name| Document::inside(name, value)) {
         collect_members(&inner.value, tokens, places);
         return;
     }
@@ -323,10 +375,10 @@ fn collect_members(value: &Value, tokens: &mut Vec<String>, places: &mut BTreeSe
 /// Changes what stands at `tokens`, everywhere. `name` is what the value itself stands under.
 fn at_below(value: &mut Value, name: &str, tokens: &[&str], change: Alteration<'_>) -> bool {
     let in_document = !matches!(change, Alteration::Change(_)) || !tokens.is_empty();
-    if in_document && let Some(mut inner) = Document::in_hex(name, value) {
+    if in_document && let Some(mut inner) = Document::inside(name, value) {
         let changed = at_below(&mut inner.value, "", tokens, change);
         if changed {
-            *value = Value::Text(data_encoding::HEXLOWER.encode(&inner.write()));
+            *value = inner.as_inside(value, tokens);
         }
         return changed;
     }
@@ -388,6 +440,11 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
                 _ => false,
             };
         }
+        Alteration::Set(other) => {
+            let differs = value != other;
+            value.clone_from(other);
+            return differs;
+        }
         Alteration::Graft(name, member) => {
             let lacks = value.as_map().is_some() && value.member(name).is_none();
             if lacks {
@@ -409,6 +466,7 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
         }
         (Change::Type, Value::Integer(number)) => Value::Text(number.to_string()),
         (Change::Type, Value::Decimal(number)) => Value::Text(number.to_string()),
+        (Change::Type, Value::Bytes(bytes)) => Value::Text(data_encoding::HEXLOWER.encode(bytes)),
         (Change::Type, Value::Bool(yes)) => Value::Text(yes.to_string()),
         (Change::Type, Value::Null) => Value::Integer(0),
         (Change::Type, Value::Array(_)) => Value::map::<&str>([]),
@@ -416,6 +474,14 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
         (Change::Value, Value::Text(text)) => Value::Text(other_text(text)),
         (Change::Value, Value::Integer(number)) => Value::Integer(number + 1),
         (Change::Value, Value::Decimal(_)) => Value::Integer(12_345),
+        (Change::Value, Value::Bytes(bytes)) => {
+            let mut bytes = bytes.clone();
+            match bytes.last_mut() {
+                Some(last) => *last ^= 1,
+                None => bytes.push(0),
+            }
+            Value::Bytes(bytes)
+        }
         (Change::Value, Value::Bool(yes)) => Value::Bool(!yes),
         (Change::Value, Value::Array(items)) if !items.is_empty() => Value::Array(Vec::new()),
         (Change::Value, _) => return false,
@@ -470,6 +536,7 @@ mod tests {
                 status: Some(status),
                 headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
                 body: Body(body.as_bytes().to_vec()),
+                arrived: Vec::new(),
                 ended: Ended::Complete,
             },
             started_ms: 0,

@@ -4,17 +4,32 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::mutate::{self, Change, Member, Stock};
-use super::{Bench, CaseRow, FaultRow, Options, Progress, RequirementRow, failed, is_open, parallel};
-use crate::exchange::{Ended, Exchange, Incoming, Transport};
-use crate::judge::{self, CaseTranscript, Context, Gate};
-use crate::plan::{Knowledge, Selection};
+use super::wanted::Wanted;
+use super::{Bench, CaseRow, FaultRow, Options, Progress, RequirementRow, failed, is_open};
+use crate::exchange::{Body, Ended, Exchange, Incoming, Transport};
+use crate::judge::{self, CaseTranscript, Context, Gate, Swept};
+use crate::parallel;
+use crate::plan::{Knowledge, ReadyCase, Selection};
+use crate::protocol::Protocol;
 use crate::requirement::Testable;
 use crate::value::Value;
 use crate::verdict::Profile;
-use crate::wire::json;
+use crate::wire::{cbor, json};
 
 /// Changes tried for one case before it is given up.
 const TRIES: usize = 2_000;
+
+/// Exchanges that stand for all of a transport where a case sweeps.
+const SAMPLE: usize = 48;
+
+/// Answers of each kind that are given in the place of others.
+const ANSWERS: usize = 12;
+
+/// Exchanges that are looked for where a case sweeps for something rare.
+const RARE: usize = 6;
+
+/// How much later an answer comes that is late.
+const LATE_MS: u64 = 60_000;
 
 /// Elements at the start of a list that are left out, one after the other.
 const ELEMENTS: usize = 4;
@@ -70,8 +85,8 @@ pub(super) fn rows(
         }
     }
     progress.part("cases that no fault makes fail", candidates.len());
-    let pool = Pool::new(benches);
-    let found: BTreeMap<String, Found> = parallel(options.jobs, &candidates, |candidate| {
+    let pool = Pool::new(benches, options);
+    let found: BTreeMap<String, Found> = parallel::map(options.jobs, &candidates, |candidate| {
         let found = search(candidate, &pool, options);
         progress.piece();
         found
@@ -134,35 +149,70 @@ enum Mutation<'m> {
     Drop(&'m Member, usize),
     /// An array with an object more that stands in another answer.
     Append(&'m Member, &'m Value),
+    /// A member with a value that the case looks for.
+    Set(&'m Member, &'m Value),
     /// The operation is not there.
     Missing,
-    /// A refusal where there was a success, or the other way round.
-    Swap,
+    /// Another answer that the operation got somewhere, by its place among those that are kept; the first are of the other
+    /// kind: a refusal where there was a success, or the other way round.
+    Swap(usize),
+    /// A minute later.
+    Late,
+    /// Nothing at all, for as long as anybody waits.
+    Silence,
+    /// The same, laid out in another way.
+    Laid(&'m str),
     /// The answer to the same operation before this one, or after it where it is the first.
     Stale,
 }
 
 impl Mutation<'_> {
     /// Changes an answer. `others` are the other answers of the case.
-    fn apply(&self, exchange: &mut Exchange, others: &[Exchange], pool: &Pool) -> bool {
-        let Exchange { operation, sent, received, .. } = exchange;
+    fn apply(&self, exchange: &mut Exchange, others: &[Exchange], pool: &Pool<'_>) -> bool {
+        let Exchange { operation, sent, received, elapsed_ms, .. } = exchange;
         match self {
             Self::Member(member, change) => mutate::apply(member, *change, operation, sent.transport, received),
             Self::Graft(at, name, value) => mutate::graft(at, name, value, operation, sent.transport, received),
             Self::Drop(at, position) => mutate::drop_element(at, *position, operation, sent.transport, received),
+            Self::Set(at, value) => mutate::set(at, value, operation, sent.transport, received),
             Self::Append(at, element) => mutate::append(at, element, operation, sent.transport, received),
             Self::Missing => {
                 received.status = received.status.map(|_| 501);
                 let refusal: &[u8] = match sent.transport {
-                    Transport::Http => br#"{"error":{"code":"not_implemented","message":"no"}}"#,
+                    Transport::Http | Transport::Ws | Transport::Tcp => {
+                        br#"{"error":{"code":"not_implemented","message":"no"}}"#
+                    }
                     Transport::Adapter => br#"{"jsonrpc":"2.0","id":0,"error":{"code":-32006,"message":"no"}}"#,
                 };
                 received.body.0 = refusal.to_vec();
                 true
             }
-            Self::Swap => {
-                let other = pool.answers.get(&(operation.clone(), sent.transport, !mutate::is_refusal(received)));
+            Self::Swap(place) => {
+                let of = |refusal: bool| pool.answers.get(&(operation.clone(), sent.transport, refusal));
+                let refused = mutate::is_refusal(received);
+                let mut others = [of(!refused), of(refused)].into_iter().flatten().flatten();
+                let other = others.nth(*place).filter(|other| *other != received);
                 other.is_some_and(|other| replace(received, other, sent.transport))
+            }
+            Self::Late => {
+                received.arrived.iter_mut().for_each(|arrival| arrival.at_ms += LATE_MS);
+                *elapsed_ms += LATE_MS;
+                true
+            }
+            Self::Silence => {
+                let nothing = Incoming::nothing(Ended::TimedOut);
+                sent.transport.is_channel() && std::mem::replace(received, nothing.clone()) != nothing
+            }
+            Self::Laid(layout) => {
+                let arrived = received.arrived.iter_mut().map(|arrival| &mut arrival.body);
+                let mut any = false;
+                for body in std::iter::once(&mut received.body).chain(arrived) {
+                    let Ok(value) = cbor::parse(&body.0) else { continue };
+                    let other = Body(pool.protocol.encode(&value, layout));
+                    any |= *body != other;
+                    *body = other;
+                }
+                any
             }
             Self::Stale => {
                 let same = |other: &&Exchange| other.operation == *operation && other.received.body != received.body;
@@ -179,10 +229,14 @@ impl std::fmt::Display for Mutation<'_> {
             Self::Member(member, change) => write!(f, "{member} {}", change.word()),
             Self::Graft(at, name, _) => write!(f, "{at} with `{name}`, which it does not have"),
             Self::Drop(at, position) => write!(f, "{at} without element {position}"),
+            Self::Set(at, value) => write!(f, "{at} with {}", json::compact(value)),
             Self::Append(at, _) => write!(f, "{at} with an object of another answer"),
             Self::Missing => f.write_str("an operation that is not there"),
+            Self::Late => f.write_str("the same a minute later"),
+            Self::Silence => f.write_str("silence"),
+            Self::Laid(layout) => write!(f, "the same in the layout {layout}"),
             Self::Stale => f.write_str("the answer to another question of the same operation"),
-            Self::Swap => f.write_str("a refusal for a success, or a success for a refusal"),
+            Self::Swap(_) => f.write_str("an answer that the operation got elsewhere"),
         }
     }
 }
@@ -199,15 +253,24 @@ fn replace(received: &mut Incoming, other: &Incoming, transport: Transport) -> b
 }
 
 /// What the answers of a bench have to take from.
-struct Pool {
+struct Pool<'b> {
     stock: Stock,
-    /// An answer to each operation by each path, a refusal and a success.
-    answers: BTreeMap<(String, Transport, bool), Incoming>,
+    /// Answers to each operation by each path, refusals and successes, of different shapes.
+    answers: BTreeMap<(String, Transport, bool), Vec<Incoming>>,
+    /// Everything that the clean subject sent, where cases sweep, by setting.
+    swept: BTreeMap<&'b str, Swept<'b>>,
+    protocol: &'static dyn Protocol,
 }
 
-impl Pool {
-    fn new(benches: &[Bench<'_, '_>]) -> Self {
-        let mut pool = Self { stock: Stock::new(), answers: BTreeMap::new() };
+impl<'b> Pool<'b> {
+    fn new(benches: &'b [Bench<'_, '_>], options: &Options) -> Self {
+        let protocol = benches[0].plan.knowledge.protocol;
+        let swept = |bench: &'b Bench<'_, '_>| {
+            (bench.setting.name.as_str(), Swept::new(&bench.context(options.facts), &bench.transcript))
+        };
+        let swept = benches.iter().map(swept).collect();
+        let mut pool = Self { stock: Stock::new(), answers: BTreeMap::new(), swept, protocol };
+        let mut shapes = BTreeSet::new();
         for exchange in benches
             .iter()
             .flat_map(|bench| &bench.transcript.cases)
@@ -218,8 +281,11 @@ impl Pool {
             let received = &exchange.received;
             let kind = (exchange.operation.clone(), exchange.sent.transport, mutate::is_refusal(received));
             let whole = received.ended == Ended::Complete && received.body.len() < 10_000;
-            if whole && let std::collections::btree_map::Entry::Vacant(place) = pool.answers.entry(kind) {
-                place.insert(received.clone());
+            // Answers of one shape are about as long, in as many pieces.
+            let shape = (received.status, received.body.len() / 16, received.arrived.len());
+            let answers = pool.answers.entry(kind.clone()).or_default();
+            if whole && answers.len() < ANSWERS && shapes.insert((kind, shape)) {
+                answers.push(received.clone());
             }
         }
         pool
@@ -227,14 +293,22 @@ impl Pool {
 }
 
 /// Changes the answers of a case until it fails, and until it fails for each requirement that is wanted.
-fn search(candidate: &Candidate<'_, '_>, pool: &Pool, options: &Options) -> Found {
+fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> Found {
     let Candidate { bench, index, wanted } = candidate;
     let ready = &bench.plan.cases[*index];
     let mut found = Found { case: ready.id.clone(), any: None, by_requirement: BTreeMap::new() };
-    let Some(transcript) = bench.transcript.cases[*index].as_ref() else { return found };
+    let sampled;
+    let transcript = if ready.case.is_sweep() {
+        sampled = sample(bench, ready, pool, options);
+        &sampled
+    } else {
+        let Some(transcript) = bench.transcript.cases[*index].as_ref() else { return found };
+        transcript
+    };
     // The strict profile counts everything that the lenient one does.
     let context = bench.context(crate::judge::Facts { profile: Profile::Strict, ..options.facts });
     let answers = || transcript.exchanges.iter().chain(&transcript.twin);
+    let wished = &Wanted::of(ready.case);
     let members: BTreeSet<Member> = answers().flat_map(mutate::members).collect();
     let mut own = Stock::new();
     answers().for_each(|exchange| mutate::store(exchange, &mut own));
@@ -243,8 +317,19 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool, options: &Options) -> Foun
         let names = pool.stock.get(at).into_iter().flatten();
         names.flat_map(move |(name, value)| [Mutation::Graft(at, name, value), Mutation::Graft(at, name, &ODD)])
     });
-    let mutations: Vec<Mutation<'_>> =
-        [Mutation::Swap, Mutation::Stale, Mutation::Missing].into_iter().chain(changes).chain(grafts).collect();
+    let sets = members
+        .iter()
+        .filter(|member| wished.names(&member.place))
+        .flat_map(move |member| wished.values().iter().map(move |value| Mutation::Set(member, value)));
+    let mutations: Vec<Mutation<'_>> = [Mutation::Swap(0), Mutation::Stale, Mutation::Missing]
+        .into_iter()
+        .chain(changes)
+        .chain(sets)
+        .chain([Mutation::Late, Mutation::Silence])
+        .chain(pool.protocol.layouts().iter().map(|layout| Mutation::Laid(layout)))
+        .chain((1..2 * ANSWERS).map(Mutation::Swap))
+        .chain(grafts)
+        .collect();
     // Lists that lack something or have something too much, one answer at a time: last, for there are many.
     let objects: Vec<Value> = transcript.exchanges.iter().flat_map(mutate::documents).take(OBJECTS).collect();
     let drops = members.iter().flat_map(|member| (0..ELEMENTS).map(move |position| Mutation::Drop(member, position)));
@@ -307,8 +392,41 @@ fn in_the_open(found: &mut Found, candidate: &Candidate<'_, '_>, transcript: &Ca
     }
 }
 
+/// Exchanges that stand for all over a transport: a few of each operation for each first byte and length of what came, so
+/// that every kind of message is among them.
+fn sample(bench: &Bench<'_, '_>, ready: &ReadyCase<'_>, pool: &Pool<'_>, options: &Options) -> CaseTranscript {
+    let transport = ready.transport;
+    const EACH: usize = 1;
+    let mut taken: BTreeMap<(String, usize, usize), usize> = BTreeMap::new();
+    let mut sample = CaseTranscript::default();
+    let cases = bench.plan.cases.iter().zip(&bench.transcript.cases);
+    let exchanges = cases
+        .filter(|(ready, _)| ready.transport == transport)
+        .filter_map(|(_, case)| case.as_ref())
+        .flat_map(|case| &case.exchanges);
+    for exchange in exchanges {
+        let received = &exchange.received;
+        let size = received.body.len() + received.arrived.iter().map(|arrival| arrival.body.len()).sum::<usize>();
+        let count = taken.entry((exchange.operation.clone(), size / 16, received.arrived.len())).or_default();
+        if size > 0 && size < 10_000 && *count < EACH && sample.exchanges.len() < SAMPLE {
+            *count += 1;
+            sample.exchanges.push(exchange.clone());
+        }
+    }
+    let context = bench.context(crate::judge::Facts { profile: Profile::Strict, ..options.facts });
+    let swept = pool.swept.get(bench.setting.name.as_str());
+    let rare = swept.map(|swept| swept.concerning(&context, ready, RARE)).unwrap_or_default();
+    sample.exchanges.extend(rare.into_iter().cloned());
+    sample
+}
+
 fn judged_failed(context: &Context<'_>, index: usize, transcript: &CaseTranscript) -> Vec<String> {
-    failed(&judge::case(context, &context.plan.cases[index], &Gate::Open, Some(transcript), None))
+    let ready = &context.plan.cases[index];
+    let swept = match ready.case.is_sweep() {
+        true => Swept::of(context, ready.transport, transcript.exchanges.iter().collect()),
+        false => Swept::default(),
+    };
+    failed(&judge::case(context, ready, &Gate::Open, Some(transcript), &swept, None))
 }
 
 /// The requirements for which a case fails once a member of the answers is changed; with `alternate`, of every second one.

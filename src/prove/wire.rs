@@ -14,9 +14,10 @@ use serde::{Deserialize, Serialize};
 
 use super::mutate::{self, Change, Member};
 use super::search::fails;
-use super::{Bench, Options, Progress, Subject, exchange, failed, judge_one, on_runtime, parallel, stop};
+use super::{Bench, Jury, Options, Progress, Subject, exchange, failed, on_runtime, stop};
 use crate::exchange::Transport;
 use crate::judge::{Context, Facts, Features};
+use crate::parallel;
 use crate::verdict::Profile;
 
 /// Members that fewer cases meet are the tests' own, or one odd case's.
@@ -73,7 +74,7 @@ pub(super) fn prove(
     let met: Vec<(Member, Vec<usize>)> = met.into_iter().filter(|(_, cases)| cases.len() >= SEEN_IN).collect();
     progress.part("members of answers", met.len());
     let facts = Facts { profile: Profile::Strict, ..options.facts };
-    let rows = parallel(options.jobs, &met, |(member, cases)| {
+    let rows = parallel::map(options.jobs, &met, |(member, cases)| {
         let mut row = WireMember {
             member: member.to_string(),
             cases: cases.len(),
@@ -182,9 +183,6 @@ fn through_proxy(
     let Ok(Ok(transcript)) = transcript else { return None };
     let features = Features::read(bench.plan, facts, &transcript);
     let context = Context { plan: bench.plan, facts, features };
-    chosen
-        .iter()
-        .map(|index| judge_one(&context, &transcript, *index))
-        .find(|record| !failed(record).is_empty())
-        .map(|record| record.id)
+    let jury = Jury::new(&context, &transcript);
+    chosen.iter().map(|index| jury.judge(*index)).find(|record| !failed(record).is_empty()).map(|record| record.id)
 }

@@ -16,8 +16,17 @@ use crate::record::{RunRecord, SCHEMA};
 ///
 /// Those of `out`.
 pub fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
+    write_visible(record, out)
+}
+
+/// Writes any report as [`write()`] does a record.
+///
+/// # Errors
+///
+/// Those of `out`.
+pub(super) fn write_visible(report: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Visible::default());
-    record.serialize(&mut serializer)?;
+    report.serialize(&mut serializer)?;
     out.write_all(b"\n")
 }
 

@@ -104,6 +104,7 @@ fn test_case(case: &CaseRecord) -> TestCase {
     for id in &case.covers {
         test.add_property(property("requirement", id));
     }
+    test.add_property(property("transport", case.transport.name()));
     test.add_property(property("verdict", case.verdict.word()));
     test.add_property(property("at", &case.at));
     if case.verdict == Verdict::Warn {

@@ -195,6 +195,11 @@ impl Page {
         let mut totals = format!("## Totals\n\n| {} |\n|", words.join(" | "));
         totals.push_str(&"---:|".repeat(rows.len()));
         let _ = writeln!(totals, "\n| {} |\n", numbers.join(" | "));
+        for protocol in &record.protocols {
+            for (transport, counts) in view::by_transport(protocol) {
+                let _ = writeln!(totals, "- {} over {transport}: {counts}", escape(&protocol.protocol));
+            }
+        }
         let mut reasons = Vec::new();
         for protocol in &record.protocols {
             for (word, n) in view::not_run(protocol) {
@@ -323,6 +328,7 @@ fn code(text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
+    let text = &printable::line(text);
     if text.contains('|') {
         // A table splits at pipes even within a code span, and what a backslash does to them there depends on the
         // reader. Numeric references are never markup.
@@ -337,11 +343,12 @@ fn code(text: &str) -> String {
     }
 }
 
-/// `text` as words of the page: nothing in it is markup, or becomes a link.
+/// `text` as words of the page: nothing in it is markup, becomes a link, or is hidden.
 fn escape(text: &str) -> Cow<'_, str> {
+    let text = printable::line(text);
     match text.contains(is_markup) || text.contains("www") {
-        true => Cow::Owned(references(text)),
-        false => Cow::Borrowed(text),
+        true => Cow::Owned(references(&text)),
+        false => text,
     }
 }
 
@@ -391,6 +398,13 @@ mod tests {
     fn a_fence_outlasts_the_fences_in_it() {
         assert_eq!(fenced("````\nx"), "`````text\n````\nx\n`````\n\n");
         assert_eq!(fenced("x\n"), "```text\nx\n```\n\n");
+    }
+
+    #[test]
+    fn words_hold_nothing_hidden() {
+        let escaped = escape("L1\u{200b}\u{1b}[2J\nx");
+        assert!(!escaped.contains(printable::is_hidden), "{escaped:?}");
+        assert_eq!(escape("L1 (draft)"), "L1 (draft)");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::record::RunRecord;
 mod diff;
 pub mod files;
 mod html;
+mod interop;
 pub mod json;
 mod junit;
 mod markdown;
@@ -62,6 +63,12 @@ pub const FORMATS: &[Format] = &[
         file_name: "report.txt",
         summary: "what the terminal shows, without colour",
         write: text::write,
+    },
+    Format {
+        name: "interop",
+        file_name: "interop-report.json",
+        summary: "the report that the authors of RFC 001 collect, by published vector (amp-core)",
+        write: interop::write,
     },
 ];
 

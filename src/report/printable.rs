@@ -90,6 +90,16 @@ pub fn short(text: &str, most: usize) -> String {
     line(&cut(text, most)).into_owned()
 }
 
+/// As [`short`], on several lines.
+pub fn passage(text: &str, most: usize) -> String {
+    block(&cut(text, most)).into_owned()
+}
+
+/// The first line of a text, for places that have room for one.
+pub fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
 /// Columns that `text` takes on a terminal.
 pub fn width(text: &str) -> usize {
     text.chars().map(char_width).sum()

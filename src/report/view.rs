@@ -92,6 +92,25 @@ pub(super) fn not_run(protocol: &ProtocolRecord) -> Vec<(&'static str, usize)> {
     counts.into_iter().map(|(r, count)| (word(r), count)).collect()
 }
 
+/// What came of the cases over each transport, where there are several: `ws` and `120 pass, 3 fail`.
+pub(super) fn by_transport(protocol: &ProtocolRecord) -> Vec<(&'static str, String)> {
+    let mut counts: BTreeMap<Transport, BTreeMap<Verdict, usize>> = BTreeMap::new();
+    for case in &protocol.cases {
+        *counts.entry(case.transport).or_default().entry(case.verdict).or_default() += 1;
+    }
+    if counts.len() < 2 {
+        return Vec::new();
+    }
+    let words = |verdicts: BTreeMap<Verdict, usize>| {
+        let shown = Verdict::ALL.into_iter().filter_map(|verdict| {
+            let number = verdicts.get(&verdict)?;
+            Some(format!("{number} {}", verdict.word()))
+        });
+        shown.collect::<Vec<_>>().join(", ")
+    };
+    counts.into_iter().map(|(transport, verdicts)| (transport.name(), words(verdicts))).collect()
+}
+
 /// Where claim and measurement disagree, and what stands in the way of a level.
 pub(super) fn claim_and_blocking(level: &LevelRecord) -> String {
     let blocking = blocking(level);
@@ -177,6 +196,7 @@ pub(super) fn request_line(exchange: &Exchange) -> String {
     let method = printable::short(&sent.method, 80);
     match sent.transport {
         Transport::Http => format!("{method} {}", printable::short(&sent.url, 400)),
+        Transport::Ws | Transport::Tcp => format!("{method} on {}", printable::short(&sent.url, 400)),
         Transport::Adapter => format!("{method} (adapter)"),
     }
 }

@@ -2,7 +2,10 @@
 //!
 //! Nothing is judged here but what decides the next step. Start with [`run`].
 
-use std::collections::BTreeSet;
+mod mailbox;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,13 +13,14 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::watch;
 
-use crate::exchange::{Body, Encoded, Ended, Exchange, Incoming, Outgoing, Transport};
+use crate::exchange::{Body, Encoded, Ended, Exchange, Incoming, Move, Outgoing, Transport, mask};
 use crate::judge::{CaseTranscript, Context, Facts, Features, Gate, Part, Planned, Stop, Transcript, Walk, gate};
 use crate::plan::{Plan, ReadyCase, SETUP_STEPS};
-use crate::suite::Action;
+use crate::suite::{Action, Case};
 use crate::target::Limits;
 use crate::transport::adapter::Adapter;
-use crate::transport::{Carried, Connections};
+use crate::transport::{Carried, Connections, Session, Wait};
+use mailbox::Mailbox;
 
 /// What a run tells while it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +53,12 @@ const PATIENCE_WITH_A_LIBRARY: usize = 6;
 /// Bytes of bodies that a run holds in memory before it reads less of each.
 const STORED_BYTES: u64 = 256 << 20;
 
+/// Cases side by side of those that wait most of their time.
+const WAITING_CASES: usize = 64;
+
+/// The time from which on a case counts among them.
+const LONG: Duration = Duration::from_millis(500);
+
 /// The pause between two tries of a step that waits.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -72,6 +82,8 @@ struct Engine<'r> {
     limits: &'r Limits,
     start: Instant,
     secrets: Vec<String>,
+    /// Whether nothing is waited for once there is an answer that is enough.
+    hasty: bool,
     requests: AtomicU64,
     /// Messages in a row that got no answer.
     unanswered: AtomicUsize,
@@ -80,6 +92,10 @@ struct Engine<'r> {
     waits: AtomicUsize,
     /// Bytes of bodies held in memory.
     stored: AtomicU64,
+    /// How often in a row the target had nothing to fetch answers from.
+    fetches_refused: AtomicUsize,
+    /// The answers that the target keeps, as far as they have been fetched, by whose they are.
+    mailboxes: Mutex<BTreeMap<String, Mailbox>>,
 }
 
 /// What a run came to, besides the transcript.
@@ -113,17 +129,7 @@ pub async fn run_some(
     cancel: watch::Receiver<bool>,
     sink: &dyn Sink,
 ) -> (Transcript, Totals) {
-    let engine = Engine {
-        connections,
-        limits: &plan.target.limits,
-        start,
-        secrets: connections.http.iter().flat_map(|http| http.secrets().map(str::to_owned)).collect(),
-        requests: AtomicU64::new(0),
-        unanswered: AtomicUsize::new(0),
-        answered: AtomicU64::new(0),
-        waits: AtomicUsize::new(0),
-        stored: AtomicU64::new(0),
-    };
+    let engine = Engine::new(connections, &plan.target.limits, start);
     let mut transcript = Transcript::default();
     let deadline = tokio::time::sleep(engine.limits.run);
     tokio::pin!(deadline);
@@ -141,6 +147,47 @@ pub async fn run_some(
     (transcript, Totals { requests: engine.requests.load(Ordering::Relaxed) })
 }
 
+/// Finds out what a target offers, for some of the cases, and puts none of them: for who thinks of cases as he goes. The
+/// transcript holds no cases, and says why the target cannot be met if it cannot.
+pub async fn meet(
+    plan: &Plan<'_>,
+    chosen: &BTreeSet<usize>,
+    facts: Facts,
+    connections: &Connections,
+    start: Instant,
+) -> Transcript {
+    let engine = Engine::new(connections, &plan.target.limits, start);
+    let mut transcript = Transcript::default();
+    let needed = plan.features_needed(chosen);
+    transcript.cut_short = engine.probe(plan, Some(&needed), facts, &mut transcript).await;
+    transcript
+}
+
+/// Puts one case to a target that has been met, beside others or alone.
+pub async fn put(
+    context: &Context<'_>,
+    ready: &ReadyCase<'_>,
+    connections: &Connections,
+    start: Instant,
+) -> (CaseTranscript, Totals) {
+    let engine = Engine::new(connections, &context.plan.target.limits, start);
+    let transcript = engine.case(context, ready).await;
+    (transcript, Totals { requests: engine.requests.load(Ordering::Relaxed) })
+}
+
+/// Takes the steps of one part of a case, and waits for no more than one answer of each: what contradicts it is for [`put`].
+/// The text says why it ended if no exchange shows it.
+pub async fn put_part(
+    context: &Context<'_>,
+    ready: &ReadyCase<'_>,
+    part: Part,
+    connections: &Connections,
+    start: Instant,
+) -> (Vec<Exchange>, Option<String>) {
+    let engine = Engine { hasty: true, ..Engine::new(connections, &context.plan.target.limits, start) };
+    engine.walk(context, ready, part, milliseconds(start.elapsed())).await
+}
+
 async fn cancelled(mut cancel: watch::Receiver<bool>) {
     loop {
         if *cancel.borrow() {
@@ -153,7 +200,51 @@ async fn cancelled(mut cancel: watch::Receiver<bool>) {
     }
 }
 
-impl Engine<'_> {
+impl<'r> Engine<'r> {
+    fn new(connections: &'r Connections, limits: &'r Limits, start: Instant) -> Self {
+        Self {
+            connections,
+            limits,
+            start,
+            secrets: connections.secrets().map(str::to_owned).collect(),
+            hasty: false,
+            requests: AtomicU64::new(0),
+            unanswered: AtomicUsize::new(0),
+            answered: AtomicU64::new(0),
+            waits: AtomicUsize::new(0),
+            stored: AtomicU64::new(0),
+            fetches_refused: AtomicUsize::new(0),
+            mailboxes: Mutex::default(),
+        }
+    }
+
+    /// Finds out what the target offers, over each transport. The text says why it cannot be found out.
+    async fn probe(
+        &self,
+        plan: &Plan<'_>,
+        needed: Option<&BTreeSet<&str>>,
+        facts: Facts,
+        transcript: &mut Transcript,
+    ) -> Option<String> {
+        for transport in &plan.transports {
+            let mut probes = plan.probes(*transport);
+            if let Some(needed) = needed {
+                probes.retain(|probe| needed.contains(probe.case.name.value.as_str()));
+            }
+            let (first, rest): (Vec<_>, Vec<_>) = probes.iter().partition(|probe| plan.is_first(probe));
+            transcript.probes.push((*transport, Vec::new()));
+            for batch in [first, rest] {
+                let met = Context { plan, facts, features: Features::met(plan, facts, transcript) };
+                let begun = milliseconds(self.start.elapsed());
+                let found = join_all(batch.iter().map(|probe| self.walk(&met, probe, Part::Probe, begun))).await;
+                if let Some((_, exchanges)) = transcript.probes.last_mut() {
+                    exchanges.extend(found.into_iter().flat_map(|(exchanges, _)| exchanges));
+                }
+            }
+        }
+        (self.answered.load(Ordering::Relaxed) == 0).then(|| self.why_no_answer(transcript))
+    }
+
     /// Probes, then cases. Writes into `transcript` as it goes, so that what was exchanged is kept when it is cut short.
     async fn work(
         &self,
@@ -163,19 +254,9 @@ impl Engine<'_> {
         transcript: &mut Transcript,
         sink: &dyn Sink,
     ) -> Option<String> {
-        let unprobed = Context { plan, facts, features: Features::default() };
         let needed = chosen.map(|chosen| plan.features_needed(chosen));
-        for transport in &plan.transports {
-            let mut probes = plan.probes(*transport);
-            if let Some(needed) = &needed {
-                probes.retain(|probe| needed.contains(probe.case.name.value.as_str()));
-            }
-            let found = join_all(probes.iter().map(|probe| self.walk(&unprobed, probe, Part::Probe))).await;
-            let exchanges: Vec<Exchange> = found.into_iter().flat_map(|(exchanges, _)| exchanges).collect();
-            transcript.probes.push((*transport, exchanges));
-        }
-        if self.answered.load(Ordering::Relaxed) == 0 {
-            return Some(self.why_no_answer(transcript));
+        if let Some(why) = self.probe(plan, needed.as_ref(), facts, transcript).await {
+            return Some(why);
         }
         let features = Features::read(plan, facts, transcript);
         let context = Context { plan, facts, features };
@@ -187,9 +268,12 @@ impl Engine<'_> {
         transcript.cases.resize_with(plan.cases.len(), || None);
         let patience = if plan.transports == [Transport::Adapter] { PATIENCE_WITH_A_LIBRARY } else { PATIENCE };
         let context = &context;
-        let mut done = stream::iter(open)
-            .map(|index| async move { (index, self.case(context, &plan.cases[index]).await) })
-            .buffer_unordered(self.limits.jobs);
+        // What waits most of its time does not stand in the way of what does not.
+        let (waiting, brisk): (Vec<_>, Vec<_>) = open.into_iter().partition(|index| waits(plan.cases[*index].case));
+        let put = |index: usize| async move { (index, self.case(context, &plan.cases[index]).await) };
+        let waiting = stream::iter(waiting).map(put).buffer_unordered(WAITING_CASES.max(self.limits.jobs));
+        let brisk = stream::iter(brisk).map(put).buffer_unordered(self.limits.jobs);
+        let mut done = stream::select(waiting, brisk);
         while let Some((index, case)) = done.next().await {
             if let Some(slot) = transcript.cases.get_mut(index) {
                 *slot = Some(case);
@@ -236,23 +320,44 @@ impl Engine<'_> {
     async fn case_once(&self, context: &Context<'_>, ready: &ReadyCase<'_>) -> CaseTranscript {
         let begun = Instant::now();
         let mut transcript = CaseTranscript::default();
-        let (exchanges, stopped) = self.walk(context, ready, Part::Case).await;
-        transcript.exchanges = exchanges;
-        transcript.stopped = stopped;
-        if ready.case.has_edits() && transcript.stopped.is_none() {
-            let (twin, stopped) = self.walk(context, ready, Part::Twin).await;
-            transcript.twin = twin;
+        if ready.case.is_sweep() {
+            // What it looks at is what the others were answered.
+            return transcript;
+        }
+        let parts: &[Part] = match (ready.case.has_edits(), ready.case.twin_first) {
+            (false, _) => &[Part::Case],
+            (true, false) => &[Part::Case, Part::Twin],
+            (true, true) => &[Part::Twin, Part::Case],
+        };
+        for part in parts {
+            if transcript.stopped.is_some() {
+                break;
+            }
+            let started_ms = milliseconds(self.start.elapsed());
+            let (exchanges, stopped) = self.walk(context, ready, *part, started_ms).await;
             transcript.stopped = stopped;
+            if *part == Part::Twin {
+                (transcript.twin, transcript.twin_started_ms) = (exchanges, started_ms);
+            } else {
+                (transcript.exchanges, transcript.started_ms) = (exchanges, started_ms);
+            }
         }
         transcript.elapsed_ms = milliseconds(begun.elapsed());
         transcript
     }
 
     /// Takes the steps of a case until its end, a stop or its deadline. The text says why it ended if no exchange shows it.
-    async fn walk(&self, context: &Context<'_>, ready: &ReadyCase<'_>, part: Part) -> (Vec<Exchange>, Option<String>) {
+    async fn walk(
+        &self,
+        context: &Context<'_>,
+        ready: &ReadyCase<'_>,
+        part: Part,
+        begun_ms: u64,
+    ) -> (Vec<Exchange>, Option<String>) {
         let mut exchanges = Vec::new();
         let mut stopped = None;
-        let steps = self.steps(context, ready, part, &mut exchanges, &mut stopped);
+        let walk = Walk::new(context, ready, part, begun_ms);
+        let steps = self.steps(context, walk, &mut exchanges, &mut stopped);
         if tokio::time::timeout(self.limits.case, steps).await.is_err() {
             stopped = Some(format!("the case took longer than {:?}", self.limits.case));
         }
@@ -262,12 +367,12 @@ impl Engine<'_> {
     async fn steps(
         &self,
         context: &Context<'_>,
-        ready: &ReadyCase<'_>,
-        part: Part,
+        mut walk: Walk<'_>,
         exchanges: &mut Vec<Exchange>,
         stopped: &mut Option<String>,
     ) {
-        let mut walk = Walk::new(context, ready, part);
+        let talk = Talk { context, session: Session::default(), returns: AtomicUsize::new(0) };
+        let talk = &talk;
         let mut bound = false;
         for planned in walk.steps() {
             if !bound && planned.number < SETUP_STEPS {
@@ -279,11 +384,12 @@ impl Engine<'_> {
             }
             match &planned.step.action {
                 Action::Pause(duration) => tokio::time::sleep(*duration).await,
+                Action::Sweep => {}
                 Action::Parallel(children) => {
                     let in_group = !planned.step.expect_all.is_empty();
                     let mut prepared = Vec::new();
                     for step in children {
-                        let child = Planned { step, number: step.number, it: None, in_group };
+                        let child = Planned::own(step, in_group);
                         match walk.messages(child) {
                             Ok(messages) => prepared.push((child, messages)),
                             Err(stop) => walk.halt(stop),
@@ -294,8 +400,8 @@ impl Engine<'_> {
                     }
                     let sent = prepared.into_iter().map(|(child, messages)| async move {
                         let answers = match child.step.quiet.as_ref() {
-                            Some(quiet) => self.quiet(child, &messages, **quiet).await,
-                            None => self.send_all(child, messages).await,
+                            Some(quiet) => self.quiet(talk, child, &messages, **quiet).await,
+                            None => self.send_all(talk, None, child, messages).await,
                         };
                         (child, answers)
                     });
@@ -307,9 +413,9 @@ impl Engine<'_> {
                     Err(stop) => walk.halt(stop),
                     Ok(messages) => {
                         let answers = match (&planned.step.until, &planned.step.quiet) {
-                            (Some(until), _) => self.until(&mut walk, planned, &messages, **until).await,
-                            (None, Some(quiet)) => self.quiet(planned, &messages, **quiet).await,
-                            (None, None) => self.send_all(planned, messages).await,
+                            (Some(until), _) => self.until(talk, &mut walk, planned, &messages, **until).await,
+                            (None, Some(quiet)) => self.quiet(talk, planned, &messages, **quiet).await,
+                            (None, None) => self.send_all(talk, Some(&mut walk), planned, messages).await,
                         };
                         walk.take(planned, &answers);
                         exchanges.extend(answers);
@@ -320,26 +426,45 @@ impl Engine<'_> {
         if let Some(Stop::Broken(why)) = walk.stopped() {
             *stopped = Some(why.clone());
         }
+        for planned in walk.after() {
+            // Nothing is made of it, and a target that does not do it is no worse for it.
+            for (round, message) in walk.messages(planned).unwrap_or_default().into_iter().enumerate() {
+                self.send(talk, None, planned, round, message).await;
+            }
+        }
     }
 
-    async fn send_all(&self, planned: Planned<'_>, messages: Vec<Encoded>) -> Vec<Exchange> {
+    async fn send_all(
+        &self,
+        talk: &Talk<'_>,
+        mut walk: Option<&mut Walk<'_>>,
+        planned: Planned<'_>,
+        messages: Vec<Encoded>,
+    ) -> Vec<Exchange> {
         let rounds = messages.into_iter().enumerate();
         if planned.step.at_once {
-            return join_all(rounds.map(|(round, message)| self.send(planned, round, message))).await;
+            return join_all(rounds.map(|(round, message)| self.send(talk, None, planned, round, message))).await;
         }
         let mut exchanges = Vec::new();
         for (round, message) in rounds {
-            exchanges.push(self.send_patiently(planned, round, message).await);
+            exchanges.push(self.send_patiently(talk, walk.as_deref_mut(), planned, round, message).await);
         }
         exchanges
     }
 
     /// Sends a message again while the target says that it is busy (RFC 6585 section 4, RFC 9110 section 15.6.4): cases run
     /// side by side, and a target that wants fewer of them is no worse for it. The last answer is the one that counts.
-    async fn send_patiently(&self, planned: Planned<'_>, round: usize, message: Encoded) -> Exchange {
+    async fn send_patiently(
+        &self,
+        talk: &Talk<'_>,
+        mut walk: Option<&mut Walk<'_>>,
+        planned: Planned<'_>,
+        round: usize,
+        message: Encoded,
+    ) -> Exchange {
         let mut pause = BUSY_PAUSE;
         for _ in 0..BUSY_TRIES {
-            let exchange = self.send(planned, round, message.clone()).await;
+            let exchange = self.send(talk, walk.as_deref_mut(), planned, round, message.clone()).await;
             let busy = matches!(exchange.received.status, Some(429 | 503));
             if !busy || self.waits.fetch_add(1, Ordering::Relaxed) >= BUSY_WAITS {
                 return exchange;
@@ -347,12 +472,13 @@ impl Engine<'_> {
             tokio::time::sleep(pause).await;
             pause *= 2;
         }
-        self.send(planned, round, message).await
+        self.send(talk, walk, planned, round, message).await
     }
 
     /// Repeats a step until its expectations hold or its time is over.
     async fn until(
         &self,
+        talk: &Talk<'_>,
         walk: &mut Walk<'_>,
         planned: Planned<'_>,
         messages: &[Encoded],
@@ -362,7 +488,7 @@ impl Engine<'_> {
         let mut exchanges = Vec::new();
         let Some(message) = messages.first() else { return exchanges };
         loop {
-            let exchange = self.send(planned, exchanges.len(), message.clone()).await;
+            let exchange = self.send(talk, Some(walk), planned, exchanges.len(), message.clone()).await;
             let holds = walk.holds(planned, &exchange);
             exchanges.push(exchange);
             if holds || begun.elapsed() + PAUSE > limit || exchanges.len() >= ROUNDS {
@@ -373,13 +499,19 @@ impl Engine<'_> {
     }
 
     /// Repeats a step for a while.
-    async fn quiet(&self, planned: Planned<'_>, messages: &[Encoded], during: Duration) -> Vec<Exchange> {
+    async fn quiet(
+        &self,
+        talk: &Talk<'_>,
+        planned: Planned<'_>,
+        messages: &[Encoded],
+        during: Duration,
+    ) -> Vec<Exchange> {
         let begun = Instant::now();
         let mut exchanges = Vec::new();
         while exchanges.len() < ROUNDS {
             for message in messages {
                 let round = exchanges.len() % messages.len().max(1);
-                exchanges.push(self.send(planned, round, message.clone()).await);
+                exchanges.push(self.send(talk, None, planned, round, message.clone()).await);
             }
             if begun.elapsed() >= during || messages.is_empty() {
                 break;
@@ -398,25 +530,94 @@ impl Engine<'_> {
         limits
     }
 
-    async fn send(&self, planned: Planned<'_>, round: usize, message: Encoded) -> Exchange {
-        let actor = planned.step.actor.value.clone();
+    /// Opens another connection for a party whose connection the target has ended behind an answer, as it may with what it
+    /// refuses, and takes the set-up of the party there. A connection that the case has made by itself stays ended: what comes
+    /// of that is what it asks. False if there is nothing to return to.
+    async fn return_to(&self, talk: &Talk<'_>, walk: &Walk<'_>, planned: Planned<'_>) -> bool {
+        if planned.number >= SETUP_STEPS || !talk.session.was_left(planned.actor()).await {
+            return false;
+        }
+        let times = talk.returns.fetch_add(1, Ordering::Relaxed) + 1;
+        let setup = walk.anew(planned.actor(), times);
+        if setup.is_empty() {
+            return false;
+        }
+        talk.session.forget(planned.actor()).await;
+        for (step, messages) in setup {
+            for message in messages {
+                Box::pin(self.send(talk, None, step, 0, message)).await;
+            }
+        }
+        true
+    }
+
+    /// Sends a message and collects its answers. Over a connection that stays open the walk says when they are enough.
+    async fn send(
+        &self,
+        talk: &Talk<'_>,
+        mut walk: Option<&mut Walk<'_>>,
+        planned: Planned<'_>,
+        round: usize,
+        message: Encoded,
+    ) -> Exchange {
+        let actor = planned.actor().to_owned();
         let operation = message.operation.clone();
+        let transport = message.transport;
         self.requests.fetch_add(1, Ordering::Relaxed);
+        let returned = match walk.as_deref() {
+            Some(walk) if message.action == Move::Message => self.return_to(talk, walk, planned).await,
+            _ => false,
+        };
         let limits = self.limits_left();
         let silent = self.answered.load(Ordering::Relaxed) == 0
             && self.unanswered.load(Ordering::Relaxed) >= PATIENCE_WITH_A_LIBRARY;
-        let Carried { sent, mut received, begun } = if silent && message.transport == Transport::Adapter {
-            // It has not answered anything yet, and would be waited for again and again.
-            given_up(message)
-        } else {
-            self.connections.carry(&actor, message, &limits).await
+        let exchange = |sent: &Outgoing, received: &Incoming| Exchange {
+            step: planned.number,
+            round,
+            actor: actor.clone(),
+            operation: operation.clone(),
+            sent: sent.clone(),
+            received: received.clone(),
+            started_ms: 0,
+            elapsed_ms: 0,
         };
-        self.stored.fetch_add(received.body.len() as u64, Ordering::Relaxed);
+        let Carried { mut sent, mut received, begun } = if silent && transport == Transport::Adapter {
+            // It has not answered anything yet, and would be waited for again and again.
+            Carried::unsent(message, "it answered nothing before")
+        } else {
+            let mut enough = |sent: &Outgoing, received: &Incoming| match walk.as_deref_mut() {
+                Some(walk) => walk.content(planned, &exchange(sent, received)),
+                None => !received.arrived.is_empty(),
+            };
+            let at_least = planned.step.settle.as_ref().map_or(Duration::ZERO, |settle| **settle);
+            // In a set-up nothing is judged, so that nothing that comes late matters.
+            let hasty = self.hasty || planned.number >= SETUP_STEPS;
+            let wait = Wait { none: planned.step.without_waiting, hasty, at_least, enough: &mut enough };
+            let mailbox = self.mailbox(talk, &exchange, &message);
+            let mut carried = self.connections.carry(&talk.session, &actor, message, &limits, wait).await;
+            if transport == Transport::Http {
+                let first = exchange(&carried.sent, &carried.received);
+                self.fetch(talk, &first, mailbox, &mut carried, &mut enough).await;
+            }
+            carried
+        };
+        if returned {
+            sent.method.push_str(" on a new connection");
+        }
+        let arrived = received.arrived.iter().map(|arrival| arrival.body.len()).sum::<usize>();
+        self.stored.fetch_add((received.body.len() + arrived) as u64, Ordering::Relaxed);
         let elapsed_ms = milliseconds(begun.elapsed());
         match received.ended {
             Ended::Complete | Ended::TooLong => {
                 self.unanswered.store(0, Ordering::Relaxed);
                 self.answered.fetch_add(1, Ordering::Relaxed);
+            }
+            // Where connections stay open, to close one behind an answer, or in the place of one, is a way of answering.
+            Ended::Closed(_) if transport.is_channel() => {
+                if !received.arrived.is_empty() {
+                    self.unanswered.store(0, Ordering::Relaxed);
+                    self.answered.fetch_add(1, Ordering::Relaxed);
+                }
             }
             Ended::TimedOut | Ended::Closed(_) | Ended::Unreachable(_) => {
                 self.unanswered.fetch_add(1, Ordering::Relaxed);
@@ -424,6 +625,7 @@ impl Engine<'_> {
         }
         for secret in &self.secrets {
             redact(&mut received.body, secret);
+            received.arrived.iter_mut().for_each(|arrival| redact(&mut arrival.body, secret));
             for (_, value) in &mut received.headers {
                 *value = value.replace(secret.as_str(), "<redacted>");
             }
@@ -441,29 +643,36 @@ impl Engine<'_> {
     }
 }
 
-/// A message that is not sent any more.
-fn given_up(message: Encoded) -> Carried {
-    let sent = Outgoing {
-        transport: message.transport,
-        method: message.method,
-        url: String::new(),
-        headers: Vec::new(),
-        body: Body(message.body),
-    };
-    let ended = Ended::Unreachable("it answered nothing before".to_owned());
-    let received = Incoming { status: None, headers: Vec::new(), body: Body::default(), ended };
-    Carried { sent, received, begun: Instant::now() }
+/// What a walk talks with: the connections that it has open.
+struct Talk<'c> {
+    context: &'c Context<'c>,
+    session: Session,
+    /// How often a connection was opened again.
+    returns: AtomicUsize,
+}
+
+/// Whether a case says itself that it takes a while.
+fn waits(case: &Case) -> bool {
+    let declared = case.all_steps().into_iter().map(|step| {
+        let pause = match step.action {
+            Action::Pause(pause) => pause,
+            _ => Duration::ZERO,
+        };
+        let times = [&step.settle, &step.quiet].into_iter().flatten().map(|time| **time);
+        pause + times.sum::<Duration>()
+    });
+    declared.sum::<Duration>() >= LONG
 }
 
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Replaces a secret that a target repeats in its answer.
+/// Replaces a secret that a target repeats in its answer; among bytes that are no text, every length stays as it is.
 fn redact(body: &mut Body, secret: &str) {
-    if let Some(text) = body.text()
-        && text.contains(secret)
-    {
-        body.0 = text.replace(secret, "<redacted>").into_bytes();
+    match body.text() {
+        Some(text) if text.contains(secret) => body.0 = text.replace(secret, "<redacted>").into_bytes(),
+        Some(_) => {}
+        None => mask(&mut body.0, secret.as_bytes()),
     }
 }

@@ -48,6 +48,12 @@ struct Case {
     reach: Option<Reaches>,
     /// Whether only the strict profile counts what it finds.
     strict_only: Option<Filled<bool>>,
+    /// Whether the set-up of the protocol is left out, because the case is about it.
+    without_setup: Option<Filled<bool>>,
+    /// Whether a failure counts even if the twin was refused.
+    stands_alone: Option<Filled<bool>>,
+    /// Whether the twin is sent before the case instead of after it: where the case may be the last thing that is answered.
+    twin_first: Option<Filled<bool>>,
     /// A table: one case for each row, with each `${row.NAME}` replaced by the member of the row.
     #[schemars(rename = "for_each", length(min = 1))]
     for_each: Option<Vec<Row>>,
@@ -84,6 +90,12 @@ enum Reach {
     Endpoint,
     /// A library behind an adapter.
     Adapter,
+    /// An endpoint, over HTTP only.
+    Http,
+    /// An endpoint, over WebSocket only.
+    Ws,
+    /// An endpoint, over TCP only.
+    Tcp,
 }
 
 /// One kind of target, or several.
@@ -95,11 +107,13 @@ enum Reaches {
     Several(Vec<Filled<Reach>>),
 }
 
-/// One action and what is expected of its answers. It does exactly one thing: `send`, `request`, `parallel` or `pause`.
+/// One action and what is expected of its answers. It does exactly one thing: `send`, `request`, `parallel`, `pause` or
+/// `sweep`.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields, rename_all = "kebab-case")]
 #[schemars(extend("oneOf" = [
     { "required": ["send"] }, { "required": ["request"] }, { "required": ["parallel"] }, { "required": ["pause"] },
+    { "required": ["sweep"] },
 ]))]
 #[expect(dead_code, reason = "a schema is made of it, never a value")]
 struct Step {
@@ -114,13 +128,15 @@ struct Step {
     parallel: Option<List<Step>>,
     /// A time to wait.
     pause: Option<Duration>,
+    /// Sends nothing: the expectations are held against every message that the target made in the run.
+    sweep: Option<Filled<bool>>,
     /// Inputs of the operation.
     with: Option<Filled<BTreeMap<String, Expr>>>,
     /// Header fields besides the operation's own.
     headers: Option<Filled<BTreeMap<String, Expr>>>,
     /// Deliberate defects. A case that has any is sent a second time without them: its twin, which must be accepted.
     edit: Option<List<Edit>>,
-    /// How a JSON body is laid out.
+    /// How the body is laid out: the first three for JSON, the others for CBOR.
     layout: Option<Filled<Layout>>,
     /// The step is taken once for each element of this list, with `${item}` and `${index}` bound.
     #[schemars(rename = "for")]
@@ -133,6 +149,10 @@ struct Step {
     until: Option<Duration>,
     /// Repeated for this long; the expectations hold all along.
     quiet: Option<Duration>,
+    /// Over a connection that stays open: whether the next step is taken at once, and gets the answers.
+    without_waiting: Option<Filled<bool>>,
+    /// Over a connection that stays open: answers are collected for at least this long.
+    settle: Option<Duration>,
     /// What must hold of each answer for the question to make sense at all; else the case is inconclusive.
     assume: Option<List<Expectation>>,
     /// What must hold of each answer.
@@ -141,6 +161,8 @@ struct Step {
     expect_all: Option<List<Expectation>>,
     /// Names for parts of the answer, for later steps: a name and a path.
     capture: Option<Filled<BTreeMap<String, String>>>,
+    /// Whether to go without an answer is a departure from what is expected, and not only a reason to say nothing.
+    must_answer: Option<Filled<bool>>,
     /// In a set-up: whether the step is passed over where its operation is not offered.
     optional: Option<Filled<bool>>,
 }
@@ -162,7 +184,7 @@ impl JsonSchema for Duration {
     }
 }
 
-/// How a JSON body is laid out.
+/// How a body is laid out.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "kebab-case")]
 #[expect(dead_code, reason = "a schema is made of it, never a value")]
@@ -173,6 +195,20 @@ enum Layout {
     Pretty,
     /// Members of every object in reverse order.
     Reversed,
+    /// As RFC 8949 section 4.2.1 has it.
+    Deterministic,
+    /// Members in the order written, heads as short as they can be.
+    AsWritten,
+    /// All integers in eight bytes.
+    WideIntegers,
+    /// All lengths in eight bytes.
+    WideLengths,
+    /// Strings, arrays and maps of indefinite length.
+    Indefinite,
+    /// Keys in the length-first order of RFC 8949 section 4.2.3.
+    LengthFirst,
+    /// Keys in the order of their text.
+    TextOrder,
 }
 
 /// A raw HTTP request. Its body is at most one of `json`, `body`, `text` and `hex`.
@@ -202,7 +238,8 @@ struct Request {
 #[schemars(extend("oneOf" = [
     { "required": ["remove"] }, { "required": ["set"] }, { "required": ["rename"] }, { "required": ["repeat"] },
     { "required": ["whole"] }, { "required": ["truncate"] }, { "required": ["bytes"] }, { "required": ["replace"] },
-    { "required": ["flip"] }, { "required": ["header"] },
+    { "required": ["flip"] }, { "required": ["insert"] }, { "required": ["cut"] }, { "required": ["overwrite"] },
+    { "required": ["header"] },
 ]))]
 #[expect(dead_code, reason = "a schema is made of it, never a value")]
 struct Edit {
@@ -228,6 +265,14 @@ struct Edit {
     flip: Option<Filled<u64>>,
     /// Which bit `flip` turns, from 0.
     bit: Option<Filled<u64>>,
+    /// Puts these bytes before the byte `at`; behind the body without one.
+    insert: Option<Bytes>,
+    /// Takes away this many bytes, from the byte `at` on.
+    cut: Option<Filled<u64>>,
+    /// Puts these bytes in the place of as many others, from the byte `at` on.
+    overwrite: Option<Bytes>,
+    /// Where `insert`, `cut` and `overwrite` begin, counted from 0; it wraps at the end for the last two.
+    at: Option<Filled<u64>>,
     /// Sets this header field to `to`, or leaves it out where there is no `to`.
     header: Option<String>,
     /// What `set`, `rename`, `repeat`, `replace` and `header` put in place.
@@ -342,6 +387,8 @@ pub(super) struct Manifest {
     levels: Option<Texts>,
     /// For a level, the feature that shows that a target may have it although it does not claim it.
     beyond: Option<BTreeMap<String, String>>,
+    /// For a transport that a target need not offer, the feature that shows that it does.
+    transports: Option<BTreeMap<String, String>>,
     /// How to learn what a target says of itself.
     claims: Claims,
     /// Named values that cases build on with `{ base: NAME }`.
@@ -353,6 +400,28 @@ pub(super) struct Manifest {
     setup: Option<Vec<Setup>>,
     /// Options that a target may offer.
     features: Option<Vec<Feature>>,
+    /// What `proofmark fuzz` goes by.
+    fuzz: Option<Fuzz>,
+}
+
+/// What a fuzzer goes by: what shows that a changed message was answered or taken, and what a target breaks that fails at
+/// one.
+#[derive(JsonSchema)]
+#[schemars(deny_unknown_fields)]
+#[expect(dead_code, reason = "a schema is made of it, never a value")]
+struct Fuzz {
+    /// For an operation, the requirement that a target breaks which fails at a message instead of answering it. Operations
+    /// that are not named are not fuzzed.
+    operations: BTreeMap<String, String>,
+    /// Expectations that hold for an answer that is no failure of the target.
+    answered: Vec<Expectation>,
+    /// Expectations that hold for an answer that takes the message.
+    accepted: Vec<Expectation>,
+    /// A step that shows that the target still answers.
+    alive: Vec<Step>,
+    /// Members that a message may have, each with a value that is usual for it: they are put into messages that have none.
+    #[serde(default)]
+    members: BTreeMap<String, Value>,
 }
 
 /// Where a target says which level it has.
@@ -384,12 +453,17 @@ struct LevelClaim {
 struct Setup {
     /// Taken once for each of these bindings that the case uses, with `${it}` bound to its value; always if left out.
     uses: Option<Texts>,
+    /// Whether it is taken once for each party that proofmark plays in the case.
+    #[schemars(rename = "each-actor")]
+    each_actor: Option<bool>,
     /// Taken only if the target offers these features.
     needs: Option<Texts>,
     /// Taken only at these kinds of target.
     reach: Option<Reaches>,
     /// The steps.
     steps: Option<Vec<Step>>,
+    /// Steps that are taken after the case, whatever came of it, and never judged.
+    after: Option<Vec<Step>>,
 }
 
 /// An option of the protocol, and how to find out whether a target offers it.
@@ -409,6 +483,8 @@ struct Feature {
     floor: Option<Texts>,
     /// The operation whose configured route makes it offered whatever the probe finds.
     operation: Option<String>,
+    /// Whether it is found out before all others, because what its steps capture is needed to ask for them.
+    first: Option<bool>,
     /// How to find out.
     probe: Option<Vec<Step>>,
     /// The target offers it if all of these hold for the last answer.

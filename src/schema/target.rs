@@ -9,7 +9,9 @@ use super::Texts;
 /// The implementation under test: how to reach it, and what its owner says of it.
 #[derive(JsonSchema)]
 #[schemars(deny_unknown_fields)]
-#[schemars(extend("anyOf" = [{ "required": ["url"] }, { "required": ["adapter"] }]))]
+#[schemars(extend("anyOf" = [
+    { "required": ["url"] }, { "required": ["ws"] }, { "required": ["tcp"] }, { "required": ["adapter"] },
+]))]
 #[expect(dead_code, reason = "a schema is made of it, never a value")]
 pub(super) struct Target {
     /// Slug of the protocol that it speaks.
@@ -19,6 +21,16 @@ pub(super) struct Target {
     /// Where its HTTP endpoint is.
     #[schemars(regex(pattern = "^https?://"))]
     url: Option<String>,
+    /// Where its WebSocket endpoint is, if not at the protocol's path below `url`.
+    #[schemars(regex(pattern = "^wss?://"))]
+    ws: Option<String>,
+    /// Where it takes frames over TCP: `HOST:PORT`, or `amps://HOST:PORT` with TLS.
+    tcp: Option<String>,
+    /// The transports that are tried, of `http`, `ws`, `tcp` and `adapter`; each that has an address if left out.
+    transports: Option<Texts>,
+    /// What its owner says about it in the words of the protocol (`proofmark list --what settings`). `{ file: PATH }` stands
+    /// for the JSON in a file.
+    settings: Option<BTreeMap<String, serde_json::Value>>,
     /// Where another instance of it is, with a state of its own: what is exported here is imported there.
     #[serde(rename = "second-instance")]
     #[schemars(regex(pattern = "^https?://"))]
@@ -80,6 +92,12 @@ struct Limits {
     /// From the first byte sent to the last byte read of one answer.
     #[schemars(regex(pattern = DURATION))]
     request: Option<String>,
+    /// How long a first answer is waited for where it does not come as the response to a request.
+    #[schemars(regex(pattern = DURATION))]
+    reply: Option<String>,
+    /// How long further answers are waited for after one that is not what was wanted.
+    #[schemars(regex(pattern = DURATION))]
+    settle: Option<String>,
     /// From the first step of a case to its last.
     #[schemars(regex(pattern = DURATION))]
     case: Option<String>,

@@ -27,10 +27,12 @@ const MAPS: &[Kind] = &[
     ("a level claim", manifest, "LevelClaim"),
     ("a set-up", manifest, "Setup"),
     ("a feature", manifest, "Feature"),
+    ("what a fuzzer goes by", manifest, "Fuzz"),
     ("a catalogue", requirements, ""),
     ("a requirement", requirements, "Requirement"),
     ("a vector file", vectors, ""),
     ("a group", vectors, "Group"),
+    ("what a group gives to its vectors", vectors, "Shared"),
     ("a vector", vectors, "Vector"),
     ("a tolerated reading", vectors, "Tolerated"),
     ("a target file", target, ""),
@@ -52,7 +54,7 @@ cases:
       - send: deposit
         edit:
           - { remove: /a, set: /a, to: 1, rename: /a, repeat: /a, whole: 1, truncate: 1, bytes: { hex: '00' },
-              replace: a, flip: 1, header: h }
+              replace: a, flip: 1, insert: { hex: '00' }, at: 1, cut: 1, overwrite: b, header: h }
         expect: [{ at: /status, equals: 200 }]
       - request: { method: GET, path: / }
 ";
@@ -61,6 +63,12 @@ protocol: p
 claims: { level: { feature: f, at: /x }, default: L0 }
 setup: [{ steps: [{ pause: 1s }] }]
 features: [{ feature: f, about: a, absent: run }]
+fuzz:
+  operations: { deposit: P-1 }
+  answered: [{ at: /status, equals: 200 }]
+  accepted: [{ at: /status, equals: 200 }]
+  alive: [{ send: deposit }]
+  members: { a: '${bytes 00}' }
 ";
 const CATALOGUE: &str = "
 protocol: p
@@ -69,7 +77,7 @@ requirements:
   - { id: P-1, section: '1', keyword: MUST, level: L0, role: server, summary: s, testable: both }
 ";
 const VECTORS: &str = r#"{"schema": 1, "kind": "refused-json", "protocol": "p", "source": "s", "count": 1, "groups": [
-  {"group": "g", "tests": [{"id": "A", "about": "a", "input_hex": "7b", "result": "valid",
+  {"group": "g", "with": {"input_hex": "7b"}, "tests": [{"id": "A", "about": "a", "input_hex": "7b", "result": "valid",
     "tolerated": [{"reading": "r", "sha256": "00"}]}]}]}"#;
 const TARGET: &str = "
 url: http://127.0.0.1:1
@@ -110,7 +118,9 @@ fn by_table(what: &str) -> BTreeSet<String> {
             let own = crate::protocol::ALL.iter().flat_map(|protocol| protocol.matchers());
             crate::matcher::ALL.iter().chain(own).map(|matcher| matcher.name().to_owned()).collect()
         }
-        "a vector" => crate::vector::KINDS.iter().flat_map(|kind| kind.keys()).map(|key| (*key).to_owned()).collect(),
+        "a vector" | "what a group gives to its vectors" => {
+            crate::vector::KINDS.iter().flat_map(|kind| kind.keys()).map(|key| (*key).to_owned()).collect()
+        }
         _ => BTreeSet::new(),
     }
 }

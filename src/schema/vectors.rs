@@ -58,8 +58,28 @@ struct Group {
     group: String,
     /// What its vectors show.
     about: Option<String>,
+    /// What each of its vectors has that does not say otherwise.
+    with: Option<Shared>,
     /// The vectors.
     tests: Vec<Vector>,
+}
+
+/// The keys of every kind.
+struct Shared;
+
+impl JsonSchema for Shared {
+    fn schema_name() -> Cow<'static, str> {
+        "Shared".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut schema = Schema::default();
+        schema.insert("description".into(), json!("What a group gives to its vectors."));
+        schema.insert("type".into(), json!("object"));
+        schema.insert("properties".into(), Value::Object(keys_of_kinds()));
+        schema.insert("additionalProperties".into(), json!(false));
+        schema
+    }
 }
 
 /// One example.
@@ -95,17 +115,21 @@ impl JsonSchema for Vector {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = VectorKeys::json_schema(generator);
         let mut properties = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
-        let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for kind in KINDS {
-            kind.keys().iter().for_each(|key| keys.entry(key).or_default().push(kind.name()));
-        }
-        for (key, kinds) in keys {
-            properties.insert(key.to_owned(), json!({ "description": format!("Of kind {}.", kinds.join(", ")) }));
-        }
+        properties.extend(keys_of_kinds());
         schema.insert("properties".into(), Value::Object(properties));
         schema.insert("additionalProperties".into(), json!(false));
         schema
     }
+}
+
+/// The keys that belong to a kind, each with the kinds that have it.
+fn keys_of_kinds() -> Map<String, Value> {
+    let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for kind in KINDS {
+        kind.keys().iter().for_each(|key| keys.entry(key).or_default().push(kind.name()));
+    }
+    let property = |kinds: Vec<_>| json!({ "description": format!("Of kind {}.", kinds.join(", ")) });
+    keys.into_iter().map(|(key, kinds)| (key.to_owned(), property(kinds))).collect()
 }
 
 /// What a correct implementation does with a vector.

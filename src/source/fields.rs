@@ -36,6 +36,8 @@ pub struct Fields<'n> {
 impl<'n> Fields<'n> {
     /// The members of `node`, which should be `what` ("a case"). Notes a problem and has no members if it is no map.
     pub fn new(node: &'n Node, what: &'static str, problems: &mut Problems) -> Self {
+        #[cfg(test)]
+        asked::begin(what);
         let members = match &node.value {
             Yaml::Map(members) => members.iter().map(|(key, node)| (key, node)).collect(),
             _ => {
@@ -184,6 +186,13 @@ pub(crate) mod asked {
 
     thread_local! {
         static KEYS: RefCell<Keys> = const { RefCell::new(Keys::new()) };
+    }
+
+    /// A map of this kind is taken apart.
+    pub(super) fn begin(what: &'static str) {
+        KEYS.with_borrow_mut(|keys| {
+            keys.entry(what).or_default();
+        });
     }
 
     pub(super) fn note(what: &'static str, key: &'static str, demanded: bool) {

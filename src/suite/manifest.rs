@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::read::{read_bindings, read_expectations, read_steps};
 use super::{Expectation, Step};
-use crate::source::{Diagnostic, Fields, Located, Problems, Source, Yaml, parse};
-use crate::template::{Expr, Objects, read_path};
-use crate::value::Path;
+use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse};
+use crate::template::{Clock, Expr, Objects, Scope, Seed, read_path};
+use crate::value::{Path, Value};
 
 /// What all cases of a protocol share.
 #[derive(Clone, Debug)]
@@ -25,10 +25,31 @@ pub struct Manifest {
     pub objects: Objects,
     /// Bindings that every case has, made when first asked for.
     pub bindings: Objects,
+    /// Transports that a target need not offer, and the feature that shows that it does.
+    pub transports: Vec<(Located<String>, Located<String>)>,
     /// What is done before a case.
     pub setup: Vec<Setup>,
     /// Options that a target may offer.
     pub features: Vec<Feature>,
+    /// What a fuzzer goes by, if the protocol can be fuzzed.
+    pub fuzz: Option<Fuzzing>,
+}
+
+/// What a fuzzer goes by.
+#[derive(Clone, Debug)]
+pub struct Fuzzing {
+    /// For an operation, the requirement that a target breaks which fails at a message instead of answering it.
+    pub operations: Vec<(Located<String>, Located<String>)>,
+    /// What holds for an answer that is no failure of the target.
+    pub answered: Vec<Expectation>,
+    /// What holds for an answer that takes the message.
+    pub accepted: Vec<Expectation>,
+    /// Steps that show that the target still answers.
+    pub alive: Vec<Step>,
+    /// Members that a message may have, each with a value that is usual for it.
+    pub members: Vec<(Located<String>, Value)>,
+    /// All of it as written, for the cases that are made of it.
+    pub node: Node,
 }
 
 /// Where a target says which level it has.
@@ -54,12 +75,16 @@ pub struct LevelClaim {
 pub struct Setup {
     /// Taken once for each of these bindings that the case uses, with `it` bound to the value; empty means once always.
     pub uses: Vec<Located<String>>,
+    /// Taken once for each party that proofmark plays in the case.
+    pub each_actor: bool,
     /// Taken only if the target offers this feature.
     pub needs: Vec<Located<String>>,
     /// Taken only at this kind of target.
     pub reach: Vec<Located<String>>,
     /// The step.
     pub steps: Vec<Step>,
+    /// Steps that are taken after the case, whatever came of it, and never judged.
+    pub after: Vec<Step>,
 }
 
 /// An option of the protocol.
@@ -73,6 +98,8 @@ pub struct Feature {
     pub absent: Absent,
     /// What to configure where it is not found.
     pub advice: String,
+    /// Whether it is found out before all others, because what its steps capture is needed to ask for them.
+    pub first: bool,
     /// How to find out.
     pub steps: Vec<Step>,
     /// The target offers it if all of these hold for the last answer.
@@ -108,13 +135,15 @@ pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> 
     let mut fields = Fields::new(&root, "a manifest", &mut problems);
     let protocol = fields.required_text("protocol", &mut problems);
     let levels = fields.texts("levels", &mut problems);
-    let beyond = read_beyond(&mut fields, &mut problems);
+    let beyond = read_features_of(&mut fields, "beyond", "levels", &mut problems);
+    let transports = read_features_of(&mut fields, "transports", "transports", &mut problems);
     let claims = fields.require("claims", &mut problems).and_then(|node| read_claims(node, &mut problems));
     let objects = read_bindings(&mut fields, "objects", &mut problems);
     let bindings = read_bindings(&mut fields, "let", &mut problems);
     let setup = fields.list("setup", &mut problems).iter().map(|node| read_setup(node, &mut problems)).collect();
     let features: Vec<Feature> =
         fields.list("features", &mut problems).iter().filter_map(|node| read_feature(node, &mut problems)).collect();
+    let fuzz = fields.take("fuzz").map(|node| read_fuzzing(node, &mut problems));
     fields.finish(&mut problems);
     for (index, feature) in features.iter().enumerate() {
         if features[..index].iter().any(|earlier| earlier.name.value == feature.name.value) {
@@ -141,19 +170,62 @@ pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> 
             claims,
             objects: collect(objects),
             bindings: collect(bindings),
+            transports,
             setup,
             features,
+            fuzz,
         }),
         _ => Err(problems.0),
     }
 }
 
-fn read_beyond(fields: &mut Fields<'_>, problems: &mut Problems) -> Vec<(Located<String>, Located<String>)> {
-    let Some(node) = fields.take("beyond") else { return Vec::new() };
+fn read_fuzzing(node: &Node, problems: &mut Problems) -> Fuzzing {
+    let mut fields = Fields::new(node, "what a fuzzer goes by", problems);
+    let operations = read_features_of(&mut fields, "operations", "operations", problems);
+    let mut expectations = |key| read_expectations(fields.list(key, problems), problems);
+    let (answered, accepted) = (expectations("answered"), expectations("accepted"));
+    let mut number = 0;
+    let alive = read_steps(fields.list("alive", problems), &mut number, problems);
+    let members = read_members(&mut fields, problems);
+    fields.finish(problems);
+    for (key, missing) in [
+        ("operations", operations.is_empty()),
+        ("answered", answered.is_empty()),
+        ("accepted", accepted.is_empty()),
+        ("alive", alive.is_empty()),
+    ] {
+        if missing {
+            problems.note(Diagnostic::new(&node.span, format!("what a fuzzer goes by has no `{key}`")));
+        }
+    }
+    Fuzzing { operations, answered, accepted, alive, members, node: node.clone() }
+}
+
+/// Members with their values: templates without a name of a case, since there is no case yet.
+fn read_members(fields: &mut Fields<'_>, problems: &mut Problems) -> Vec<(Located<String>, Value)> {
+    let (objects, lazy) = (Objects::default(), Objects::default());
+    let mut scope = Scope::new(&objects, &lazy, Seed::new(0), Clock(0));
+    let mut members = Vec::new();
+    for (name, written) in read_bindings(fields, "members", problems) {
+        match scope.render(&written, &name.value) {
+            Ok(value) => members.push((name, value)),
+            Err(error) => problems.note(Diagnostic::new(&name.span, format!("`{}`: {error}", name.value))),
+        }
+    }
+    members
+}
+
+fn read_features_of(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    what: &str,
+    problems: &mut Problems,
+) -> Vec<(Located<String>, Located<String>)> {
+    let Some(node) = fields.take(key) else { return Vec::new() };
     let Yaml::Map(members) = &node.value else {
         problems.note(Diagnostic::new(
             &node.span,
-            format!("`beyond` is a map from levels to features, not {}", node.kind()),
+            format!("`{key}` is a map from {what} to features, not {}", node.kind()),
         ));
         return Vec::new();
     };
@@ -188,12 +260,14 @@ fn read_claims(node: &crate::source::Node, problems: &mut Problems) -> Option<Cl
 fn read_setup(node: &crate::source::Node, problems: &mut Problems) -> Setup {
     let mut fields = Fields::new(node, "a set-up", problems);
     let uses = fields.texts("uses", problems);
+    let each_actor = fields.flag("each-actor", problems);
     let needs = fields.texts("needs", problems);
     let reach = fields.texts("reach", problems);
     let mut number = 0;
     let steps = read_steps(fields.list("steps", problems), &mut number, problems);
+    let after = read_steps(fields.list("after", problems), &mut number, problems);
     fields.finish(problems);
-    Setup { uses, needs, reach, steps }
+    Setup { uses, each_actor, needs, reach, steps, after }
 }
 
 fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<Feature> {
@@ -204,6 +278,7 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
     let advice = fields.text("advice", problems);
     let operation = fields.text("operation", problems);
     let floor = fields.texts("floor", problems);
+    let first = fields.flag("first", problems);
     let mut number = 0;
     let steps = read_steps(fields.list("probe", problems), &mut number, problems);
     let offered = read_expectations(fields.list("offered", problems), problems);
@@ -226,6 +301,7 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
         about: about?.value,
         absent: absent?,
         advice: advice.map(|text| text.value).unwrap_or_default(),
+        first,
         steps,
         offered,
         missing,

@@ -13,10 +13,9 @@ use crate::edit::Edit;
 use crate::source::{Located, Node, Span};
 use crate::template::Expr;
 use crate::value::Path;
-use crate::wire::json::Layout;
 
-pub use manifest::{Absent, Claims, Feature, LevelClaim, Manifest, Setup, read_manifest};
-pub use read::read_suite;
+pub use manifest::{Absent, Claims, Feature, Fuzzing, LevelClaim, Manifest, Setup, read_manifest};
+pub use read::{read_suite, written};
 
 /// One file of cases about one area of one protocol.
 #[derive(Clone, Debug)]
@@ -44,6 +43,12 @@ pub struct Case {
     pub reach: Vec<Located<String>>,
     /// Whether only the strict profile counts what it finds.
     pub strict_only: bool,
+    /// Whether the set-up of the protocol is left out, because the case is about it.
+    pub without_setup: bool,
+    /// Whether what it finds counts even if the twin was refused: where a target accepts what nobody may accept.
+    pub stands_alone: bool,
+    /// Whether the twin is sent before the case instead of after it: where the case may be the last thing that is answered.
+    pub twin_first: bool,
     /// Names and values, in order.
     pub bindings: Vec<(Located<String>, Expr)>,
     /// What is done, in order.
@@ -67,6 +72,10 @@ pub struct Step {
     pub until: Option<Located<Duration>>,
     /// Repeated for this long; the expectations hold all along.
     pub quiet: Option<Located<Duration>>,
+    /// Whether the next step is taken at once, over a connection that stays open: what comes is that step's.
+    pub without_waiting: bool,
+    /// How long answers are collected at least, over a connection that stays open.
+    pub settle: Option<Located<Duration>>,
     /// What must hold of each answer for the question to make sense at all.
     pub assume: Vec<Expectation>,
     /// What must hold of each answer.
@@ -75,6 +84,8 @@ pub struct Step {
     pub expect_all: Vec<Expectation>,
     /// Names for parts of the answer, for later steps.
     pub capture: Vec<(Located<String>, Path)>,
+    /// Whether to go without an answer is a departure, and not only a reason to say nothing.
+    pub must_answer: bool,
     /// Whether the step is skipped where its operation is not offered (set-up only).
     pub optional: bool,
     /// Number of the step in its case, counted from 0 through nested steps.
@@ -96,8 +107,8 @@ pub enum Action {
         headers: Vec<(String, Expr)>,
         /// Defects. A case that has any is sent a second time without: its twin.
         edits: Vec<Edit>,
-        /// How a JSON body is laid out.
-        layout: Layout,
+        /// How the body is laid out, one of the protocol's layouts.
+        layout: Option<Located<String>>,
     },
     /// Sends an HTTP request that is no operation of the protocol.
     Request {
@@ -114,6 +125,8 @@ pub enum Action {
     Parallel(Vec<Step>),
     /// Waits.
     Pause(Duration),
+    /// Sends nothing and looks at every message that the target made in the run.
+    Sweep,
 }
 
 /// The body of a raw request.
@@ -152,6 +165,11 @@ impl Case {
         self.steps.iter().any(Step::has_edits)
     }
 
+    /// Whether it sends nothing and looks at what other cases were answered.
+    pub fn is_sweep(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step.action, Action::Sweep))
+    }
+
     /// Every step, nested ones included, in the order of their numbers.
     pub fn all_steps(&self) -> Vec<&Step> {
         let mut all = Vec::new();
@@ -166,7 +184,7 @@ impl Step {
         match &self.action {
             Action::Send { edits, .. } => !edits.is_empty(),
             Action::Parallel(steps) => steps.iter().any(Self::has_edits),
-            Action::Request { .. } | Action::Pause(_) => false,
+            Action::Request { .. } | Action::Pause(_) | Action::Sweep => false,
         }
     }
 

@@ -8,8 +8,21 @@ use super::{Action, Case, Expectation, RequestBody, Step, Suite};
 use crate::edit::Edit;
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Span, Yaml, parse};
 use crate::template::{Expr, read_path};
-use crate::value::Path;
-use crate::wire::json::Layout;
+use crate::value::{Path, Value};
+
+/// Every layout that some protocol knows; which of them one knows is for it to say.
+const LAYOUTS: &[&str] = &[
+    "compact",
+    "pretty",
+    "reversed",
+    "deterministic",
+    "as-written",
+    "wide-integers",
+    "wide-lengths",
+    "indefinite",
+    "length-first",
+    "text-order",
+];
 
 /// Reads a file of cases.
 ///
@@ -40,6 +53,59 @@ pub fn read_suite(source: &Arc<Source>) -> Result<Suite, Vec<Diagnostic>> {
     }
     let name = name.unwrap_or_else(|| Located { value: String::new(), span: Span::file(source) });
     problems.check(Suite { name, about: about.map(|text| text.value).unwrap_or_default(), cases })
+}
+
+/// The cases of a file as they are written, by their ids: each row of a table as a case of its own, which has taken over what
+/// its row says.
+///
+/// # Errors
+///
+/// Everything that is wrong in the file.
+pub fn written(source: &Arc<Source>) -> Result<Vec<(String, Value)>, Vec<Diagnostic>> {
+    let root = parse(source)?;
+    let mut problems = Problems::default();
+    let mut cases = Vec::new();
+    let nodes = root.member("cases").map(|node| &node.value);
+    for node in nodes.into_iter().flat_map(|cases| match cases {
+        Yaml::Sequence(cases) => cases.as_slice(),
+        _ => &[],
+    }) {
+        let name = |node: &Node| node.member("case").and_then(text_of).unwrap_or_default();
+        let Some(Node { value: Yaml::Sequence(rows), .. }) = node.member("for_each") else {
+            cases.push((name(node), node.to_value()));
+            continue;
+        };
+        for row in rows {
+            let filled = fill(node, row, &mut problems);
+            let id = format!("{}[{}]", name(&filled), row.member("row").and_then(text_of).unwrap_or_default());
+            let mut value = filled.to_value();
+            if let Value::Map(members) = &mut value {
+                members.retain(|(key, _)| key.as_text() != Some("for_each"));
+            }
+            let needs: Vec<Value> = [&filled, row].into_iter().flat_map(|node| texts_of(node, "needs")).collect();
+            if !needs.is_empty() {
+                value.set_member("needs", Value::Array(needs));
+            }
+            cases.push((id, value));
+        }
+    }
+    problems.check(cases)
+}
+
+fn text_of(node: &Node) -> Option<String> {
+    match &node.value {
+        Yaml::Text(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+/// The texts of a member that is one text or several.
+fn texts_of(node: &Node, name: &str) -> Vec<Value> {
+    match node.member(name).map(Node::to_value) {
+        Some(Value::Array(items)) => items,
+        Some(one @ Value::Text(_)) => vec![one],
+        _ => Vec::new(),
+    }
 }
 
 fn read_cases(node: &Node, problems: &mut Problems) -> Vec<Case> {
@@ -100,6 +166,9 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
     let mut needs = fields.texts("needs", problems);
     let reach = fields.texts("reach", problems);
     let mut strict_only = fields.flag("strict-only", problems);
+    let without_setup = fields.flag("without-setup", problems);
+    let stands_alone = fields.flag("stands-alone", problems);
+    let twin_first = fields.flag("twin-first", problems);
     let _ = fields.take("for_each");
     let bindings = read_bindings(&mut fields, "let", problems);
     let mut number = 0;
@@ -130,7 +199,20 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
     if steps.is_empty() {
         problems.note(Diagnostic::new(&name.span, "the case has no steps"));
     }
-    Some(Case { name, about: about.unwrap_or_default(), covers, needs, reach, strict_only, bindings, steps, span })
+    Some(Case {
+        name,
+        about: about.unwrap_or_default(),
+        covers,
+        needs,
+        reach,
+        strict_only,
+        without_setup,
+        stands_alone,
+        twin_first,
+        bindings,
+        steps,
+        span,
+    })
 }
 
 fn is_id(name: &str) -> bool {
@@ -179,12 +261,21 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
     let headers = read_bindings(&mut fields, "headers", problems);
     let headers = headers.into_iter().map(|(name, value)| (name.value, value)).collect::<Vec<_>>();
     let edits: Vec<_> = fields.list("edit", problems).iter().filter_map(|edit| Edit::read(edit, problems)).collect();
-    let layout = read_layout(&mut fields, problems);
+    let layout = fields.text("layout", problems).filter(|word| {
+        let known = LAYOUTS.contains(&word.as_str());
+        if !known {
+            problems.note(
+                Diagnostic::new(&word.span, format!("no layout `{}`", **word))
+                    .hint(format!("one of {}", LAYOUTS.join(", "))),
+            );
+        }
+        known
+    });
     let over = match (fields.take("for"), fields.number("repeat", problems)) {
         (Some(node), None) => Some(Expr::read(node, problems)),
         (None, Some(count)) => {
-            let indices = (0..count.value.min(10_000)).map(crate::value::Value::from).collect();
-            Some(Expr::Constant(crate::value::Value::Array(indices)))
+            let indices = (0..count.value.min(10_000)).map(Value::from).collect();
+            Some(Expr::Constant(Value::Array(indices)))
         }
         (None, None) => None,
         (Some(node), Some(_)) => {
@@ -194,11 +285,15 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
     };
     let at_once = fields.flag("at-once", problems);
     let until = read_duration(&mut fields, "until", problems);
+    let settle = read_duration(&mut fields, "settle", problems);
+    let sweep = fields.flag("sweep", problems);
+    let without_waiting = fields.flag("without-waiting", problems);
     let quiet = read_duration(&mut fields, "quiet", problems);
     let assume = read_expectations(fields.list("assume", problems), problems);
     let expect = read_expectations(fields.list("expect", problems), problems);
     let expect_all = read_expectations(fields.list("expect-all", problems), problems);
     let capture = read_capture(&mut fields, problems);
+    let must_answer = fields.flag("must-answer", problems);
     let optional = fields.flag("optional", problems);
     fields.finish(problems);
     let mut actions = Vec::new();
@@ -214,10 +309,13 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
     if let Some(text) = pause {
         actions.extend(duration(&text, problems).map(Action::Pause));
     }
+    if sweep {
+        actions.push(Action::Sweep);
+    }
     if actions.len() != 1 {
         problems.note(
             Diagnostic::new(&span, format!("a step does one thing, not {}", actions.len()))
-                .hint("one of send, request, parallel, pause"),
+                .hint("one of send, request, parallel, pause, sweep"),
         );
         return None;
     }
@@ -228,32 +326,17 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
         at_once,
         until,
         quiet,
+        settle,
+        without_waiting,
         assume,
         expect,
         expect_all,
         capture,
+        must_answer,
         optional,
         number: own_number,
         span,
     })
-}
-
-fn read_layout(fields: &mut Fields<'_>, problems: &mut Problems) -> Layout {
-    match fields.text("layout", problems) {
-        None => Layout::Compact,
-        Some(word) => match word.as_str() {
-            "compact" => Layout::Compact,
-            "pretty" => Layout::Pretty,
-            "reversed" => Layout::Reversed,
-            _ => {
-                problems.note(
-                    Diagnostic::new(&word.span, format!("no layout `{}`", *word))
-                        .hint("one of compact, pretty, reversed"),
-                );
-                Layout::Compact
-            }
-        },
-    }
 }
 
 fn read_capture(fields: &mut Fields<'_>, problems: &mut Problems) -> Vec<(Located<String>, Path)> {

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::{Credential, RouteOverride, SECOND_INSTANCE, Target, Waiver, WaiverSubject, parse_duration};
+use super::{Credential, RouteOverride, SECOND_INSTANCE, Target, TcpAddress, Waiver, WaiverSubject, parse_duration};
+use crate::exchange::Transport;
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse};
+use crate::value::Value;
 
 /// Reads a target file. Credentials are fetched from the environment and from files at once.
 ///
@@ -26,6 +28,31 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
             Err(message) => problems.note(Diagnostic::new(&text.span, message)),
         }
     }
+    if let Some(text) = fields.text("ws", &mut problems) {
+        match Url::parse(&text) {
+            Ok(url) if matches!(url.scheme(), "ws" | "wss") && url.has_host() => target.ws = Some(url),
+            _ => problems.note(Diagnostic::new(&text.span, format!("`{}` is no URL with ws or wss", *text))),
+        }
+    }
+    if let Some(text) = fields.text("tcp", &mut problems) {
+        match parse_tcp(&text) {
+            Ok(address) => target.tcp = Some(address),
+            Err(message) => problems.note(Diagnostic::new(&text.span, message)),
+        }
+    }
+    let chosen = fields.texts("transports", &mut problems);
+    if !chosen.is_empty() {
+        let known =
+            |word: &Located<String>| Transport::ALL.into_iter().find(|transport| transport.name() == word.value);
+        let unknown = chosen.iter().filter(|word| known(word).is_none());
+        unknown.for_each(|word| {
+            problems.note(
+                Diagnostic::new(&word.span, format!("no transport `{}`", **word)).hint("one of http, ws, tcp, adapter"),
+            );
+        });
+        target.transports = Some(chosen.iter().filter_map(known).collect());
+    }
+    target.settings = read_map(&mut fields, "settings", &mut problems, read_setting);
     if let Some(text) = fields.text("second-instance", &mut problems) {
         match parse_url(&text) {
             Ok(url) => target.second = Some(url),
@@ -73,15 +100,78 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
         fields.list("waivers", &mut problems).iter().filter_map(|node| read_waiver(node, &mut problems)).collect();
     let span = fields.span().clone();
     fields.finish(&mut problems);
-    if target.url.is_none() && target.adapter.is_none() {
-        problems.note(Diagnostic::new(&span, "the target cannot be reached").hint("give a `url` or an `adapter`"));
+    if !Transport::ALL.into_iter().any(|transport| target.is_reached_over(transport)) {
+        problems.note(
+            Diagnostic::new(&span, "the target cannot be reached")
+                .hint("give a `url`, a `ws`, a `tcp` or an `adapter`"),
+        );
     }
     let reached_by = || {
         let url = target.url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
-        url.or_else(|| target.adapter.as_ref().map(|words| words.join(" "))).unwrap_or_default()
+        let ws = || target.ws.as_ref().map(ToString::to_string);
+        let tcp = || target.tcp.as_ref().map(ToString::to_string);
+        url.or_else(ws)
+            .or_else(tcp)
+            .or_else(|| target.adapter.as_ref().map(|words| words.join(" ")))
+            .unwrap_or_default()
     };
     target.name = name.map_or_else(reached_by, |text| text.value);
     problems.check(target)
+}
+
+/// Reads `HOST:PORT`, `amp://HOST:PORT` or `amps://HOST:PORT`, the last with TLS.
+///
+/// # Errors
+///
+/// What is wrong with it, in words.
+pub fn parse_tcp(text: &str) -> Result<TcpAddress, String> {
+    let (tls, rest) = match text.split_once("://") {
+        Some(("amps", rest)) => (true, rest),
+        Some(("amp" | "tcp", rest)) => (false, rest),
+        Some((scheme, _)) => return Err(format!("`{scheme}` is none of amp, amps, tcp")),
+        None => (false, text),
+    };
+    let split = rest.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
+    match split {
+        Some((host, port)) if !host.is_empty() => Ok(TcpAddress { host: host.to_owned(), port, tls }),
+        _ => Err(format!("`{text}` is no HOST:PORT")),
+    }
+}
+
+/// Reads a setting: a value, or `{ file: PATH }` for the JSON in a file.
+fn read_setting(node: &Node, problems: &mut Problems) -> Option<Value> {
+    if let Yaml::Map(members) = &node.value
+        && let [(key, path)] = members.as_slice()
+        && key.name == "file"
+        && let Yaml::Text(name) = &path.value
+    {
+        // A path in a target file starts where that file is.
+        let beside = std::path::Path::new(&path.span.source().name).with_file_name(name);
+        let read = std::fs::read(&beside).map_err(|error| format!("`{name}` cannot be read: {error}"));
+        let read = read.and_then(|bytes| {
+            crate::wire::json::parse(&bytes).map_err(|error| format!("`{name}` is no JSON: {error}"))
+        });
+        return match read {
+            Ok(value) => Some(value),
+            Err(message) => {
+                problems.note(Diagnostic::new(&path.span, message));
+                None
+            }
+        };
+    }
+    Some(plain(node))
+}
+
+/// A YAML tree as a value.
+fn plain(node: &Node) -> Value {
+    match &node.value {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(flag) => Value::Bool(*flag),
+        Yaml::Number(number) => number.clone(),
+        Yaml::Text(text) => Value::text(text),
+        Yaml::Sequence(items) => Value::Array(items.iter().map(plain).collect()),
+        Yaml::Map(members) => Value::map(members.iter().map(|(key, value)| (key.name.as_str(), plain(value)))),
+    }
 }
 
 /// Reads the URL of an endpoint.
@@ -193,6 +283,8 @@ fn read_limits(fields: &mut Fields<'_>, target: &mut Target, problems: &mut Prob
     let limits = &mut target.limits;
     for (key, slot) in [
         ("request", &mut limits.request),
+        ("reply", &mut limits.reply),
+        ("settle", &mut limits.settle),
         ("case", &mut limits.case),
         ("run", &mut limits.run),
         ("clock-skew", &mut limits.clock_skew),

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use url::Url;
 
+use crate::exchange::Transport;
 use crate::source::Span;
+use crate::value::Value;
 
-pub use load::{load, parse_url};
+pub use load::{load, parse_tcp, parse_url};
 
 /// The feature that a target has which comes with a second instance.
 pub const SECOND_INSTANCE: &str = "second-instance";
@@ -28,6 +30,14 @@ pub struct Target {
     pub protocol: Option<String>,
     /// Where its HTTP endpoint is.
     pub url: Option<Url>,
+    /// Where its WebSocket endpoint is, if that is not at the protocol's path below [`Target::url`].
+    pub ws: Option<Url>,
+    /// Where it takes frames over TCP.
+    pub tcp: Option<TcpAddress>,
+    /// The transports that are tried; `None` means each that has an address.
+    pub transports: Option<Vec<Transport>>,
+    /// What the protocol lets an owner say about the target, by name; [`crate::protocol::Setting`] has the meanings.
+    pub settings: BTreeMap<String, Value>,
     /// Where another instance of it is, with a state of its own.
     pub second: Option<Url>,
     /// The program that wraps it as a library, with its arguments.
@@ -50,6 +60,23 @@ pub struct Target {
     pub waivers: Vec<Waiver>,
 }
 
+/// Where frames over TCP are taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TcpAddress {
+    /// Name or address of the host.
+    pub host: String,
+    /// Port.
+    pub port: u16,
+    /// Whether TLS is spoken.
+    pub tls: bool,
+}
+
+impl std::fmt::Display for TcpAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}://{}:{}", if self.tls { "amps" } else { "amp" }, self.host, self.port)
+    }
+}
+
 /// A header field whose value is never printed or stored.
 #[derive(Clone)]
 pub struct Credential {
@@ -57,6 +84,15 @@ pub struct Credential {
     pub header: String,
     /// The secret.
     pub value: String,
+}
+
+impl Credential {
+    /// The token of a bearer (RFC 6750 section 2.1), if that is what it is.
+    pub fn token(&self) -> Option<&str> {
+        let (scheme, token) = self.value.split_once(' ')?;
+        let bears = self.header.eq_ignore_ascii_case("authorization") && scheme.eq_ignore_ascii_case("bearer");
+        bears.then(|| token.trim())
+    }
 }
 
 impl std::fmt::Debug for Credential {
@@ -81,6 +117,10 @@ pub struct RouteOverride {
 pub struct Limits {
     /// From the first byte sent to the last byte read of one answer.
     pub request: Duration,
+    /// How long a first answer is waited for where it does not come as the response to a request.
+    pub reply: Duration,
+    /// How long further answers are waited for after one that is not what was wanted.
+    pub settle: Duration,
     /// From the first step of a case to its last.
     pub case: Duration,
     /// The whole run.
@@ -97,6 +137,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             request: Duration::from_secs(10),
+            reply: Duration::from_secs(5),
+            settle: Duration::from_secs(1),
             case: Duration::from_secs(120),
             run: Duration::from_secs(15 * 60),
             clock_skew: Duration::from_secs(5),
@@ -134,6 +176,10 @@ impl Target {
             kind,
             protocol: None,
             url: None,
+            ws: None,
+            tcp: None,
+            transports: None,
+            settings: BTreeMap::new(),
             second: None,
             adapter: None,
             level: None,
@@ -152,6 +198,22 @@ impl Target {
         let mut target = Self::new("endpoint", url.as_str().trim_end_matches('/'));
         target.url = Some(url);
         target
+    }
+
+    /// Whether a transport has an address and is not left out by the owner.
+    pub fn is_reached_over(&self, transport: Transport) -> bool {
+        let address = match transport {
+            Transport::Http => self.url.is_some(),
+            Transport::Ws => self.ws.is_some(),
+            Transport::Tcp => self.tcp.is_some(),
+            Transport::Adapter => self.adapter.is_some(),
+        };
+        address && self.transports.as_ref().is_none_or(|chosen| chosen.contains(&transport))
+    }
+
+    /// The setting called `name`, if the owner gave it.
+    pub fn setting(&self, name: &str) -> Option<&Value> {
+        self.settings.get(name)
     }
 
     /// The status that the protocol names where the target sends `status`.

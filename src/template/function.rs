@@ -1,5 +1,7 @@
 //! Functions of templates: `${hex 32}`, `${time -1h}`. One row each.
 
+use sha2::{Digest, Sha256};
+
 use super::scope::{Clock, RenderError, format_time, parse_time};
 use crate::value::Value;
 
@@ -12,20 +14,57 @@ pub struct Function {
     /// A call as it stands in a suite.
     pub example: &'static str,
     /// Computes the value.
-    pub(super) call: fn(&mut Arguments<'_>) -> Result<Value, RenderError>,
+    pub call: fn(&mut Arguments<'_>) -> Result<Value, RenderError>,
 }
 
 /// What a function may look at.
-pub(super) struct Arguments<'a> {
+pub struct Arguments<'a> {
+    /// The arguments as text: bytes in hex, everything else that is no text as JSON.
     pub(super) words: &'a [String],
+    /// The same as values.
+    pub(super) values: &'a [Value],
     pub(super) clock: Clock,
+    /// The start of the case.
+    pub(super) now: Clock,
     /// Uniform numbers below the argument.
     pub(super) below: &'a mut dyn FnMut(u64) -> u64,
 }
 
 impl Arguments<'_> {
-    fn word(&self, index: usize) -> Option<&str> {
+    /// An argument as text.
+    pub fn word(&self, index: usize) -> Option<&str> {
         self.words.get(index).map(String::as_str)
+    }
+
+    /// An argument as it is.
+    pub fn value(&self, index: usize) -> Option<&Value> {
+        self.values.get(index)
+    }
+
+    /// An argument that is a whole number, with or without a sign.
+    ///
+    /// # Errors
+    ///
+    /// [`RenderError`] if there is none.
+    pub fn integer(&self, index: usize) -> Result<i128, RenderError> {
+        let word = self.word(index).ok_or_else(|| RenderError::new("a number is missing"))?;
+        word.parse().map_err(|_| RenderError::new(format!("`{word}` is no whole number")))
+    }
+
+    /// The bytes of an argument that is bytes, or hex.
+    ///
+    /// # Errors
+    ///
+    /// [`RenderError`] if it is neither.
+    pub fn bytes(&self, index: usize) -> Result<Vec<u8>, RenderError> {
+        let word = self.word(index).ok_or_else(|| RenderError::new("bytes are missing"))?;
+        let decoded = data_encoding::HEXLOWER_PERMISSIVE.decode(word.as_bytes());
+        decoded.map_err(|_| RenderError::new(format!("`{word}` is no hex")))
+    }
+
+    /// That many random bytes.
+    pub fn random_bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| u8::try_from((self.below)(256)).unwrap_or_default()).collect()
     }
 
     fn count(&self, index: usize, default: Option<u64>) -> Result<u64, RenderError> {
@@ -53,6 +92,9 @@ impl Arguments<'_> {
         self.word(index).map_or(Ok(self.clock.0), |word| Ok(self.clock.0 + offset(word)?))
     }
 }
+
+/// The longest text that is made by repeating one, in bytes: far beyond what any target takes.
+const LONGEST: usize = 64 << 20;
 
 /// Every function, in the order of the manual.
 pub const FUNCTIONS: &[Function] = &[
@@ -114,12 +156,112 @@ pub const FUNCTIONS: &[Function] = &[
         },
     },
     Function {
+        name: "ms",
+        summary: "The start of the case plus an offset, as milliseconds since 1970.",
+        example: "${ms -5s}",
+        call: |a| {
+            let off = a.word(0).map_or(Ok(0), offset)?;
+            Ok(Value::Integer((a.now.0 + off).div_euclid(1_000_000)))
+        },
+    },
+    Function {
+        name: "plus",
+        summary: "The sum of whole numbers.",
+        example: "${plus $sent_at 1001}",
+        call: |a| {
+            let numbers = (0..a.words.len()).map(|index| a.integer(index)).collect::<Result<Vec<_>, _>>()?;
+            let sum = numbers.iter().try_fold(0_i128, |sum, number| sum.checked_add(*number));
+            sum.map(Value::Integer).ok_or_else(|| RenderError::new("the sum is too large"))
+        },
+    },
+    Function {
+        name: "quotient",
+        summary: "The first whole number divided by the second, rounded down.",
+        example: "${quotient $sent_at 1000}",
+        call: |a| {
+            let (dividend, divisor) = (a.integer(0)?, a.integer(1)?);
+            let quotient = dividend.checked_div_euclid(divisor);
+            quotient.map(Value::Integer).ok_or_else(|| RenderError::new("nothing can be divided by zero"))
+        },
+    },
+    Function {
+        name: "float",
+        summary: "A number as a floating-point number, which CBOR tells from an integer.",
+        example: "${float 1}",
+        call: |a| {
+            let word = a.word(0).ok_or_else(|| RenderError::new("a number is missing"))?;
+            word.parse().map(Value::Float).map_err(|_| RenderError::new(format!("`{word}` is no number")))
+        },
+    },
+    Function {
+        name: "bytes",
+        summary: "A byte string: the arguments, each bytes or hex, one behind the other.",
+        example: "${bytes 00ff $id}",
+        call: |a| {
+            let parts = (0..a.words.len()).map(|index| a.bytes(index)).collect::<Result<Vec<_>, _>>()?;
+            Ok(Value::Bytes(parts.concat()))
+        },
+    },
+    Function {
+        name: "slice",
+        summary: "The bytes of the first argument from the second to before the third, or to the end.",
+        example: "${slice $id 0 8}",
+        call: |a| {
+            let bytes = a.bytes(0)?;
+            let from = usize::try_from(a.integer(1)?).unwrap_or(usize::MAX);
+            let to = if a.words.len() > 2 { usize::try_from(a.integer(2)?).unwrap_or(usize::MAX) } else { bytes.len() };
+            let part = bytes.get(from..to);
+            part.map(|part| Value::Bytes(part.to_vec())).ok_or_else(|| RenderError::new("there are fewer bytes"))
+        },
+    },
+    Function {
+        name: "random_bytes",
+        summary: "A byte string of that many random bytes.",
+        example: "${random_bytes 16}",
+        call: |a| {
+            let count = usize::try_from(a.count(0, None)?).unwrap_or(0);
+            Ok(Value::Bytes(a.random_bytes(count)))
+        },
+    },
+    Function {
+        name: "filled",
+        summary: "A byte string of that many bytes of one value, in hex; zero if not said.",
+        example: "${filled 64 ff}",
+        call: |a| {
+            let count = usize::try_from(a.count(0, None)?).unwrap_or(0);
+            let byte = if a.words.len() > 1 { a.bytes(1)?.first().copied().unwrap_or_default() } else { 0 };
+            Ok(Value::Bytes(vec![byte; count]))
+        },
+    },
+    Function {
+        name: "hex_of",
+        summary: "Bytes as lower-case hex text.",
+        example: "${hex_of $id}",
+        call: |a| Ok(Value::Text(data_encoding::HEXLOWER.encode(&a.bytes(0)?))),
+    },
+    Function {
+        name: "utf8",
+        summary: "The bytes of a text in UTF-8.",
+        example: "${utf8 $text}",
+        call: |a| Ok(Value::Bytes(a.word(0).unwrap_or_default().as_bytes().to_vec())),
+    },
+    Function {
+        name: "sha256",
+        summary: "The SHA-256 of bytes, as a byte string.",
+        example: "${sha256 $data}",
+        call: |a| Ok(Value::Bytes(Sha256::digest(a.bytes(0)?).to_vec())),
+    },
+    Function {
         name: "repeat",
         summary: "A text that many times.",
         example: "${repeat 200 é}",
         call: |a| {
             let count = usize::try_from(a.count(0, None)?).unwrap_or(0);
             let text = a.word(1).ok_or_else(|| RenderError::new("the text to repeat is missing"))?;
+            // The count is bounded, but not what it is a count of.
+            if text.len().saturating_mul(count) > LONGEST {
+                return Err(RenderError::new(format!("`{count}` times the text is more than {LONGEST} bytes")));
+            }
             Ok(Value::Text(text.repeat(count)))
         },
     },

@@ -8,5 +8,5 @@ mod function;
 mod scope;
 
 pub use expr::{Expr, Template, TemplateError, read_path};
-pub use function::{FUNCTIONS, Function};
+pub use function::{Arguments, FUNCTIONS, Function};
 pub use scope::{Clock, Objects, RenderError, Scope, Seed, format_time, parse_time};

@@ -8,7 +8,7 @@ use rand_core::{RngCore, SeedableRng};
 use sha2::{Digest, Sha256};
 
 use super::expr::{Expr, Part, Template};
-use super::function::{Arguments, FUNCTIONS};
+use super::function::{Arguments, FUNCTIONS, Function};
 use crate::source::Span;
 use crate::value::{self, Path, Value};
 
@@ -67,7 +67,8 @@ pub struct RenderError {
 }
 
 impl RenderError {
-    pub(super) fn new(message: impl Into<String>) -> Self {
+    /// A reason in words.
+    pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), span: None }
     }
 }
@@ -79,6 +80,8 @@ pub struct Scope<'p> {
     lazy: &'p Objects,
     seed: Seed,
     clock: Clock,
+    now: Clock,
+    functions: &'static [Function],
     bound: BTreeMap<String, Value>,
 }
 
@@ -88,7 +91,15 @@ const DEPTH: usize = 32;
 impl<'p> Scope<'p> {
     /// A scope with the named `objects` of a protocol and its `lazy` bindings, which come to be when first asked for.
     pub fn new(objects: &'p Objects, lazy: &'p Objects, seed: Seed, clock: Clock) -> Self {
-        Self { objects, lazy, seed, clock, bound: BTreeMap::new() }
+        Self { objects, lazy, seed, clock, now: clock, functions: &[], bound: BTreeMap::new() }
+    }
+
+    /// The same, with the functions of a protocol beside those that all have, and the start of a case.
+    #[must_use]
+    pub fn with(mut self, functions: &'static [Function], now: Clock) -> Self {
+        self.functions = functions;
+        self.now = now;
+        self
     }
 
     /// Gives `name` a value.
@@ -182,10 +193,7 @@ impl<'p> Scope<'p> {
         for part in &template.parts {
             match part {
                 Part::Text(literal) => text.push_str(literal),
-                Part::Call(words) => match self.call(words, rng, depth)? {
-                    Value::Text(value) => text.push_str(&value),
-                    other => text.push_str(&crate::wire::json::compact(&other)),
-                },
+                Part::Call(words) => text.push_str(&text_of(&self.call(words, rng, depth)?)),
             }
         }
         Ok(Value::Text(text))
@@ -193,20 +201,21 @@ impl<'p> Scope<'p> {
 
     fn call(&mut self, words: &[String], rng: &mut ChaCha8Rng, depth: usize) -> Result<Value, RenderError> {
         let (first, rest) = words.split_first().ok_or_else(|| RenderError::new("nothing to call"))?;
-        if let Some(function) = FUNCTIONS.iter().find(|function| function.name == first) {
+        let mut functions = FUNCTIONS.iter().chain(self.functions);
+        if let Some(function) = functions.find(|function| function.name == first) {
             // An argument `$name` stands for the binding of that name.
-            let mut resolved = Vec::with_capacity(rest.len());
+            let mut values = Vec::with_capacity(rest.len());
             for word in rest {
-                resolved.push(match word.strip_prefix('$') {
-                    Some(reference) => match self.reference(reference, depth)? {
-                        Value::Text(text) => text,
-                        other => crate::wire::json::compact(&other),
-                    },
-                    None => word.clone(),
+                values.push(match word.strip_prefix('$') {
+                    Some(reference) => self.reference(reference, depth)?,
+                    None => Value::text(word),
                 });
             }
+            let resolved: Vec<String> = values.iter().map(text_of).collect();
             let mut below = |limit: u64| if limit == 0 { 0 } else { rng.next_u64() % limit };
-            return (function.call)(&mut Arguments { words: &resolved, clock: self.clock, below: &mut below })
+            let (clock, now) = (self.clock, self.now);
+            let mut arguments = Arguments { words: &resolved, values: &values, clock, now, below: &mut below };
+            return (function.call)(&mut arguments)
                 .map_err(|error| RenderError::new(format!("`{}`: {}", words.join(" "), error.message)));
         }
         self.reference(first, depth)
@@ -219,6 +228,15 @@ impl<'p> Scope<'p> {
         };
         let value = self.binding(binding, depth)?;
         path.resolve(&value).cloned().ok_or_else(|| RenderError::new(format!("`{binding}` has nothing at {path}")))
+    }
+}
+
+/// A value as it stands inside a text.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Bytes(bytes) => data_encoding::HEXLOWER.encode(bytes),
+        other => crate::wire::json::compact(other),
     }
 }
 
@@ -258,6 +276,12 @@ mod tests {
         assert_eq!(render("'a${n}b'", 1), Ok(Value::text("a7b")));
         assert_eq!(render("'${o/k}'", 1), Ok(Value::text("v")));
         assert_eq!(render("'$${n}'", 1), Ok(Value::text("${n}")));
+    }
+
+    #[test]
+    fn a_text_is_repeated_within_bounds() {
+        assert_eq!(render("'${repeat 3 ab}'", 1), Ok(Value::text("ababab")));
+        assert!(render("'${repeat 10000000 0123456789}'", 1).is_err());
     }
 
     #[test]

@@ -8,11 +8,12 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
 use super::Carried;
+use super::lines::{Read, next_line};
 use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
 use crate::target::Limits;
 use crate::value::Value;
@@ -79,8 +80,7 @@ impl Adapter {
             body: Body(line.clone()),
         };
         line.push(b'\n');
-        let mut incoming =
-            Incoming { status: None, headers: Vec::new(), body: Body::default(), ended: Ended::Complete };
+        let mut incoming = Incoming::nothing(Ended::Complete);
         if running.is_none() {
             match self.launch() {
                 Ok(started) => *running = Some(started),
@@ -92,11 +92,8 @@ impl Adapter {
         }
         let Some(process) = running.as_mut() else { return Carried { sent: outgoing, received: incoming, begun } };
         process.next_id += 1;
-        let call = call(process, &line, id, limits.body, &mut incoming.body.0);
-        incoming.ended = match tokio::time::timeout(limits.request, call).await {
-            Ok(ended) => ended,
-            Err(_) => Ended::TimedOut,
-        };
+        let deadline = tokio::time::Instant::now() + limits.request;
+        incoming.ended = call(process, &line, id, limits.body, deadline, &mut incoming.body.0).await;
         if incoming.ended != Ended::Complete {
             // After a time-out or a broken line there is no telling what the next answer belongs to.
             if let Some(Running { child: Some(child), .. }) = running.as_mut() {
@@ -158,19 +155,30 @@ impl Adapter {
     }
 }
 
-async fn call(process: &mut Running, line: &[u8], id: u64, limit: usize, answer: &mut Vec<u8>) -> Ended {
-    if let Err(error) = process.input.write_all(line).await {
-        return Ended::Closed(format!("the adapter does not read: {error}"));
-    }
-    if let Err(error) = process.input.flush().await {
-        return Ended::Closed(format!("the adapter does not read: {error}"));
+async fn call(
+    process: &mut Running,
+    line: &[u8],
+    id: u64,
+    limit: usize,
+    deadline: tokio::time::Instant,
+    answer: &mut Vec<u8>,
+) -> Ended {
+    let write = async {
+        process.input.write_all(line).await?;
+        process.input.flush().await
+    };
+    match tokio::time::timeout_at(deadline, write).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => return Ended::Closed(format!("the adapter does not read: {error}")),
+        Err(_) => return Ended::TimedOut,
     }
     for _ in 0..STRAY_LINES {
-        answer.clear();
-        match read_line(&mut process.output, limit, answer).await {
-            Ok(true) => {}
-            Ok(false) => return Ended::Closed("the adapter ended".to_owned()),
-            Err(ended) => return ended,
+        match next_line(&mut process.output, limit, deadline, answer).await {
+            Read::Line => {}
+            Read::End => return Ended::Closed("the adapter ended".to_owned()),
+            Read::Failed(how) => return Ended::Closed(how),
+            Read::TooLong => return Ended::TooLong,
+            Read::Nothing => return Ended::TimedOut,
         }
         let Ok(value) = json::parse(answer) else {
             return Ended::Closed("the adapter wrote a line that is no JSON".to_owned());
@@ -180,33 +188,4 @@ async fn call(process: &mut Running, line: &[u8], id: u64, limit: usize, answer:
         }
     }
     Ended::Closed("the adapter wrote only lines that answer nothing".to_owned())
-}
-
-/// Reads a line without its end. False means that there is none any more.
-async fn read_line(
-    output: &mut Pin<Box<dyn AsyncBufRead + Send>>,
-    limit: usize,
-    line: &mut Vec<u8>,
-) -> Result<bool, Ended> {
-    loop {
-        let buffer = output.fill_buf().await.map_err(|error| Ended::Closed(error.to_string()))?;
-        if buffer.is_empty() {
-            return Ok(!line.is_empty());
-        }
-        let (taken, done) = match buffer.iter().position(|byte| *byte == b'\n') {
-            Some(end) => (end + 1, true),
-            None => (buffer.len(), false),
-        };
-        line.extend_from_slice(&buffer[..taken]);
-        output.consume(taken);
-        if line.len() > limit {
-            return Err(Ended::TooLong);
-        }
-        if done {
-            while matches!(line.last(), Some(b'\n' | b'\r')) {
-                line.pop();
-            }
-            return Ok(true);
-        }
-    }
 }

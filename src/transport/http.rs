@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use futures_util::StreamExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::Semaphore;
 use url::Url;
 
 use super::ConnectError;
@@ -19,6 +20,13 @@ const HEADER_BYTES: usize = 64 << 10;
 
 /// How many bytes are kept of a body that is longer than is read.
 const EVIDENCE_BYTES: usize = 64 << 10;
+
+/// Bytes of a body above which it has to wait for its turn.
+const LARGE: usize = 1 << 20;
+
+/// Large bodies are read a few at a time: what a target that sends nothing else fills of the memory does not grow with the
+/// number of requests that are under way.
+static TURNS: Semaphore = Semaphore::const_new(4);
 
 /// An HTTP endpoint.
 pub struct Http {
@@ -97,18 +105,27 @@ impl Http {
         if matches!(incoming.ended, Ended::Closed(_)) && incoming.status.is_none() {
             // A server may close an idle connection in the very moment in which it is used again, and is in its right.
             // On a connection of its own the same message cannot meet that.
-            incoming = self.send(&self.fresh, &outgoing, limits).await;
+            let again = self.send(&self.fresh, &outgoing, limits).await;
+            match (&mut incoming.ended, &again.ended) {
+                // It is gone: the end of the connection was its answer, and not that it had been idle.
+                (Ended::Closed(first), Ended::Unreachable(then)) => first.push_str(&format!(", and then {then}")),
+                _ => incoming = again,
+            }
         }
         (self.redact(outgoing), incoming)
     }
 
     async fn send(&self, client: &reqwest::Client, outgoing: &Outgoing, limits: &Limits) -> Incoming {
-        let mut incoming =
-            Incoming { status: None, headers: Vec::new(), body: Body::default(), ended: Ended::TimedOut };
+        let mut incoming = Incoming::nothing(Ended::TimedOut);
         let result = tokio::time::timeout(limits.request, self.follow(client, outgoing, limits, &mut incoming)).await;
         match result {
             Ok(ended) => incoming.ended = ended,
             Err(_) => incoming.ended = Ended::TimedOut,
+        }
+        if incoming.ended != Ended::Complete {
+            // What is cut off cannot be read as a message, so only its start is kept, as evidence.
+            incoming.body.0.truncate(EVIDENCE_BYTES);
+            incoming.body.0.shrink_to_fit();
         }
         incoming
     }
@@ -201,15 +218,21 @@ async fn once(
         incoming.headers.push((name.as_str().to_owned(), value));
     }
     incoming.body.0.clear();
+    if response.content_length().is_some_and(|declared| declared > limits.body as u64) {
+        return Ended::TooLong;
+    }
     let mut stream = response.bytes_stream();
+    let mut turn = None;
     while let Some(chunk) = stream.next().await {
         match chunk {
             Ok(chunk) => {
+                if turn.is_none() && incoming.body.len() + chunk.len() > LARGE {
+                    // Nobody closes it, so that this waits for a turn and for nothing else.
+                    turn = TURNS.acquire().await.ok();
+                }
                 let room = limits.body - incoming.body.len();
                 incoming.body.0.extend_from_slice(&chunk[..chunk.len().min(room)]);
                 if chunk.len() > room {
-                    // What is cut off cannot be read as a message, so only its start is kept, as evidence.
-                    incoming.body.0.truncate(EVIDENCE_BYTES);
                     return Ended::TooLong;
                 }
             }

@@ -3,9 +3,12 @@
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout_at};
+
+/// How long a program may take from the end of its output to its own.
+const ENDING: Duration = Duration::from_secs(2);
 
 /// What came next on the standard output of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +77,7 @@ impl Conversation {
         let read = async {
             let mut heard = Vec::new();
             while heard.len() < count {
-                let said = next_line(output, limit, deadline).await;
+                let said = said(output, limit, deadline).await;
                 let more = matches!(said, Said::Line(_));
                 heard.push(said);
                 if !more {
@@ -90,7 +93,7 @@ impl Conversation {
 
     /// The next line of its standard output.
     pub async fn hear(&mut self, limit: usize, within: Duration) -> Said {
-        next_line(&mut self.output, limit, Instant::now() + within).await
+        said(&mut self.output, limit, Instant::now() + within).await
     }
 
     /// Closes its standard input, which asks it to end. What it still says, and how it ended; `None` if it does not end.
@@ -99,7 +102,7 @@ impl Conversation {
         let deadline = Instant::now() + within;
         let mut rest = Vec::new();
         while rest.len() < 16 {
-            match next_line(&mut self.output, limit, deadline).await {
+            match said(&mut self.output, limit, deadline).await {
                 Said::End => break,
                 said => {
                     let more = matches!(said, Said::Line(_));
@@ -117,9 +120,10 @@ impl Conversation {
         (rest, ended.ok().and_then(Result::ok))
     }
 
-    /// Whether it has ended by itself, and how.
-    pub fn ended(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
+    /// Whether it has ended by itself, and how. Asked behind the end of its output: on a busy machine the end of the program
+    /// shows some time after that.
+    pub async fn ended(&mut self) -> Option<ExitStatus> {
+        timeout_at(Instant::now() + ENDING, self.child.wait()).await.ok().and_then(Result::ok)
     }
 
     /// Ends it and whatever it started.
@@ -131,31 +135,102 @@ impl Conversation {
     }
 }
 
-async fn next_line(output: &mut BufReader<ChildStdout>, limit: usize, deadline: Instant) -> Said {
+async fn said(output: &mut BufReader<ChildStdout>, limit: usize, deadline: Instant) -> Said {
     let mut line = Vec::new();
+    match next_line(output, limit, deadline, &mut line).await {
+        Read::Line => Said::Line(line),
+        Read::TooLong => Said::TooLong,
+        Read::End | Read::Failed(_) => Said::End,
+        Read::Nothing => Said::Nothing,
+    }
+}
+
+/// Reads a line of at most `limit` bytes into `line`, without its end. What came of it is in `line` whatever the answer, so
+/// that half a line can be shown as evidence.
+pub(super) async fn next_line(
+    input: &mut (impl AsyncBufRead + Unpin + ?Sized),
+    limit: usize,
+    deadline: Instant,
+    line: &mut Vec<u8>,
+) -> Read {
+    line.clear();
     loop {
-        let buffer = match timeout_at(deadline, output.fill_buf()).await {
-            Err(_) => return Said::Nothing,
-            Ok(Err(_)) => return Said::End,
+        let buffer = match timeout_at(deadline, input.fill_buf()).await {
+            Err(_) => return Read::Nothing,
+            Ok(Err(error)) => return Read::Failed(error.to_string()),
             Ok(Ok(buffer)) => buffer,
         };
         if buffer.is_empty() {
-            return if line.is_empty() { Said::End } else { Said::Line(line) };
+            return if line.is_empty() { Read::End } else { Read::Line };
         }
         let (taken, done) = match buffer.iter().position(|byte| *byte == b'\n') {
             Some(end) => (end + 1, true),
             None => (buffer.len(), false),
         };
         line.extend_from_slice(&buffer[..taken]);
-        output.consume(taken);
+        input.consume(taken);
         if line.len() > limit {
-            return Said::TooLong;
+            return Read::TooLong;
         }
         if done {
             while matches!(line.last(), Some(b'\n' | b'\r')) {
                 line.pop();
             }
-            return Said::Line(line);
+            return Read::Line;
         }
+    }
+}
+
+/// What came of reading a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    /// A line.
+    Line,
+    /// More than is read of one.
+    TooLong,
+    /// None any more.
+    End,
+    /// None any more: reading failed. The text says how.
+    Failed(String),
+    /// No end of one in time.
+    Nothing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn read(bytes: &[u8], limit: usize) -> Vec<(Read, Vec<u8>)> {
+        let mut input = bytes;
+        let mut found = Vec::new();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let mut line = b"left over".to_vec();
+            let read = next_line(&mut input, limit, deadline, &mut line).await;
+            let more = read == Read::Line;
+            found.push((read, line));
+            if !more {
+                return found;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_ends_where_it_says_or_where_everything_does() {
+        let line = |text: &str| (Read::Line, text.into());
+        let end = (Read::End, Vec::new());
+        assert_eq!(read(b"a\r\n\nb", 9).await, [line("a"), line(""), line("b"), end.clone()]);
+        assert_eq!(read(b"", 9).await, [end]);
+        assert_eq!(read(b"abc\n", 3).await, [(Read::TooLong, b"abc\n".to_vec())]);
+    }
+
+    #[tokio::test]
+    async fn half_a_line_is_kept() {
+        let (mut writer, reader) = tokio::io::duplex(64);
+        writer.write_all(b"half").await.unwrap();
+        let mut line = Vec::new();
+        let deadline = Instant::now() + Duration::from_millis(20);
+        assert_eq!(next_line(&mut BufReader::new(reader), 9, deadline, &mut line).await, Read::Nothing);
+        assert_eq!(line, b"half");
     }
 }

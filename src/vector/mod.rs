@@ -1,24 +1,45 @@
 //! Vectors: examples with a declared result, in the manner of Wycheproof.
 //!
 //! A vector becomes a case like any other ([`suite`]): its kind says which operation of a library is asked and what is
-//! expected. One file a kind, one row in [`KINDS`]; a vector itself needs no Rust.
+//! expected. A kind is a row in [`KINDS`]; a vector itself needs no Rust.
 
+mod amp_core;
 mod canonical_json;
 mod content_hash;
+mod read;
 mod refused_json;
 
-use std::sync::Arc;
+pub use read::load;
 
 use crate::protocol::Protocol;
-use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse_json};
+use crate::source::{Diagnostic, Located, Node, Problems, Yaml};
 use crate::suite::{Action, Case, Expectation, Step, Suite};
 use crate::template::Expr;
 use crate::value::{Path, Value};
-use crate::wire::json::Layout;
 
 /// Every kind of vector.
-pub const KINDS: &[&dyn Kind] =
-    &[&canonical_json::CanonicalJson, &content_hash::ContentHash, &refused_json::RefusedJson];
+pub const KINDS: &[&dyn Kind] = &[
+    &canonical_json::CanonicalJson,
+    &content_hash::ContentHash,
+    &refused_json::RefusedJson,
+    &amp_core::Receive,
+    &amp_core::Deterministic,
+    &amp_core::SigInput,
+    &amp_core::Verify,
+    &amp_core::Sign,
+    &amp_core::PublicKey,
+    &amp_core::BoxOpen,
+    &amp_core::BuildPlain,
+    &amp_core::BuildEncrypted,
+    &amp_core::SelectKey,
+    &amp_core::FrameDecode,
+    &amp_core::FrameEncode,
+    &amp_core::Wrapper,
+    &amp_core::Type,
+    &amp_core::ErrorCode,
+    &amp_core::Version,
+    &amp_core::Id,
+];
 
 /// What a kind of vector asks and expects.
 pub trait Kind: Sync {
@@ -72,11 +93,13 @@ pub struct Vector {
     pub covers: Vec<Located<String>>,
     /// What a correct implementation does.
     pub result: VectorResult,
+    /// What the strict profile wants of an acceptable vector, if it wants anything.
+    pub strict: Option<VectorResult>,
     /// Readings that are tolerated, each with the hash that it gives.
     pub tolerated: Vec<(String, String)>,
     /// Entries of the errata register that bear on it.
     pub errata: Vec<String>,
-    /// Keys of its kind.
+    /// Keys of its kind, those included that its group gives to all of its vectors.
     pub fields: Vec<(String, Value)>,
     /// Where it is written.
     pub node: Node,
@@ -89,7 +112,7 @@ pub enum VectorResult {
     Valid,
     /// It refuses it.
     Invalid,
-    /// Either; the strict profile wants it refused.
+    /// Either; what the strict profile wants is said beside it.
     Acceptable,
 }
 
@@ -121,136 +144,13 @@ impl Vector {
     ///
     /// The name of the key, if it is not there or no text.
     pub fn text(&self, name: &'static str) -> Result<&str, &'static str> {
-        let found = self.fields.iter().find(|(key, _)| key == name);
-        found.and_then(|(_, value)| value.as_text()).ok_or(name)
+        self.value(name).and_then(Value::as_text).ok_or(name)
     }
-}
 
-/// Reads a file of vectors. Its `count` must be that of its vectors, so that none is lost unnoticed.
-///
-/// # Errors
-///
-/// Everything that is wrong in the file.
-pub fn load(source: &Arc<Source>) -> Result<VectorFile, Vec<Diagnostic>> {
-    let root = parse_json(source)?;
-    let mut problems = Problems::default();
-    let mut fields = Fields::new(&root, "a vector file", &mut problems);
-    let schema = fields.number("schema", &mut problems);
-    let kind = fields.required_text("kind", &mut problems);
-    let protocol = fields.required_text("protocol", &mut problems);
-    let origin = fields.required_text("source", &mut problems);
-    let count = fields.require("count", &mut problems).map(|node| node.span.clone());
-    let declared = root.member("count").and_then(|node| node.to_value().as_integer());
-    let notes = fields.take("notes").map(Node::to_value);
-    let groups = fields.list("groups", &mut problems);
-    let span = fields.span().clone();
-    fields.finish(&mut problems);
-    if schema.as_ref().is_some_and(|schema| schema.value != 1) {
-        problems.note(Diagnostic::new(&span, "`schema` is 1, the only version there is"));
+    /// The value of a key of its kind.
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.fields.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
-    let found_kind = kind.as_ref().and_then(|kind| {
-        let found = KINDS.iter().copied().find(|known| known.name() == kind.value);
-        if found.is_none() {
-            let names = KINDS.iter().map(|known| known.name());
-            problems.note(
-                Diagnostic::new(&kind.span, format!("no kind of vector `{}`", **kind))
-                    .did_you_mean(crate::suggest::nearest(kind, names)),
-            );
-        }
-        found
-    });
-    let mut vectors: Vec<Vector> = Vec::new();
-    for group in groups {
-        let mut fields = Fields::new(group, "a group", &mut problems);
-        let _ = fields.required_text("group", &mut problems);
-        let _ = fields.text("about", &mut problems);
-        for node in fields.list("tests", &mut problems) {
-            let Some(vector) = read_vector(node, found_kind, notes.as_ref(), &mut problems) else { continue };
-            if vectors.iter().any(|earlier| earlier.id.value == vector.id.value) {
-                problems.note(Diagnostic::new(&vector.id.span, format!("the id `{}` is used twice", *vector.id)));
-            }
-            vectors.push(vector);
-        }
-        fields.finish(&mut problems);
-    }
-    if let Some(span) = count
-        && declared != i128::try_from(vectors.len()).ok()
-        && problems.0.is_empty()
-    {
-        problems.note(Diagnostic::new(&span, format!("the file has {} vectors", vectors.len())));
-    }
-    if vectors.is_empty() {
-        problems.note(Diagnostic::new(&span, "the file has no vectors"));
-    }
-    let text = |located: Option<Located<String>>| located.map(|text| text.value).unwrap_or_default();
-    let protocol = text(protocol);
-    let stem = source.name.rsplit('/').next().and_then(|name| name.strip_suffix(".json")).unwrap_or_default();
-    let name = Located { value: format!("{protocol}/vectors/{stem}"), span: span.clone() };
-    let kind = kind.unwrap_or_else(|| Located { value: String::new(), span });
-    problems.check(VectorFile { name, protocol, source: text(origin), kind, vectors })
-}
-
-fn read_vector(node: &Node, kind: Option<&dyn Kind>, notes: Option<&Value>, problems: &mut Problems) -> Option<Vector> {
-    let mut fields = Fields::new(node, "a vector", problems);
-    let id = fields.required_text("id", problems);
-    let about = fields.required_text("about", problems);
-    let covers = fields.texts("covers", problems);
-    for flag in fields.texts("flags", problems) {
-        if notes.and_then(|notes| notes.member(&flag)).is_none() {
-            problems.note(Diagnostic::new(&flag.span, format!("`notes` does not explain the flag `{}`", *flag)));
-        }
-    }
-    let result = fields.required_text("result", problems);
-    let _ = fields.text("strict", problems);
-    let errata = fields.texts("errata", problems);
-    let tolerated = fields
-        .list("tolerated", problems)
-        .iter()
-        .filter_map(|node| {
-            let mut fields = Fields::new(node, "a tolerated reading", problems);
-            let reading = fields.required_text("reading", problems);
-            let sha256 = fields.required_text("sha256", problems);
-            let _ = fields.texts("errata", problems);
-            fields.finish(problems);
-            Some((reading?.value, sha256?.value))
-        })
-        .collect();
-    let mut own = Vec::new();
-    for (key, value) in fields.rest() {
-        if kind.is_some_and(|kind| kind.keys().contains(&key.name.as_str())) {
-            own.push((key.name.clone(), value.to_value()));
-        } else if kind.is_some() {
-            let known = kind.map(Kind::keys).unwrap_or_default().iter().copied();
-            problems.note(
-                Diagnostic::new(&key.span, format!("a vector of this kind has no key `{}`", key.name))
-                    .did_you_mean(crate::suggest::nearest(&key.name, known)),
-            );
-        }
-    }
-    let result = result.and_then(|word| match word.as_str() {
-        "valid" => Some(VectorResult::Valid),
-        "invalid" => Some(VectorResult::Invalid),
-        "acceptable" => Some(VectorResult::Acceptable),
-        _ => {
-            problems.note(
-                Diagnostic::new(&word.span, format!("no result `{}`", *word)).hint("one of valid, invalid, acceptable"),
-            );
-            None
-        }
-    });
-    if result == Some(VectorResult::Acceptable) && errata.is_empty() {
-        problems.note(Diagnostic::new(fields.span(), "an acceptable vector names the erratum that makes it so"));
-    }
-    Some(Vector {
-        id: id?,
-        about: about?.value,
-        covers,
-        result: result?,
-        tolerated,
-        errata: errata.into_iter().map(|text| text.value).collect(),
-        fields: own,
-        node: node.clone(),
-    })
 }
 
 /// The cases of a file of vectors.
@@ -266,7 +166,7 @@ pub fn suite(file: &VectorFile) -> Result<Suite, Vec<Diagnostic>> {
         match kind.question(vector) {
             Ok(question) => cases.push(case(vector, question)),
             Err(key) => problems
-                .note(Diagnostic::new(&vector.node.span, format!("a {} vector needs `{key}` as text", kind.name()))),
+                .note(Diagnostic::new(&vector.node.span, format!("a vector of kind {} needs `{key}`", kind.name()))),
         }
     }
     problems.check(Suite { name: file.name.clone(), about: format!("Vectors: {}", file.source), cases })
@@ -292,16 +192,19 @@ fn case(vector: &Vector, question: Question) -> Case {
             with: with.into_iter().map(|(name, value)| (located(name), Expr::Constant(value))).collect(),
             headers: Vec::new(),
             edits: Vec::new(),
-            layout: Layout::Compact,
+            layout: None,
         },
         over: None,
         at_once: false,
         until: None,
         quiet: None,
+        settle: None,
+        without_waiting: false,
         assume: Vec::new(),
         expect: Vec::new(),
         expect_all: Vec::new(),
         capture: Vec::new(),
+        must_answer: false,
         optional: false,
         number,
         span: span.clone(),
@@ -325,6 +228,9 @@ fn case(vector: &Vector, question: Question) -> Case {
         needs: Vec::new(),
         reach: vec![located("adapter")],
         strict_only: false,
+        without_setup: false,
+        stands_alone: false,
+        twin_first: false,
         bindings: Vec::new(),
         steps,
         span: span.clone(),
@@ -344,7 +250,10 @@ fn readings(vector: &Vector, ruled: &str, spell: impl Fn(&str) -> (&'static str,
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::source::Source;
 
     fn load_text(text: &str) -> Result<VectorFile, Vec<Diagnostic>> {
         load(&Arc::new(Source { name: "vectors/agentic/x.json".into(), text: text.into() }))

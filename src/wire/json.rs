@@ -49,6 +49,16 @@ pub struct JsonError {
     pub reason: &'static str,
 }
 
+/// What is wrong with a text that nests deeper than [`DEPTH_LIMIT`]: it may be JSON all the same.
+const TOO_DEEP: &str = "nesting deeper than 512 levels";
+
+impl JsonError {
+    /// Whether the text was given up for its depth, so that nobody knows whether it is JSON.
+    pub fn is_depth(&self) -> bool {
+        self.reason == TOO_DEEP
+    }
+}
+
 /// Reads one JSON text that fills `bytes`.
 ///
 /// # Errors
@@ -114,7 +124,7 @@ impl Reader<'_> {
 
     fn value(&mut self, depth: usize) -> Result<Value, JsonError> {
         if depth > DEPTH_LIMIT {
-            return Err(self.error("nesting deeper than 512 levels"));
+            return Err(self.error(TOO_DEEP));
         }
         let index = self.spans.len();
         self.spans.push((self.at, self.at));
@@ -496,7 +506,7 @@ mod tests {
     #[test]
     fn nesting_is_bounded() {
         let deep = "[".repeat(100_000);
-        assert_eq!(read(deep.as_bytes()).unwrap_err().reason, "nesting deeper than 512 levels");
+        assert_eq!(read(deep.as_bytes()).unwrap_err().reason, TOO_DEEP);
         let fits = format!("{}{}", "[".repeat(DEPTH_LIMIT), "]".repeat(DEPTH_LIMIT));
         assert!(read(fits.as_bytes()).is_ok());
     }

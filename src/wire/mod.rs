@@ -1,8 +1,10 @@
 //! Bytes and values: strict readers, exact writers, canonical forms. No sockets, no protocol.
 //!
-//! These readers are the judge of bytes, so they keep or report what lenient parsers smooth over. Start with [`json`].
+//! These readers are the judge of bytes, so they keep or report what lenient parsers smooth over. Start with [`json`] or
+//! [`cbor`].
 
 pub mod canonical;
+pub mod cbor;
 pub mod json;
 
 use crate::value::Value;

@@ -1,10 +1,12 @@
 //! Servers that know no protocol. Nothing that they answer may count as conformance.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use crate::http::request;
 
 /// What a server answers to whatever it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,12 +54,6 @@ impl Server {
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
-}
-
-/// A port of this machine where nobody listens.
-pub(crate) fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address")
 }
 
 fn talk(mut stream: TcpStream, dumb: Dumb) {
@@ -112,35 +108,4 @@ fn endless(stream: &mut TcpStream) {
     while going {
         going = stream.write_all(chunk.as_bytes()).is_ok();
     }
-}
-
-/// The head of the next request as text, and its body. `None` at the end of the connection.
-fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {
-    let mut bytes = Vec::new();
-    let mut buffer = [0; 4096];
-    let end = loop {
-        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
-            break at + 4;
-        }
-        match stream.read(&mut buffer) {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
-        }
-    };
-    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    let length = head
-        .lines()
-        .filter_map(|line| line.split_once(':'))
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
-        .and_then(|(_, value)| value.trim().parse().ok())
-        .unwrap_or(0_usize);
-    let mut body = bytes.split_off(end);
-    while body.len() < length {
-        match stream.read(&mut buffer) {
-            Ok(0) | Err(_) => return None,
-            Ok(count) => body.extend_from_slice(&buffer[..count]),
-        }
-    }
-    body.truncate(length);
-    Some((head, body))
 }

@@ -37,6 +37,7 @@ pub(super) fn exchange(
                 ("server".to_owned(), HOSTILE.to_owned()),
             ],
             body: Body(received.to_vec()),
+            arrived: Vec::new(),
             ended: Ended::Complete,
         },
         started_ms: 12,
@@ -47,6 +48,9 @@ pub(super) fn exchange(
 fn case(id: &str, verdict: Verdict, covers: &[&str]) -> CaseRecord {
     CaseRecord {
         id: id.to_owned(),
+        transport: Transport::Http,
+        started_ms: 0,
+        twin_started_ms: 0,
         about: String::new(),
         verdict,
         reason: None,

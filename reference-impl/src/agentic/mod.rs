@@ -13,6 +13,7 @@
 mod adapter;
 mod assert;
 mod canonical;
+pub(crate) mod careless;
 mod deposit;
 mod fact;
 pub(crate) mod fault;

@@ -102,6 +102,9 @@ fn required(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
     match package.present("created_by") {
         None => problems.push(Problem::new("/created_by", "is required")),
         Some(_) if rules.fault.is("actor-unchecked") => {}
+        Some(Value::List(actors)) if rules.fault.is("actor-in-a-list") && actors.len() == 1 => {
+            problems.extend(actor_problems("/created_by", &actors[0], rules));
+        }
         Some(actor) => problems.extend(actor_problems("/created_by", actor, rules)),
     }
 }
@@ -133,7 +136,11 @@ fn is_title(title: &str, rules: Rules) -> bool {
     if rules.variant.is_other() {
         return (1..=200).contains(&title.encode_utf16().count());
     }
-    let length = if rules.fault.is("title-counts-bytes") { title.len() } else { title.chars().count() };
+    let length = match () {
+        () if rules.fault.is("title-counts-bytes") => title.len(),
+        () if rules.fault.is("title-length-wraps") => title.chars().count() & 0xff,
+        () => title.chars().count(),
+    };
     let least = if rules.fault.is("title-empty-accepted") { 0 } else { 1 };
     let most = if rules.fault.is("title-limit-255") { 255 } else { 200 };
     (least..=most).contains(&length)
@@ -144,6 +151,9 @@ fn is_status(status: &str, rules: Rules) -> bool {
     // 5.3: most packages are complete from the start, and a draft or a request for review may be.
     if rules.fault.is("review-states-refused") && status != "complete" {
         return false;
+    }
+    if rules.fault.is("status-by-prefix") && STATUSES.iter().any(|known| status.starts_with(known)) {
+        return true;
     }
     rules.fault.is("any-status-accepted") || STATUSES.contains(&status)
 }

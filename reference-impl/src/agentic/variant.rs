@@ -81,6 +81,13 @@ const SURE: f64 = 0.5;
 impl Rules {
     /// The JSON of a request.
     pub(crate) fn read(self, text: &[u8]) -> Result<Value, ReadError> {
+        super::careless::read(self.fault, text);
+        let value = self.read_value(text)?;
+        super::careless::look(self.fault, &value);
+        Ok(value)
+    }
+
+    fn read_value(self, text: &[u8]) -> Result<Value, ReadError> {
         // A, 9.1: one value and nothing behind it, and no value that two readers would see differently.
         if self.fault.is("reads-first-value")
             && let Err(ReadError { at, kind: ReadErrorKind::Trailing }) = json::read(text)

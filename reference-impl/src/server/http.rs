@@ -2,6 +2,7 @@
 //!
 //! Bodies arrive as bytes; no framework reads them. Whatever goes wrong, the answer is JSON and the server lives on.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::{HeaderValue, Response, StatusCode, header};
-use axum::serve::ListenerExt;
+use axum::serve::{Listener, ListenerExt};
 use bytes::Bytes;
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -79,18 +80,22 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
 }
 
 /// Serves `handler` on `listener` until `stop` resolves and the connections are done.
-pub(crate) async fn serve<H: Handler>(
-    listener: TcpListener,
+pub(crate) async fn serve<L: Listener<Addr: Debug>, H: Handler>(
+    listener: L,
     handler: H,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let panicked = |_| response(Reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "the server failed"));
     let router =
         Router::new().fallback(exchange::<H>).with_state(Arc::new(handler)).layer(CatchPanicLayer::custom(panicked));
-    let listener = listener.tap_io(|stream| {
-        stream.set_nodelay(true).ok(); // slower without, not wrong
-    });
     axum::serve(listener, router).with_graceful_shutdown(stop).await
+}
+
+/// The same listener with connections that send what they have at once.
+pub(crate) fn without_delay(listener: TcpListener) -> impl Listener<Addr: Debug> {
+    listener.tap_io(|stream| {
+        stream.set_nodelay(true).ok(); // slower without, not wrong
+    })
 }
 
 async fn exchange<H: Handler>(State(handler): State<Arc<H>>, request: HttpRequest) -> Response<Body> {

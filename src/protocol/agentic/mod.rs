@@ -4,17 +4,16 @@
 //! form (section 6.6), which stands in no named place of an answer, and the shapes of answers are largely open. Both are
 //! settled by the errata register; `view` finds things where a target put them, `package` and `hash` compare them.
 
+mod defect;
 mod hash;
 mod operations;
 mod package;
 mod shape;
 mod view;
 
-use super::{Operation, Protocol};
+use super::{Defect, Operation, Protocol, Sight};
 use crate::exchange::Exchange;
 use crate::matcher::Matcher;
-use crate::target::Target;
-use crate::template::Clock;
 use crate::value::Value;
 use crate::wire::canonical::Form;
 
@@ -38,7 +37,12 @@ impl Protocol for Agentic {
         Some(hash::RULED)
     }
 
-    fn observe(&self, exchange: &Exchange, target: &Target, clock: Clock) -> Value {
-        view::observe(exchange, target, clock)
+    fn defect(&self, exchange: &Exchange, _: &Sight<'_>) -> Option<Defect> {
+        let operation = self.operation(&exchange.operation)?;
+        defect::of(operation.name, &super::payload(operation, exchange)?)
+    }
+
+    fn observe(&self, exchange: &Exchange, sight: &Sight<'_>) -> Value {
+        view::observe(exchange, sight.target, sight.clock)
     }
 }

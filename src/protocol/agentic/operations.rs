@@ -16,7 +16,7 @@ const fn required(name: &'static str) -> Input {
 }
 
 const fn get(path: &'static str, query: &'static [(&'static str, &'static str)]) -> Option<Route> {
-    Some(Route { method: "GET", path, query, body: BodyPlan::None })
+    Some(Route { method: "GET", path, query, headers: &[], body: BodyPlan::None, summons: false })
 }
 
 const OK: &[(u16, u16)] = &[(200, 200)];
@@ -31,6 +31,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L0",
         inputs: &[],
         route: get("/v1/conformance", &[]),
+        channel: None,
         method: Some(Method { name: "agentic/hello", params: &[] }),
         accepted: OK,
     },
@@ -40,6 +41,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L0",
         inputs: &[PROJECT, LIMIT, STORE],
         route: get("/v1/projects/{project}/packages", &[("mode", "latest"), ("limit", "{limit}")]),
+        channel: None,
         method: Some(Method {
             name: "agentic/pull_latest",
             params: &[
@@ -56,6 +58,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L0",
         inputs: &[required("package_id"), STORE],
         route: get("/v1/packages/{package_id}", &[]),
+        channel: None,
         method: Some(Method {
             name: "agentic/pull_specific",
             params: &[("store", Param::Input("store")), ("package_id", Param::Input("package_id"))],
@@ -71,6 +74,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "/v1/projects/{project}/packages",
             &[("mode", "relevant"), ("query", "{query}"), ("limit", "{limit}")],
         ),
+        channel: None,
         method: Some(Method {
             name: "agentic/pull_relevant",
             params: &[
@@ -88,6 +92,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L0",
         inputs: &[PROJECT, optional("window_days"), STORE],
         route: get("/v1/projects/{project}/orient", &[("window_days", "{window_days}")]),
+        channel: None,
         method: Some(Method {
             name: "agentic/orient",
             params: &[
@@ -104,6 +109,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[optional("project"), optional("focus"), optional("snippets"), STORE],
         route: get("/v1/orchestrate", &[("project", "{project}"), ("focus", "{focus}"), ("snippets", "{snippets}")]),
+        channel: None,
         method: Some(Method {
             name: "agentic/orchestrate",
             params: &[
@@ -124,8 +130,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             method: "POST",
             path: "/v1/projects/{project}/packages",
             query: &[],
+            headers: &[],
             body: BodyPlan::Input("package"),
+            summons: false,
         }),
+        channel: None,
         method: Some(Method {
             name: "agentic/deposit",
             params: &[
@@ -159,6 +168,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 ("limit", "{limit}"),
             ],
         ),
+        channel: None,
         method: Some(Method {
             name: "agentic/query_facts",
             params: &[
@@ -181,8 +191,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             method: "POST",
             path: "/v1/projects/{project}/facts",
             query: &[],
+            headers: &[],
             body: BodyPlan::Input("fact"),
+            summons: false,
         }),
+        channel: None,
         method: Some(Method {
             name: "agentic/assert_fact",
             params: &[
@@ -201,8 +214,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             method: "DELETE",
             path: "/v1/projects/{project}/facts",
             query: &[("subject", "{subject}"), ("predicate", "{predicate}"), ("object", "{object}")],
+            headers: &[],
             body: BodyPlan::None,
+            summons: false,
         }),
+        channel: None,
         method: Some(Method {
             name: "agentic/invalidate_fact",
             params: &[
@@ -224,8 +240,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             method: "POST",
             path: "/v1/packages/{package_id}/flag",
             query: &[],
+            headers: &[],
             body: BodyPlan::Object(&[("review_type", "review_type"), ("note", "note")]),
+            summons: false,
         }),
+        channel: None,
         method: Some(Method {
             name: "agentic/flag_for_review",
             params: &[
@@ -246,8 +265,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             method: "PATCH",
             path: "/v1/packages/{package_id}/status",
             query: &[],
+            headers: &[],
             body: BodyPlan::Object(&[("status", "status")]),
+            summons: false,
         }),
+        channel: None,
         method: Some(Method {
             name: "agentic/transition",
             params: &[
@@ -264,6 +286,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L3",
         inputs: &[PROJECT, LIMIT, STORE],
         route: get("/v1/projects/{project}/packages", &[("status", "awaiting_review"), ("limit", "{limit}")]),
+        channel: None,
         method: Some(Method {
             name: "agentic/awaiting_review",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -276,6 +299,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L3",
         inputs: &[PROJECT, LIMIT],
         route: get("/v1/projects/{project}/review-queue", &[("limit", "{limit}")]),
+        channel: None,
         method: None,
         accepted: OK,
     },
@@ -288,8 +312,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             method: "POST",
             path: "/v1/projects",
             query: &[],
+            headers: &[],
             body: BodyPlan::Object(&[("project_id", "project"), ("name", "name")]),
+            summons: false,
         }),
+        channel: None,
         method: Some(Method {
             name: "agentic/create_project",
             params: &[
@@ -307,6 +334,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L0",
         inputs: &[PROJECT],
         route: get("/v1/projects/{project}", &[]),
+        channel: None,
         method: None,
         accepted: ANY_SUCCESS,
     },
@@ -315,7 +343,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Archives a project (E33).",
         level: "L1",
         inputs: &[PROJECT, STORE],
-        route: Some(Route { method: "POST", path: "/v1/projects/{project}/archive", query: &[], body: BodyPlan::None }),
+        route: Some(Route {
+            method: "POST",
+            path: "/v1/projects/{project}/archive",
+            query: &[],
+            headers: &[],
+            body: BodyPlan::None,
+            summons: false,
+        }),
+        channel: None,
         method: Some(Method {
             name: "agentic/archive_project",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -327,7 +363,15 @@ pub(super) const OPERATIONS: &[Operation] = &[
         summary: "Restores an archived project (E33).",
         level: "L1",
         inputs: &[PROJECT, STORE],
-        route: Some(Route { method: "POST", path: "/v1/projects/{project}/restore", query: &[], body: BodyPlan::None }),
+        route: Some(Route {
+            method: "POST",
+            path: "/v1/projects/{project}/restore",
+            query: &[],
+            headers: &[],
+            body: BodyPlan::None,
+            summons: false,
+        }),
+        channel: None,
         method: Some(Method {
             name: "agentic/restore_project",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -340,6 +384,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L0",
         inputs: &[PROJECT, STORE],
         route: get("/v1/projects/{project}/export", &[]),
+        channel: None,
         method: Some(Method {
             name: "agentic/export",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -355,8 +400,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
             method: "POST",
             path: "/v1/import",
             query: &[],
+            headers: &[],
             body: BodyPlan::Text("records", "application/x-ndjson"),
+            summons: false,
         }),
+        channel: None,
         method: Some(Method {
             name: "agentic/import",
             params: &[("store", Param::Input("store")), ("ndjson_hex", Param::TextHex("records"))],
@@ -369,6 +417,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L0",
         inputs: &[PROJECT, STORE],
         route: get("/v1/projects/{project}/sessions", &[]),
+        channel: None,
         method: Some(Method {
             name: "agentic/list_sessions",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -381,6 +430,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[optional("now")],
         route: None,
+        channel: None,
         method: Some(Method { name: "agentic/open", params: &[("now", Param::Input("now"))] }),
         accepted: OK,
     },
@@ -390,6 +440,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[STORE],
         route: None,
+        channel: None,
         method: Some(Method { name: "agentic/close", params: &[("store", Param::Input("store"))] }),
         accepted: OK,
     },
@@ -399,6 +450,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("now"), STORE],
         route: None,
+        channel: None,
         method: Some(Method {
             name: "agentic/set_now",
             params: &[("store", Param::Input("store")), ("now", Param::Input("now"))],
@@ -411,6 +463,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("json")],
         route: None,
+        channel: None,
         method: Some(Method { name: "agentic/canonicalize", params: &[("json_hex", Param::TextHex("json"))] }),
         accepted: OK,
     },
@@ -420,6 +473,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("json")],
         route: None,
+        channel: None,
         method: Some(Method { name: "agentic/content_hash", params: &[("json_hex", Param::TextHex("json"))] }),
         accepted: OK,
     },
@@ -429,6 +483,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("package"), required("hash")],
         route: None,
+        channel: None,
         method: Some(Method {
             name: "agentic/verify",
             params: &[("json_hex", Param::JsonHex("package")), ("hash", Param::Input("hash"))],
@@ -441,6 +496,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("package")],
         route: None,
+        channel: None,
         method: Some(Method { name: "agentic/validate_package", params: &[("json_hex", Param::JsonHex("package"))] }),
         accepted: OK,
     },
@@ -450,6 +506,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("fact")],
         route: None,
+        channel: None,
         method: Some(Method { name: "agentic/validate_fact", params: &[("json_hex", Param::JsonHex("fact"))] }),
         accepted: OK,
     },
@@ -459,6 +516,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("from"), required("to")],
         route: None,
+        channel: None,
         method: Some(Method {
             name: "agentic/transition_allowed",
             params: &[("from", Param::Input("from")), ("to", Param::Input("to"))],
@@ -471,6 +529,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("package")],
         route: None,
+        channel: None,
         method: Some(Method { name: "agentic/roundtrip_package", params: &[("json_hex", Param::JsonHex("package"))] }),
         accepted: OK,
     },
@@ -480,6 +539,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("fact")],
         route: None,
+        channel: None,
         method: Some(Method { name: "agentic/roundtrip_fact", params: &[("json_hex", Param::JsonHex("fact"))] }),
         accepted: OK,
     },
@@ -489,6 +549,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "",
         inputs: &[required("package_id"), required("package"), STORE],
         route: None,
+        channel: None,
         method: Some(Method {
             name: "agentic/tamper",
             params: &[

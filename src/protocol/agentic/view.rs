@@ -88,7 +88,7 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
         let found = match (&body, exchange.sent.transport) {
             (Value::Array(items), _) => Some(Value::Array(items.iter().map(unwrap_record).collect())),
             (_, Transport::Http) => text.and_then(records),
-            (_, Transport::Adapter) => body
+            (_, _) => body
                 .member("ndjson_hex")
                 .and_then(Value::as_text)
                 .and_then(|hex| data_encoding::HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).ok())

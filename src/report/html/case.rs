@@ -161,8 +161,8 @@ impl Drawer<'_> {
             badge: Badge::verdict(finding.verdict),
             requirement: self.anchors.requirement(self.protocol, &finding.requirement, None),
             continued: false,
-            expected: printable::short(&finding.expected, VALUE_LENGTH),
-            observed: printable::short(&finding.observed, VALUE_LENGTH),
+            expected: printable::passage(&finding.expected, VALUE_LENGTH),
+            observed: printable::passage(&finding.observed, VALUE_LENGTH),
             path: printable::short(&finding.path, 300),
             exchange: shown.map_or(String::new(), |exchange| {
                 format!("{} ({})", view::request_line(exchange), view::answer_line(exchange))

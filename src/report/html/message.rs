@@ -3,14 +3,17 @@
 use serde_json::Value;
 
 use super::pretty::{self, Chunk, Mark};
-use crate::exchange::{Body, Exchange, Outgoing};
+use crate::exchange::{Arrival, Body, Exchange, Outgoing};
 use crate::report::diff::{self, Difference};
 use crate::report::{printable, view};
+use crate::wire::cbor;
 
 /// Bytes of a body that are shown.
 const BODY_LIMIT: usize = 16 * 1024;
 /// Bytes of a body that is not text; a dump takes almost five times as much.
 const DUMP_LIMIT: usize = 2 * 1024;
+/// Messages shown of those that arrived on their own.
+const ARRIVALS_SHOWN: usize = 12;
 /// Bytes above which two bodies are not compared member by member.
 const COMPARE_LIMIT: usize = 512 * 1024;
 /// Header fields shown of one message.
@@ -167,7 +170,13 @@ fn sent(exchange: &Exchange, marks: &[Mark], label: &'static str) -> MessageView
 
 fn received(exchange: &Exchange, looked: &Looked, label: &'static str) -> MessageView {
     let received = &exchange.received;
-    let (body, note, raw) = body(&received.body, &looked.body);
+    let (mut body, mut note, raw) = body(&received.body, &looked.body);
+    if !received.arrived.is_empty() {
+        if received.body.is_empty() {
+            note.clear();
+        }
+        body.extend(arrivals(&received.arrived));
+    }
     MessageView {
         label,
         start: view::outcome(received),
@@ -177,6 +186,25 @@ fn received(exchange: &Exchange, looked: &Looked, label: &'static str) -> Messag
         note,
         raw,
     }
+}
+
+/// What arrived on its own, one after the other.
+fn arrivals(arrived: &[Arrival]) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    for arrival in arrived.iter().take(ARRIVALS_SHOWN) {
+        let code = arrival.code.map(|code| format!(" {code}")).unwrap_or_default();
+        let size = printable::size(arrival.body.len());
+        let kind = printable::short(&arrival.kind, 40);
+        chunks.push(Chunk { class: "", text: format!("{kind}{code}, {size}, after {} ms\n", arrival.at_ms) });
+        let (mut drawn, _, _) = body(&arrival.body, &[]);
+        chunks.append(&mut drawn);
+        chunks.push(Chunk { class: "", text: "\n".to_owned() });
+    }
+    if arrived.len() > ARRIVALS_SHOWN {
+        let rest = arrived.len() - ARRIVALS_SHOWN;
+        chunks.push(Chunk { class: "", text: format!("{rest} more\n") });
+    }
+    chunks
 }
 
 fn headers(fields: &[(String, String)], looked: &[String]) -> Vec<HeaderView> {
@@ -209,6 +237,22 @@ fn body(body: &Body, marks: &[Mark]) -> (Vec<Chunk>, String, String) {
     }
     let size = printable::size(body.len());
     let plain = |text: String| vec![Chunk { class: "", text }];
+    // Binary is CBOR as a rule, and then says more in diagnostic notation than in hex.
+    let item = (body.text().is_none() || body.0.first().is_some_and(|first| *first >= 0x80))
+        .then(|| cbor::read_prefix(&body.0, cbor::Limits::default()).ok())
+        .flatten();
+    if let Some((document, rest)) = item
+        && document.value.as_map().is_some()
+        && rest.is_empty()
+    {
+        let drawn = cbor::diagnostic_with(&body.0, cbor::Notation { limit: BODY_LIMIT, ..cbor::Notation::PRETTY });
+        let dump = printable::hex_dump(&body.0, DUMP_LIMIT);
+        return (
+            plain(printable::block(&drawn).into_owned()),
+            format!("{size}, CBOR in diagnostic notation here"),
+            dump,
+        );
+    }
     let Some(text) = body.text() else {
         let dump = printable::hex_dump(&body.0, DUMP_LIMIT);
         let cut = if body.len() > DUMP_LIMIT { ", the first 2 KiB shown" } else { "" };

@@ -124,7 +124,8 @@ impl Page<'_> {
             let outcome = self.paint(grant_style(level.outcome), &format!("{:10}", level.outcome.word()));
             let claimed = if level.claimed { "claimed" } else { "not claimed" };
             let lead = names + 2 + 11 + 13;
-            let why = printable::wrap(&view::claim_and_blocking(level), self.width.saturating_sub(2 + lead));
+            let why = printable::line(&view::claim_and_blocking(level)).into_owned();
+            let why = printable::wrap(&why, self.width.saturating_sub(2 + lead));
             for (row, part) in why.iter().enumerate() {
                 let line = match row {
                     0 => format!("  {name:names$}  {outcome} {claimed:12} {part}"),
@@ -164,7 +165,8 @@ impl Page<'_> {
         match requirement {
             None => writeln!(self.out, "  {id}"),
             Some(r) => {
-                writeln!(self.out, "  {id}  {}, level {}, section {}", r.keyword, r.level, r.section)?;
+                let place = format!("{}, level {}, section {}", r.keyword, r.level, r.section);
+                writeln!(self.out, "  {id}  {}", printable::line(&place))?;
                 self.paragraph(2, &printable::short(&r.summary, 600), PLAIN)
             }
         }
@@ -174,7 +176,7 @@ impl Page<'_> {
         self.whole(4, "", 0, &printable::short(&case.id, 300), BOLD)?;
         for finding in findings.iter().take(FINDINGS_IN_FULL) {
             self.value("expected", &finding.expected, PLAIN)?;
-            self.value("observed", &finding.observed, verdict_style(finding.verdict))?;
+            self.value("observed", printable::first_line(&finding.observed), verdict_style(finding.verdict))?;
             if !finding.note.is_empty() {
                 self.value("note", &finding.note, PLAIN)?;
             }
@@ -244,7 +246,7 @@ impl Page<'_> {
         for group in groups {
             let keyword = group.requirement.map_or("", |r| r.keyword.as_str());
             let cases = printable::count(group.cases.len(), "case", "cases");
-            let lead = format!("{:ids$}  {keyword:10} {cases:9}", printable::short(group.id, 40));
+            let lead = format!("{:ids$}  {:10} {cases:9}", printable::short(group.id, 40), printable::line(keyword));
             let summary = group.requirement.map_or("", |r| r.summary.as_str());
             let room = self.width.saturating_sub(printable::width(&lead) + 4);
             let summary = clip(&printable::short(summary, 200), room);
@@ -305,6 +307,11 @@ impl Page<'_> {
             self.field(0, "cut short", 10, &why, verdict_style(Verdict::Error))?;
         }
         self.field(0, "cases", 10, &format!("{total}: {counts}"), PLAIN)?;
+        for protocol in &record.protocols {
+            for (transport, counts) in view::by_transport(protocol) {
+                self.field(2, transport, 8, &counts, FAINT)?;
+            }
+        }
         let took = printable::duration(summary.elapsed_ms);
         self.field(0, "requests", 10, &format!("{} in {took}", summary.requests), PLAIN)?;
         let conclusion = format!("{} (exit {})", printable::short(&summary.conclusion, 400), summary.exit_code);

@@ -18,12 +18,13 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// `text` in `style`, or bare where there is no colour.
+    /// `text` in `style`, or bare where there is no colour; nothing in it is hidden, wherever it came from.
     pub(super) fn paint(&self, style: Style, text: &str) -> String {
+        let text = printable::line(text);
         if self.colour && style != PLAIN && !text.is_empty() {
             format!("{style}{text}{style:#}")
         } else {
-            text.to_owned()
+            text.into_owned()
         }
     }
 
@@ -87,4 +88,17 @@ pub(super) fn clip(text: &str, columns: usize) -> String {
         clipped.push(c);
     }
     if clipped.is_empty() { clipped } else { clipped + "..." }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_that_is_painted_is_hidden() {
+        let mut out = Vec::new();
+        let page = Page { out: &mut out, colour: true, width: 80, verbose: false };
+        assert_eq!(page.paint(PLAIN, "L1\u{1b}[2J\r"), "L1\\u{1b}[2J\\r");
+        assert_eq!(page.paint(BOLD, "L1"), format!("{BOLD}L1{BOLD:#}"));
+    }
 }

@@ -1,0 +1,27 @@
+"""The protocols behind `adapter.py`: one table of methods, and one description of them all."""
+
+import sys
+
+from agentic import methods as agentic
+
+NAME, VERSION = "proofmark-python", "0.1.0"
+
+
+def table():
+    """The methods of every protocol that can be served here. amp-core needs PyNaCl and is left out without it."""
+    protocols, methods = ["agentic"], agentic.table()
+    try:
+        import nacl.bindings  # noqa: F401
+    except (ImportError, OSError) as error:
+        print(f"amp-core is not served, it needs PyNaCl: {error}", file=sys.stderr)
+    else:
+        from amp_core import methods as amp_core
+
+        protocols.append("amp-core")
+        methods.update(amp_core.table())
+
+    def describe(params):
+        return {"name": NAME, "version": VERSION, "protocols": protocols, "operations": sorted(methods)}
+
+    methods["describe"] = describe
+    return methods

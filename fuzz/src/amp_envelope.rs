@@ -1,0 +1,161 @@
+//! Envelopes of any content: what the reference takes for a message, the harness reads with the same parts and the same
+//! Sig_Input, and shows as signed; and nothing that comes in the place of a message makes it panic.
+//!
+//! The input is put twice: as bytes of its own, and as the choices from which a message with a wrong or strange member, or
+//! none, is made, and signed so.
+
+use std::borrow::Cow;
+
+use arbitrary::{Result, Unstructured};
+use data_encoding::HEXLOWER;
+use proofmark::exchange::{Arrival, Body, Ended, Exchange, Incoming, Outgoing, Transport};
+use proofmark::protocol::amp_core::explain;
+use proofmark::protocol::amp_core::sig_input::Material;
+use proofmark::protocol::{self, Known, Sight};
+use proofmark::target::Target;
+use proofmark::template::Clock;
+use proofmark::value::Value;
+use proofmark::wire::cbor::{self, Layout, write_styled};
+use serde_json::json;
+
+use crate::letter::{self, Received};
+use crate::{generate, reference};
+
+/// Members whose value is exchanged for another one.
+const MEMBERS: [&str; 12] =
+    ["v", "id", "typ", "ts", "ttl", "from", "to", "reply_to", "thread_id", "body", "enc", "ext"];
+
+/// The type of a message that holds others (RFC 001 section 4.5).
+const BATCH: i128 = 0x16;
+
+/// Looks at one input.
+///
+/// # Panics
+///
+/// If the reference takes for a message what the harness reads otherwise, or what it does not show as signed.
+pub fn run(data: &[u8]) {
+    look(data);
+    if let Ok(bytes) = made(&mut Unstructured::new(data)) {
+        look(&bytes);
+    }
+}
+
+/// A message with at most one wrong member, correctly signed over what it has.
+fn made(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
+    let (mut envelope, sender) = letter::unsigned(u)?;
+    let style = generate::style(u)?;
+    let name = *u.choose(&MEMBERS)?;
+    match u.int_in_range(0..=3)? {
+        0 => envelope.set_member(name, generate::cbor(u)?),
+        1 => {
+            if let Value::Map(members) = &mut envelope {
+                members.retain(|(key, _)| key.as_text() != Some(name));
+            }
+        }
+        2 => {
+            let length = u.int_in_range(0..=40)?;
+            envelope.set_member(name, Value::Bytes(u.bytes(length)?.to_vec()));
+        }
+        _ => {}
+    }
+    let body = cbor::write(envelope.member("body").unwrap_or(&Value::Null));
+    proofmark::protocol::amp_core::message::sign_over(&mut envelope, &body, &sender);
+    Ok(write_styled(&envelope, style))
+}
+
+fn look(bytes: &[u8]) {
+    let received = Received::of(bytes);
+    let material = Material::read(bytes, None);
+    if let Ok(material) = &material {
+        agree(bytes, material);
+    }
+    let seen = observed(&if received.verified() { bytes.into() } else { cheap(bytes) });
+    if received.verified() {
+        let material =
+            material.unwrap_or_else(|error| panic!("only the reference reads {}: {error}", HEXLOWER.encode(bytes)));
+        let shown = || format!("{}: {received:?}, {seen:?}", HEXLOWER.encode(bytes));
+        // A BATCH is shown beside what it holds.
+        let batch = material.envelope().member("typ").and_then(Value::as_integer) == Some(BATCH);
+        let first = seen.member("replies").and_then(Value::as_array).and_then(<[Value]>::first);
+        let reply = seen.member("result_batch").filter(|_| batch).or(first);
+        let reply = reply.unwrap_or_else(|| panic!("the harness shows no message of {}", shown()));
+        let state = reply.member("signed").and_then(|signed| signed.member("state")).and_then(Value::as_text);
+        // Of a DID that is not its own key the harness knows no document here.
+        let known = material
+            .envelope()
+            .member("from")
+            .and_then(Value::as_text)
+            .is_some_and(|from| from.starts_with("did:key:"));
+        assert!(!known || state == Some("valid"), "{}", shown());
+        for name in ["id", "typ", "ts", "ttl", "from", "reply_to", "thread_id"] {
+            let ours = material.envelope().member(name).map(printed);
+            assert!(!received.accepted() || received.header(name) == ours, "{name}: {ours:?}, {}", shown());
+        }
+    }
+}
+
+/// Sig_Input of what can be read and is not encrypted.
+fn agree(bytes: &[u8], material: &Material) {
+    let theirs = reference::amp("sig_input", &json!({ "message": HEXLOWER.encode(bytes) }));
+    if theirs.get("sig_input").is_some() {
+        let ours = material.sig_input();
+        assert_eq!(reference::bytes(&theirs, "sig_input"), ours, "{}", HEXLOWER.encode(bytes));
+    }
+}
+
+/// A message as it can be looked at in no time: what a signature of full length is over that does not verify is searched for
+/// among thousands of structures, and so it is made shorter.
+fn cheap(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let Ok(Some(mut envelope)) = cbor::parse(bytes).map(|value| value.member("sig").is_some().then_some(value)) else {
+        return bytes.into();
+    };
+    envelope.set_member("sig", Value::Bytes(vec![0; 63]));
+    let material = Material::of(envelope.clone(), None);
+    let explained = explain::explain(&material, &letter::recipient().public_key(), &[]);
+    assert!(!explained.verifies && !(explained.summary() + &explained.details()).is_empty());
+    cbor::write_as(&envelope, Layout::AsWritten).into()
+}
+
+fn printed(value: &Value) -> String {
+    match value {
+        Value::Bytes(bytes) => HEXLOWER.encode(bytes),
+        Value::Text(text) => text.clone(),
+        other => other.as_integer().map(|integer| integer.to_string()).unwrap_or_default(),
+    }
+}
+
+/// The bytes as the answer to a message, over HTTP and over a connection, as expectations look at it.
+fn observed(bytes: &[u8]) -> Value {
+    let amp = protocol::find("amp-core").expect("amp-core is implemented");
+    let target = Target::endpoint(url::Url::parse("http://127.0.0.1:1").expect("it is a URL"));
+    let known = Known::new();
+    let observe = |transport, received| {
+        let exchange = Exchange {
+            step: 0,
+            round: 0,
+            actor: "alice".to_owned(),
+            operation: "submit".to_owned(),
+            sent: Outgoing {
+                transport,
+                method: "POST".to_owned(),
+                url: "http://127.0.0.1:1/amp/v1/messages".to_owned(),
+                headers: Vec::new(),
+                body: Body(bytes.to_vec()),
+            },
+            received,
+            started_ms: 0,
+            elapsed_ms: 1,
+        };
+        let clock = Clock(1_767_323_045_000_000_000);
+        amp.emitted(&exchange, &Sight { target: &target, transport, clock, known: &known });
+        amp.observe(&exchange, &Sight { target: &target, transport, clock, known: &known })
+    };
+    let nothing = || Incoming::nothing(Ended::Complete);
+    for (kind, code) in [("tcp-frame", Some(1)), ("tcp-frame", Some(6)), ("ws-binary", None), ("polled", None)] {
+        let body = Body(bytes.to_vec());
+        let arrived = vec![Arrival { kind: kind.to_owned(), code, body, at_ms: 1 }];
+        let transport = if kind.starts_with("tcp") { Transport::Tcp } else { Transport::Ws };
+        observe(transport, Incoming { arrived, ..nothing() });
+    }
+    observe(Transport::Http, Incoming { status: Some(200), body: Body(bytes.to_vec()), ..nothing() })
+}

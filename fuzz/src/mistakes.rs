@@ -1,0 +1,35 @@
+//! What must hold of everything that is said to be wrong in a data file.
+
+use std::sync::Arc;
+
+use proofmark::source::{Diagnostic, Source};
+
+/// A data file.
+pub(crate) fn source(name: &str, text: &str) -> Arc<Source> {
+    Arc::new(Source { name: name.to_owned(), text: text.to_owned() })
+}
+
+/// The data, if there are no mistakes; otherwise the mistakes are printed in every way that there is.
+pub(crate) fn none<T>(result: Result<T, Vec<Diagnostic>>) -> Option<T> {
+    result.map_err(|diagnostics| print(&diagnostics)).ok()
+}
+
+/// Prints what is wrong.
+///
+/// # Panics
+///
+/// If nothing is named, something has no message or place, or a terminal escape gets through.
+pub(crate) fn print(diagnostics: &[Diagnostic]) {
+    assert!(!diagnostics.is_empty(), "there are mistakes, but none is named");
+    for diagnostic in diagnostics {
+        assert!(!diagnostic.message.is_empty(), "{diagnostic} says nothing");
+        let text = &diagnostic.span.source().text;
+        let (line, column) = diagnostic.span.line_column();
+        let there = text.split('\n').nth(line - 1).is_some_and(|found| column <= found.chars().count() + 1);
+        assert!(there, "{diagnostic} lies outside of the file");
+        let plain = diagnostic.render(false);
+        assert!(!plain.contains('\u{1b}'), "a terminal escape gets through: {plain:?}");
+        diagnostic.render(true);
+        assert!(diagnostic.to_string().contains(':'));
+    }
+}

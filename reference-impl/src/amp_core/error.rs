@@ -1,0 +1,72 @@
+//! ERROR messages (15): what they say and how they are made.
+
+use super::bodies::ErrorBody;
+use super::build::{self, Built};
+use super::codes::{Code, category, typ};
+use super::did;
+use super::keys::Identity;
+use super::message::{Headers, To};
+use super::rules::Rules;
+use crate::cbor::Cbor;
+
+/// How long an ERROR is valid, in milliseconds.
+const ERROR_TTL_MS: u64 = 86_400_000;
+
+/// The body of an ERROR with this code (15.1).
+#[must_use]
+pub(crate) fn body(code: Code, details: Option<Cbor>, rules: Rules) -> ErrorBody {
+    let number = code.number();
+    let mut category = category(number).unwrap_or_default().to_owned();
+    // 15.2: the first digit decides.
+    if rules.fault.is("error-category-swapped") && number < 2000 {
+        "client".clone_into(&mut category);
+    }
+    let mut retry = code.retry();
+    // 15.3: whether a retry helps is a matter of the code.
+    if rules.fault.is("error-retry-inverted") && code == Code::InvalidSignature {
+        retry = true;
+    }
+    if rules.fault.is("error-retry-never") {
+        retry = false;
+    }
+    if rules.is_other() {
+        // Other, E33: the category as the table of 15.2 spells it, no retry, no words.
+        let category = category[..1].to_ascii_uppercase() + &category[1..];
+        return ErrorBody { code: number, category, message: String::new(), details, retry: None, batch_index: None };
+    }
+    let message = code.name().to_owned();
+    ErrorBody { code: number, category, message, details, retry: Some(retry), batch_index: None }
+}
+
+/// An ERROR to `to` about the message `reply_to` (15.1, E32): signed, and addressed without a fragment.
+#[must_use]
+pub(crate) fn build(
+    sender: &Identity,
+    to: &str,
+    reply_to: Option<&[u8]>,
+    body: &ErrorBody,
+    now: u64,
+    rules: Rules,
+) -> Built {
+    let to = To::One(did::without_fragment(to).to_owned());
+    let mut headers = Headers::new(sender, to, typ::ERROR, now, ERROR_TTL_MS, rules);
+    // 15.1: an ERROR says which message it is about.
+    if !rules.fault.is("error-without-reply-to") {
+        headers.reply_to = reply_to.map(<[u8]>::to_vec);
+    }
+    let mut body = body.cbor();
+    // 4.4: code, category and message are always there.
+    if rules.fault.is("error-without-category") {
+        let Cbor::Map(pairs) = &mut body else { return build::plain(sender, headers, body, None, rules) };
+        pairs.retain(|(key, _)| key.as_text() != Some("category"));
+    }
+    // 4.4: message is a text, code a number.
+    if rules.fault.is("error-message-as-number") {
+        body.set("message", Cbor::Unsigned(0));
+    }
+    if rules.fault.is("error-code-as-text") {
+        let code = body.get("code").and_then(Cbor::as_unsigned).unwrap_or_default();
+        body.set("code", code.to_string().into());
+    }
+    build::plain(sender, headers, body, None, rules)
+}

@@ -1,0 +1,265 @@
+//! Version negotiation with one peer (13.5): a state machine that is told what happens and says what to send.
+
+use super::codes::{Code, typ};
+use super::rules::Rules;
+use super::version;
+use crate::cbor::Cbor;
+
+/// Where a negotiation stands (13.5). SELECT is over as soon as it is entered, so that nobody sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Nothing was said yet.
+    Unnegotiated,
+    /// HELLO was sent.
+    WaitAck,
+    /// A version was selected.
+    Negotiated,
+    /// There is no common version.
+    Failed,
+}
+
+impl State {
+    /// Its name in 13.5.
+    #[must_use]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Unnegotiated => "UNNEGOTIATED",
+            Self::WaitAck => "WAIT_ACK",
+            Self::Negotiated => "NEGOTIATED",
+            Self::Failed => "FAILED",
+        }
+    }
+}
+
+/// What happens to a negotiation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// This node is to begin.
+    SendHello,
+    /// HELLO came, with these versions.
+    Hello(Vec<String>),
+    /// HELLO_ACK came, with this version.
+    HelloAck(String),
+    /// HELLO_REJECT came.
+    HelloReject,
+    /// Any other message came or is to be sent, with this v.
+    Message(u64),
+}
+
+/// What a node of the handshake sends: always with v 1 (13.1).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Send {
+    /// HELLO, HELLO_ACK or HELLO_REJECT.
+    pub(crate) typ: u64,
+    /// The version field.
+    pub(crate) v: u64,
+    /// The body.
+    pub(crate) body: Cbor,
+}
+
+/// What comes of an event.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Step {
+    /// The state after it.
+    pub(crate) state: State,
+    /// What to send, if anything.
+    pub(crate) send: Option<Send>,
+    /// The error that the peer gets, if the event was not in order.
+    pub(crate) error: Option<Code>,
+}
+
+/// A negotiation with one peer. At any time there is one at most (13.5).
+#[derive(Debug, Clone)]
+pub(crate) struct Negotiation {
+    rules: Rules,
+    state: State,
+    supported: Vec<String>,
+    selected: Option<String>,
+    /// Whether HELLO was sent and not answered yet; it stays so when a HELLO of the peer crosses it (E53).
+    asked: bool,
+}
+
+/// Answers a HELLO (13.5, SELECT): HELLO_ACK with the version that was selected, or HELLO_REJECT.
+///
+/// # Errors
+///
+/// An error instead of either, which only faults make of it.
+pub(crate) fn answer(supported: &[String], offered: &[String], rules: Rules) -> Result<(Send, Option<String>), Code> {
+    let Some(selected) = version::select(supported, offered, rules) else {
+        // 13.5: no compatible version is said by HELLO_REJECT.
+        if rules.fault.is("hello-reject-as-error") {
+            return Err(Code::UnsupportedVersion);
+        }
+        let body = Cbor::map([("reason", "no compatible version".into())]);
+        return Ok((Send { typ: typ::HELLO_REJECT, v: 1, body }, None));
+    };
+    // 13.1: the envelope of the handshake has v 1 whatever was selected.
+    let v =
+        if rules.fault.is("hello-ack-with-selected-v") { version::major(&selected, rules).unwrap_or(1) + 1 } else { 1 };
+    // 4.4: the member is called selected.
+    let name = if rules.fault.is("hello-ack-version-member") { "version" } else { "selected" };
+    Ok((Send { typ: typ::HELLO_ACK, v, body: Cbor::map([(name, selected.as_str().into())]) }, Some(selected)))
+}
+
+/// The HELLO of a node that supports these versions.
+#[must_use]
+pub(crate) fn hello(supported: &[String]) -> Send {
+    let versions = supported.iter().map(|version| version.as_str().into()).collect();
+    Send { typ: typ::HELLO, v: 1, body: Cbor::map([("versions", Cbor::Array(versions))]) }
+}
+
+impl Negotiation {
+    /// A negotiation in which nothing was said yet; `supported` is what this node can speak, best first.
+    #[must_use]
+    pub(crate) fn new(supported: Vec<String>, rules: Rules) -> Self {
+        Self { rules, state: State::Unnegotiated, supported, selected: None, asked: false }
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub(crate) fn state(&self) -> State {
+        self.state
+    }
+
+    /// The version that was selected.
+    #[must_use]
+    pub(crate) fn selected(&self) -> Option<&str> {
+        self.selected.as_deref()
+    }
+
+    /// The v of messages after selection (13.1).
+    #[must_use]
+    pub(crate) fn major(&self) -> Option<u64> {
+        version::major(self.selected()?, self.rules)
+    }
+
+    /// What comes of an event.
+    pub(crate) fn event(&mut self, event: Event) -> Step {
+        match event {
+            Event::SendHello => self.send_hello(),
+            Event::Hello(offered) => self.hello(&offered),
+            Event::HelloAck(selected) => self.hello_ack(selected),
+            Event::HelloReject => self.hello_reject(),
+            Event::Message(v) => self.message(v),
+        }
+    }
+
+    fn step(&self, send: Option<Send>, error: Option<Code>) -> Step {
+        Step { state: self.state, send, error }
+    }
+
+    /// 13.5: one negotiation at a time. After FAILED or NEGOTIATED another may begin (E53).
+    fn send_hello(&mut self) -> Step {
+        if self.state == State::WaitAck && !self.rules.fault.is("hello-sent-twice") {
+            return self.step(None, Some(Code::InvalidMessage));
+        }
+        self.state = State::WaitAck;
+        self.asked = true;
+        self.step(Some(hello(&self.supported)), None)
+    }
+
+    /// 13.5: a HELLO is answered, also when it crosses one of this node and when it is repeated (E53).
+    fn hello(&mut self, offered: &[String]) -> Step {
+        match answer(&self.supported, offered, self.rules) {
+            Err(code) => {
+                self.state = State::Failed;
+                self.step(None, Some(code))
+            }
+            Ok((send, selected)) => {
+                self.state = if selected.is_some() { State::Negotiated } else { State::Failed };
+                self.selected = selected;
+                self.step(Some(send), None)
+            }
+        }
+    }
+
+    /// 13.5: only who waits for an answer takes one, and only one that it can speak (E53).
+    fn hello_ack(&mut self, selected: String) -> Step {
+        let fault = self.rules.fault;
+        if !self.asked && !fault.is("hello-ack-unsolicited") {
+            return self.step(None, Some(Code::InvalidMessage));
+        }
+        self.asked = false;
+        let major = |version: &String| version::major(version, self.rules);
+        let spoken = major(&selected)
+            .is_some_and(|selected| self.supported.iter().filter_map(major).any(|known| known == selected));
+        if !spoken && !fault.is("hello-ack-selected-unchecked") {
+            self.state = State::Failed;
+            return self.step(None, Some(Code::UnsupportedVersion));
+        }
+        self.state = State::Negotiated;
+        self.selected = Some(selected);
+        self.step(None, None)
+    }
+
+    fn hello_reject(&mut self) -> Step {
+        if !self.asked {
+            return self.step(None, Some(Code::InvalidMessage));
+        }
+        self.asked = false;
+        // 13.5: HELLO_REJECT is the end of it.
+        self.state = if self.rules.fault.is("hello-reject-ignored") { State::WaitAck } else { State::Failed };
+        self.step(None, None)
+    }
+
+    /// 13.1, 13.5: before selection, after failure and with another v nothing is taken.
+    fn message(&self, v: u64) -> Step {
+        let good = self.state == State::Negotiated && self.major() == Some(v);
+        // 13.5: v of every message is that of the selected version.
+        let good = good || (self.state == State::Negotiated && self.rules.fault.is("negotiated-version-unchecked"));
+        self.step(None, (!good).then_some(Code::UnsupportedVersion))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn negotiation() -> Negotiation {
+        Negotiation::new(vec!["1.0".into()], Rules::PLAIN)
+    }
+
+    #[test]
+    fn both_sides_reach_negotiated() {
+        let (mut initiator, mut responder) = (negotiation(), negotiation());
+        let hello = initiator.event(Event::SendHello);
+        assert_eq!(
+            (hello.state, hello.send.as_ref().map(|send| (send.typ, send.v))),
+            (State::WaitAck, Some((0x70, 1)))
+        );
+        assert_eq!(initiator.event(Event::Message(1)).error, Some(Code::UnsupportedVersion));
+        assert!(initiator.event(Event::SendHello).error.is_some());
+        let answer = responder.event(Event::Hello(vec!["99.0".into(), "1.0.0".into()]));
+        let send = answer.send.expect("an answer");
+        assert_eq!((answer.state, send.typ, send.v), (State::Negotiated, typ::HELLO_ACK, 1));
+        assert_eq!(initiator.event(Event::HelloAck("1.0.0".into())).state, State::Negotiated);
+        for machine in [&mut initiator, &mut responder] {
+            assert_eq!((machine.selected(), machine.major()), (Some("1.0.0"), Some(1)));
+            assert_eq!(machine.event(Event::Message(1)).error, None);
+            assert_eq!(machine.event(Event::Message(2)).error, Some(Code::UnsupportedVersion));
+        }
+    }
+
+    #[test]
+    fn crossing_hellos_are_both_answered() {
+        let mut machine = negotiation();
+        machine.event(Event::SendHello);
+        assert_eq!(machine.event(Event::Hello(vec!["1.0".into()])).state, State::Negotiated);
+        let answer = machine.event(Event::HelloAck("1.0".into()));
+        assert_eq!((answer.state, answer.error), (State::Negotiated, None));
+        assert!(machine.event(Event::HelloAck("1.0".into())).error.is_some());
+    }
+
+    #[test]
+    fn failure_lasts_until_another_hello() {
+        let mut machine = negotiation();
+        assert!(machine.event(Event::HelloAck("1.0".into())).error.is_some());
+        assert_eq!(machine.state(), State::Unnegotiated);
+        machine.event(Event::SendHello);
+        assert_eq!(machine.event(Event::HelloReject).state, State::Failed);
+        assert!(machine.event(Event::Message(1)).error.is_some());
+        let answer = machine.event(Event::Hello(vec!["99.0".into()]));
+        assert_eq!((answer.state, answer.send.map(|send| send.typ)), (State::Failed, Some(typ::HELLO_REJECT)));
+        assert_eq!(machine.event(Event::Hello(vec!["1.1".into()])).state, State::Negotiated);
+    }
+}

@@ -1,0 +1,188 @@
+//! HTTP (RFC 002, 6): one message in, one answer out.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::routing::{get, post};
+use axum::serve::Listener;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::fmt::Debug;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use super::{MESSAGE_DEADLINE, MESSAGE_LIMIT, SLACK, Server, control, relay, ws};
+use crate::amp_core::node::Taken;
+use crate::amp_core::node::channel::Carrier;
+
+/// The media type of messages and wrappers.
+const CBOR: &str = "application/cbor";
+
+/// How many messages a page has unless the request says otherwise, and at most (RFC 002, 6.2).
+const PAGE: usize = 50;
+const PAGE_LIMIT: usize = 100;
+
+/// Serves until the server is stopped and the exchanges are done.
+pub(super) async fn serve<L: Listener<Addr: Debug>>(server: Server, listener: L) -> std::io::Result<()> {
+    let mut router = Router::new()
+        .route("/amp/v1/messages", post(submit).get(poll))
+        .route("/amp/v1/ws", get(ws::upgrade))
+        .route("/amp/v1/health", get(async || text(StatusCode::OK, "application/json", "{\"status\":\"ok\"}")))
+        .route("/.well-known/did.json", get(document));
+    if server.node.relays() {
+        router = router
+            .route("/amp/v1/relay/forward", post(relay::forward))
+            .route("/amp/v1/relay/commit", post(relay::commit));
+    }
+    // Never by default: whoever reaches it can send in the name of this node.
+    if server.control {
+        router = router.route("/amp/v1/control", post(control::control));
+    }
+    let panicked = |_| empty(StatusCode::INTERNAL_SERVER_ERROR);
+    let waiting = server.clone();
+    let router = router
+        .fallback(async || empty(StatusCode::NOT_FOUND))
+        .with_state(server)
+        .layer(CatchPanicLayer::custom(panicked));
+    axum::serve(listener, router).with_graceful_shutdown(async move { waiting.stopped().await }).await
+}
+
+/// 6.1: POST of one message.
+async fn submit(State(server): State<Server>, request: Request) -> Response<Body> {
+    let (head, body) = request.into_parts();
+    let principal = match principal(&server, &head.headers) {
+        Ok(principal) => principal.filter(|_| !server.tokens.is_empty()),
+        Err(status) => return empty(status),
+    };
+    if let Err(status) = acceptable(&server, &head.headers) {
+        return empty(status);
+    }
+    let body = match receive(body, server.limit()).await {
+        Ok(body) => body,
+        Err(status) => return empty(status),
+    };
+    let channel = server.node.exchange(Carrier::Http, principal);
+    let taken = server.node.take(body, &channel).await;
+    answer(&server, &taken)
+}
+
+/// The answer to a message that was posted (binding.md, 4).
+fn answer(server: &Server, taken: &Taken) -> Response<Body> {
+    let rules = server.node.rules();
+    // 6.1: the envelope is checked before the message is accepted.
+    if rules.fault.is("http-bare-202-for-bad") && taken.refusal.is_some() {
+        return empty(StatusCode::ACCEPTED);
+    }
+    // RFC 002, 6.4: what the sender did wrong is no failure of the server.
+    if rules.fault.is("http-500-for-bad") && taken.refusal.is_some() {
+        return empty(StatusCode::INTERNAL_SERVER_ERROR);
+    }
+    // 1.5, 2.4: errors are messages like any other.
+    if let Some(code) = taken.refusal.filter(|_| rules.fault.is("http-reencodes-json-error")) {
+        let body = format!("{{\"error\":{{\"code\":{},\"message\":\"{}\"}}}}", code.number(), code.name());
+        return text(status_code(taken.status), "application/json", &body);
+    }
+    let body = match &taken.replies[..] {
+        [] => return empty(status_code(taken.status)),
+        [reply] => reply.clone(),
+        // Other, E70: the replies one after the other.
+        replies if rules.is_other() => Bytes::from(replies.concat()),
+        replies => server.node.batch(replies),
+    };
+    cbor(status_code(taken.status), body)
+}
+
+/// 6.2: GET of what waits for the principal.
+async fn poll(
+    State(server): State<Server>,
+    Query(query): Query<HashMap<String, String>>,
+    headers: HeaderMap,
+) -> Response<Body> {
+    // E74: the consumer is the owner of the token, or without tokens whoever the header names.
+    let consumer = match principal(&server, &headers) {
+        Ok(Some(consumer)) => consumer,
+        Ok(None) => return empty(StatusCode::UNAUTHORIZED),
+        Err(status) => return empty(status),
+    };
+    let after = match query.get("cursor").map(String::as_str) {
+        None | Some("") => Some(0),
+        Some(cursor) => cursor.strip_prefix("after-").and_then(|place| place.parse().ok()).filter(|place| *place >= 0),
+    };
+    let limit = match query.get("limit") {
+        None => Some(PAGE),
+        Some(limit) => limit.parse().ok().filter(|limit| *limit > 0).map(|limit: usize| limit.min(PAGE_LIMIT)),
+    };
+    let (Some(after), Some(limit)) = (after, limit) else { return empty(StatusCode::BAD_REQUEST) };
+    match server.node.poll(&consumer, after, limit).await {
+        Ok(page) => cbor(StatusCode::OK, page),
+        Err(_) => empty(StatusCode::SERVICE_UNAVAILABLE),
+    }
+}
+
+/// The DID document of the node.
+async fn document(State(server): State<Server>) -> Response<Body> {
+    text(StatusCode::OK, "application/json", &server.node.document())
+}
+
+/// Who the transport says the peer is (RFC 002, 7.1).
+///
+/// # Errors
+///
+/// 401 if tokens are configured and the request has none of them.
+pub(super) fn principal(server: &Server, headers: &HeaderMap) -> Result<Option<String>, StatusCode> {
+    if server.tokens.is_empty() {
+        let named = headers.get("x-principal-did").and_then(|value| value.to_str().ok());
+        return Ok(named.map(str::to_owned));
+    }
+    let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = header.and_then(|header| header.split_once(' '));
+    let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
+    let owner = server.owner(token.unwrap_or_default().as_bytes());
+    owner.map(|owner| Some(owner.to_owned())).ok_or(StatusCode::UNAUTHORIZED)
+}
+
+/// 6.1: the transport version and the media type of a request.
+pub(super) fn acceptable(server: &Server, headers: &HeaderMap) -> Result<(), StatusCode> {
+    let version = headers.get("x-amp-transport-version").map(|value| value.as_bytes().trim_ascii());
+    if version.is_some_and(|version| version != b"1") {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = media_type.map(|value| value.split(';').next().unwrap_or(value).trim());
+    // Other, E78: whatever it is called, the bytes decide.
+    if server.node.rules().is_other() || media_type.is_some_and(|name| name.eq_ignore_ascii_case(CBOR)) {
+        return Ok(());
+    }
+    Err(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+}
+
+/// The body of a request, within bounds of size and time.
+pub(super) async fn receive(body: Body, limit: usize) -> Result<Bytes, StatusCode> {
+    let body = tokio::time::timeout(MESSAGE_DEADLINE, axum::body::to_bytes(body, MESSAGE_LIMIT + SLACK)).await;
+    let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
+    if body.len() > limit { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(body) }
+}
+
+pub(super) fn status_code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+pub(super) fn cbor(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CBOR));
+    response
+}
+
+pub(super) fn text(status: StatusCode, media_type: &'static str, body: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.to_owned()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}

@@ -1,0 +1,165 @@
+//! WebSocket (RFC 002, 5): one binary message is one AMP message.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::{Duration, timeout};
+use tokio_tungstenite::tungstenite;
+
+use super::http::{empty, principal, text};
+use super::{IDLE_DEADLINE, MESSAGE_LIMIT, SLACK, Server};
+use crate::amp_core::codes::Code;
+use crate::amp_core::node::channel::{Carrier, Channel};
+
+/// The subprotocol (5.1).
+const SUBPROTOCOL: &str = "amp.v1";
+
+/// The header that says how large a message may be, in bytes (5.3).
+const MAX_SIZE: &str = "x-amp-max-message-size";
+
+/// How long a connection that was refused stays open, so that the reason arrives before a reset.
+const LINGER: Duration = Duration::from_millis(300);
+
+/// How long the peer may take to read one message.
+const SEND_DEADLINE: Duration = Duration::from_secs(30);
+
+/// 5.1: the upgrade.
+pub(super) async fn upgrade(
+    State(server): State<Server>,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response<Body> {
+    let principal = match principal(&server, &headers) {
+        Ok(principal) => principal.filter(|_| !server.tokens.is_empty()),
+        Err(status) => return empty(status),
+    };
+    let Ok(upgrade) = upgrade else { return empty(StatusCode::UPGRADE_REQUIRED) };
+    let upgrade = upgrade.protocols([SUBPROTOCOL]);
+    // 5.1: amp.v1 or nothing.
+    if upgrade.selected_protocol().is_none() && !server.node.rules().fault.is("ws-subprotocol-ignored") {
+        return text(StatusCode::BAD_REQUEST, "text/plain", "the subprotocol is amp.v1\n");
+    }
+    let Ok(permit) = Arc::clone(&server.connections).try_acquire_owned() else {
+        return empty(StatusCode::SERVICE_UNAVAILABLE);
+    };
+    // 5.3, E77: bytes, said by both sides; a peer that says nothing takes what everybody must take.
+    let wanted = headers.get(MAX_SIZE).and_then(|value| value.to_str().ok()).and_then(|value| value.parse().ok());
+    let peer_limit = wanted.unwrap_or(MESSAGE_LIMIT);
+    let upgrade = upgrade.max_message_size(MESSAGE_LIMIT + SLACK).max_frame_size(MESSAGE_LIMIT + SLACK);
+    let mut response = upgrade.on_upgrade(move |socket| Session { server, peer_limit, permit }.run(socket, principal));
+    response.headers_mut().insert(MAX_SIZE, HeaderValue::from(MESSAGE_LIMIT));
+    response
+}
+
+struct Session {
+    server: Server,
+    /// The largest message that the peer takes.
+    peer_limit: usize,
+    permit: OwnedSemaphorePermit,
+}
+
+impl Session {
+    async fn run(self, mut socket: WebSocket, principal: Option<String>) {
+        let (channel, mut outgoing) = self.server.node.connection(Carrier::WebSocket, principal);
+        let ended = self.talk(&mut socket, &channel, &mut outgoing).await;
+        if let Err(Some((code, reason))) = ended {
+            let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+            if timeout(SEND_DEADLINE, socket.send(close)).await.is_ok() {
+                // The answer to the close, or what the peer was still sending.
+                let drained = async { while let Some(Ok(_)) = socket.recv().await {} };
+                timeout(LINGER, drained).await.ok();
+            }
+        }
+        drop(self.permit);
+    }
+
+    /// Serves until the peer goes (`Ok`), or there is a reason to close (`Err`).
+    async fn talk(
+        &self,
+        socket: &mut WebSocket,
+        channel: &Channel,
+        outgoing: &mut mpsc::Receiver<Bytes>,
+    ) -> Result<(), Option<(u16, &'static str)>> {
+        loop {
+            let received = tokio::select! {
+                received = timeout(IDLE_DEADLINE, socket.recv()) => received,
+                Some(message) = outgoing.recv() => {
+                    self.send(socket, message).await?;
+                    continue;
+                }
+                () = self.server.stopped() => return Err(Some((close_code::AWAY, "the server ends"))),
+            };
+            let message = match received {
+                Err(_) => return Err(Some((close_code::NORMAL, "idle"))),
+                Ok(None) => return Ok(()),
+                Ok(Some(Err(error))) => return Err(reason(error)),
+                Ok(Some(Ok(Message::Close(_)))) => continue, // answered by the library, which then ends the stream
+                Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue, // 5.3: answered by the library
+                Ok(Some(Ok(Message::Binary(message)))) => message,
+                // 5.2: text is refused.
+                Ok(Some(Ok(Message::Text(text)))) if self.server.node.rules().fault.is("ws-text-accepted") => {
+                    crate::amp_core::node::from_hex(&text).unwrap_or_else(|| text.as_str().as_bytes().to_vec()).into()
+                }
+                Ok(Some(Ok(Message::Text(_)))) => return Err(Some((close_code::UNSUPPORTED, "messages are binary"))),
+            };
+            self.exchange(socket, channel, message).await?;
+        }
+    }
+
+    async fn exchange(
+        &self,
+        socket: &mut WebSocket,
+        channel: &Channel,
+        message: Bytes,
+    ) -> Result<(), Option<(u16, &'static str)>> {
+        if message.len() > self.server.limit() {
+            return Err(Some((close_code::SIZE, "the message is too large")));
+        }
+        let taken = self.server.node.take(message, channel).await;
+        for reply in &taken.replies {
+            self.send(socket, reply.clone()).await?;
+        }
+        match taken.refusal {
+            // RFC 002, A.7: whoever speaks before HELLO may be sent away.
+            Some(_) if taken.close => Err(Some((close_code::POLICY, "refused"))),
+            // E32: where no ERROR can be addressed, the close is the answer.
+            Some(Code::InvalidMessage) if taken.replies.is_empty() && !taken.silent => {
+                Err(Some((close_code::PROTOCOL, "not an AMP message")))
+            }
+            _ => Ok(()), // answered, or nothing to say
+        }
+    }
+
+    async fn send(&self, socket: &mut WebSocket, message: Bytes) -> Result<(), Option<(u16, &'static str)>> {
+        // 5.3: never more than the peer takes. What is queued can still be polled.
+        if message.len() > self.peer_limit {
+            return Ok(());
+        }
+        // 5.2: messages are binary.
+        let message = if self.server.node.rules().fault.is("ws-text-replies") {
+            Message::Text(crate::amp_core::node::to_hex(&message).into())
+        } else {
+            Message::Binary(message)
+        };
+        match timeout(SEND_DEADLINE, socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(None), // the peer is gone or reads nothing
+        }
+    }
+}
+
+/// 5.4: what to close with after an error on the wire; `None` if the connection is gone.
+fn reason(error: axum::Error) -> Option<(u16, &'static str)> {
+    match error.into_inner().downcast::<tungstenite::Error>().as_deref() {
+        Ok(tungstenite::Error::Capacity(_)) => Some((close_code::SIZE, "the message is too large")),
+        Ok(tungstenite::Error::Utf8(_)) => Some((close_code::INVALID, "text is UTF-8")),
+        Ok(tungstenite::Error::Protocol(_)) => Some((close_code::PROTOCOL, "framing")),
+        _ => None, // closed, or an error of the socket
+    }
+}

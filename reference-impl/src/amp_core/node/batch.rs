@@ -1,0 +1,97 @@
+//! BATCH (4.5): each item is a message of its own.
+
+use bytes::Bytes;
+
+use super::super::codes::Code;
+use super::super::envelope;
+use super::super::receive::{self, Authentic, Rejection, Stage};
+use super::channel::Channel;
+use super::replies::{self, Cause, Complaint};
+use super::{Answer, BATCH_DEPTH, Body, Node, Outcome, Taken};
+
+/// How many items a batch may have.
+const ITEM_LIMIT: usize = 1000;
+
+impl Node {
+    /// Takes the items one after the other, each by its own signature (E55).
+    pub(super) async fn take_batch(&self, message: Authentic, channel: &Channel, depth: usize, now: u64) -> Taken {
+        let (voice, cause, rules) = (self.voice(now), Cause::of(&message.headers), self.rules());
+        let refuse = |rejection: Rejection, details: &str| {
+            let code = rejection.code;
+            let answer = Answer::refused(voice, cause, &Complaint::because(code, details));
+            let Answer { replies, status, .. } = answer;
+            let outcome = Outcome::Rejected(rejection);
+            Taken { replies, status, refusal: Some(code), outcome, ..Taken::default() }
+        };
+        let items = match receive::admit(&message, rules) {
+            Ok(Body::Batch(items)) => items,
+            Ok(_) => return refuse(Rejection::new(Code::InvalidMessage, Stage::Schema, "items"), "items"),
+            Err(rejection) => return refuse(rejection, "items"),
+        };
+        if depth >= BATCH_DEPTH || items.len() > ITEM_LIMIT {
+            let rejection = Rejection::new(Code::BadRequest, Stage::Schema, "too deep or too long");
+            return refuse(rejection, "too deep or too long");
+        }
+        // 4.5: a bad item does not sink the others.
+        if rules.fault.is("batch-all-or-nothing") && !self.are_good(&items, now) {
+            return refuse(Rejection::new(Code::InvalidMessage, Stage::Schema, "an item"), "an item");
+        }
+        let mut taken = Taken { status: 202, ..Taken::default() };
+        for (index, item) in items.into_iter().enumerate() {
+            let (item, peek) = (Bytes::from(item.clone()), envelope::peek(&item));
+            // 4.5: an item that cannot be decoded is named by its place in the container.
+            if peek.from.is_none() || peek.id.is_none() {
+                let complaint = Complaint { code: Code::InvalidMessage, details: None, batch_index: Some(index) };
+                // Other, E55: or it is passed over.
+                if !rules.is_other() {
+                    taken.replies.push(voice.error(cause, &complaint));
+                }
+                continue;
+            }
+            // 4.5: and each by its own signature.
+            if rules.fault.is("batch-trusts-container")
+                && let Some(trusted) = self.trusted_item(&item, now).await
+            {
+                taken.replies.extend(trusted);
+                continue;
+            }
+            let one = Box::pin(self.take_at_depth(item, channel, depth + 1)).await;
+            taken.replies.extend(one.replies);
+        }
+        // 4.5: in the order of the items.
+        if rules.fault.is("batch-replies-reversed") {
+            taken.replies.reverse();
+        }
+        // Other, E55: the container may be acknowledged as well.
+        if rules.is_other() {
+            taken.replies.insert(0, voice.ack("recipient", cause, Vec::new()));
+        }
+        if !taken.replies.is_empty() {
+            taken.status = 200;
+        }
+        taken.outcome = Outcome::Accepted(Box::new(message));
+        taken
+    }
+
+    fn are_good(&self, items: &[Vec<u8>], now: u64) -> bool {
+        let (documents, settings) = (self.documents(), &self.0.settings);
+        let recipient = receive::Recipient {
+            rules: settings.rules,
+            me: &settings.me,
+            documents: documents.as_ref(),
+            versions: &settings.versions,
+            now,
+        };
+        items.iter().all(|item| receive::receive(item, recipient).is_ok())
+    }
+
+    /// The ACK for an item whose signature nobody looks at.
+    async fn trusted_item(&self, item: &Bytes, now: u64) -> Option<Vec<Bytes>> {
+        let message = envelope::parse(item, self.rules()).ok()?;
+        let headers = message.headers;
+        if !headers.to.all().iter().any(|to| self.is_me(to)) || headers.expiry() < now {
+            return None;
+        }
+        Some(vec![self.voice(now).ack("recipient", replies::Cause::of(&headers), Vec::new())])
+    }
+}

@@ -1,0 +1,124 @@
+//! The way on which a message came, and who can be reached at once.
+//!
+//! A connection (WebSocket, TCP) has a negotiation of its own (E53) and takes messages at any time; an HTTP exchange and a
+//! call of the library have neither.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::{Notify, mpsc};
+
+use super::super::negotiation::{Event, Negotiation, State, Step};
+
+/// How many messages may wait for a slow reader of one connection.
+pub(crate) const BACKLOG: usize = 64;
+
+/// What carries messages to this node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// One request, one answer (RFC 002, 6).
+    Http,
+    /// RFC 002, 5.
+    WebSocket,
+    /// RFC 002, 4.
+    Tcp,
+    /// The adapter.
+    Library,
+}
+
+/// One connection or exchange.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) carrier: Carrier,
+    /// Who the transport says the peer is (RFC 002, 7.1); `None` if it asks nobody.
+    pub(crate) principal: Option<String>,
+    /// Where to put what is for the peer; `None` if the peer only gets answers.
+    pub(crate) out: Option<mpsc::Sender<Bytes>>,
+    /// What was agreed (13.5).
+    negotiation: Mutex<Negotiation>,
+    number: u64,
+}
+
+impl Channel {
+    /// An exchange without a connection.
+    pub(crate) fn exchange(carrier: Carrier, principal: Option<String>, negotiation: Negotiation) -> Self {
+        Self { carrier, principal, out: None, negotiation: Mutex::new(negotiation), number: 0 }
+    }
+
+    /// A connection, and the end on which its messages come out.
+    pub(crate) fn connection(
+        carrier: Carrier,
+        principal: Option<String>,
+        negotiation: Negotiation,
+    ) -> (Self, mpsc::Receiver<Bytes>) {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        let (out, outgoing) = mpsc::channel(BACKLOG);
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let negotiation = Mutex::new(negotiation);
+        (Self { carrier, principal, out: Some(out), negotiation, number }, outgoing)
+    }
+
+    /// Whether messages other than the handshake need HELLO first (RFC 002, 3.3).
+    pub(crate) fn needs_hello(&self) -> bool {
+        matches!(self.carrier, Carrier::WebSocket | Carrier::Tcp)
+    }
+
+    /// Where the negotiation stands.
+    pub(crate) fn state(&self) -> State {
+        self.negotiation.lock().unwrap_or_else(PoisonError::into_inner).state()
+    }
+
+    /// What comes of an event of the negotiation.
+    pub(crate) fn event(&self, event: Event) -> Step {
+        self.negotiation.lock().unwrap_or_else(PoisonError::into_inner).event(event)
+    }
+}
+
+/// A connection by which somebody can be reached.
+#[derive(Debug, Clone)]
+struct Line {
+    number: u64,
+    out: mpsc::Sender<Bytes>,
+    /// Told when something new waits in the queue.
+    news: Arc<Notify>,
+}
+
+/// Who is connected, by DID without fragment.
+#[derive(Debug, Default)]
+pub(crate) struct Directory(Mutex<HashMap<String, Vec<Line>>>);
+
+impl Directory {
+    /// Notes that `did` is at the other end of `channel`; `None` if that is known, or if it is no connection.
+    pub(crate) fn register(&self, did: &str, channel: &Channel) -> Option<(mpsc::Sender<Bytes>, Arc<Notify>)> {
+        let out = channel.out.clone()?;
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.retain(|_, lines| {
+            lines.retain(|line| !line.out.is_closed());
+            !lines.is_empty()
+        });
+        let known = lines.entry(did.to_owned()).or_default();
+        if known.iter().any(|line| line.number == channel.number) {
+            return None;
+        }
+        let news = Arc::new(Notify::new());
+        known.push(Line { number: channel.number, out: out.clone(), news: Arc::clone(&news) });
+        Some((out, news))
+    }
+
+    /// Hands `message` to every connection of `did`; how many took it.
+    pub(crate) fn hand_over(&self, did: &str, message: &Bytes) -> usize {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = lines.get(did).map(Vec::as_slice).unwrap_or_default();
+        lines.iter().filter(|line| line.out.try_send(message.clone()).is_ok()).count()
+    }
+
+    /// Wakes whoever empties the queue for `did`.
+    pub(crate) fn announce(&self, did: &str) {
+        let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in lines.get(did).map(Vec::as_slice).unwrap_or_default() {
+            line.news.notify_one();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The application (binding.md, 11): echo, count, fail, slow.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use rusqlite::Connection;
+
+use super::super::codes::typ;
+use super::super::did;
+use super::super::message_id;
+use super::super::receive::Authentic;
+use super::super::store::{kept, queue, seen};
+use super::channel::{Carrier, Channel};
+use super::{Answer, Node, apply};
+use crate::cbor::Cbor;
+
+/// How long a slow request may take at most, in milliseconds.
+const SLOW_LIMIT: u64 = 60_000;
+
+/// An answer that is given later.
+#[derive(Debug, Clone)]
+pub(crate) struct Later {
+    pub(crate) after: Duration,
+    /// What is answered; kept whole, since its sender may ask for secrecy.
+    pub(crate) message: Box<Authentic>,
+    pub(crate) body: Cbor,
+}
+
+impl Node {
+    /// 4.3: a REQUEST gets its ACK, and then what came of it.
+    pub(super) fn request(&self, db: &Connection, message: &Authentic, now: u64) -> rusqlite::Result<Answer> {
+        let runs = kept::count(db, apply::RUNS)?;
+        let body = &message.body;
+        let data = body.get("data").cloned().unwrap_or(Cbor::Null);
+        let said = match body.get("op").and_then(Cbor::as_text) {
+            Some("echo") => (typ::RESPONSE, Cbor::map([("data", data)])),
+            Some("count") => (typ::RESPONSE, Cbor::map([("count", runs.into())])),
+            // 16.1: what fails is not said to have succeeded.
+            Some("fail") if self.rules().fault.is("proc-ok-for-failure") => (typ::PROC_OK, Cbor::map([])),
+            Some("fail") => (typ::PROC_FAIL, failure("asked to fail")),
+            Some("slow") => {
+                let wanted = body.get("ms").and_then(Cbor::as_unsigned).unwrap_or(0);
+                let after = Duration::from_millis(wanted.min(SLOW_LIMIT));
+                let response = Cbor::map([("data", data)]);
+                if !self.0.settings.serves {
+                    return Ok(self.confirmed(message, vec![(typ::RESPONSE, response)], now));
+                }
+                let later = Later { after, message: Box::new(message.clone()), body: response };
+                return Ok(Answer { later: Some(later), ..self.confirmed(message, Vec::new(), now) });
+            }
+            // E40: any body is a good one; that nothing can be done with it is the outcome of processing.
+            _ => (typ::PROC_FAIL, failure("unknown op")),
+        };
+        let mut replies = vec![said];
+        // Other, E40: PROC_OK says of a RESPONSE that there is no more to come.
+        if self.rules().is_other() && replies[0].0 == typ::RESPONSE {
+            replies.insert(0, (typ::PROC_OK, Cbor::map([])));
+        }
+        Ok(self.confirmed(message, replies, now))
+    }
+
+    /// Gives an answer when its time has come: on the connection, else in the queue for whoever polls.
+    pub(super) fn answer_later(&self, cause: (String, Vec<u8>), later: Later, channel: &Channel) {
+        let (node, out) = (self.clone(), channel.out.clone());
+        let connected = channel.carrier != Carrier::Http;
+        tokio::spawn(async move {
+            tokio::time::sleep(later.after).await;
+            let now = node.now();
+            let reply = node.answer_to(&later.message, typ::RESPONSE, later.body, now);
+            let sent = match out.filter(|_| connected) {
+                Some(out) => out.send(reply.clone()).await.is_ok(),
+                None => false,
+            };
+            node.remember_later(cause, reply, sent, now).await;
+        });
+    }
+
+    async fn remember_later(&self, (from, id): (String, Vec<u8>), reply: Bytes, sent: bool, now: u64) {
+        let (me, sender) = (did::without_fragment(self.did()).to_owned(), self.cache_key(&from));
+        let reply_id = super::envelope::peek(&reply).id.unwrap_or_else(|| message_id::fresh(now, self.rules()));
+        let work = self.0.store.write(move |db| {
+            seen::add_reply(db, &sender, &id, &reply)?;
+            if !sent {
+                let expires_at = now.saturating_add(super::replies::TTL);
+                let parcel = queue::Parcel { sender: &me, id: &reply_id, raw: &reply, expires_at };
+                let recipient = did::without_fragment(&from).to_owned();
+                // A full queue loses an answer that can be had again by asking again.
+                queue::put(db, parcel, &[recipient], None)?.ok();
+            }
+            Ok::<_, rusqlite::Error>(())
+        });
+        work.await.ok(); // the node is closing: whoever asks again is answered again
+    }
+}
+
+fn failure(reason: &str) -> Cbor {
+    Cbor::map([("error", Cbor::map([("reason", reason.into())]))])
+}

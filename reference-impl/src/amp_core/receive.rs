@@ -1,0 +1,353 @@
+//! What a recipient does with bytes, in the order of E31: from parsing to the schema of the body.
+//!
+//! The time and everything about others is handed in, so that the same bytes give the same outcome for ever. The look
+//! into the replay cache (step 9) lies between [`authenticate`] and [`admit`] and belongs to the node.
+
+use super::bodies::Body;
+use super::careless;
+use super::codes::{self, Code, typ};
+use super::did;
+use super::document::{Document, Resolve};
+use super::envelope;
+use super::keys::Identity;
+use super::message::{Content, Headers, Message};
+use super::rules::Rules;
+use super::seal;
+use super::sig_input::{body_bytes, sig_input};
+use super::signature;
+use super::{key_selection, time};
+use crate::cbor::{self, Cbor, Limits};
+
+/// Who receives, and what it knows.
+#[derive(Clone, Copy)]
+pub(crate) struct Recipient<'a> {
+    /// Fault and readings.
+    pub(crate) rules: Rules,
+    /// The keys of the recipient.
+    pub(crate) me: &'a Identity,
+    /// Where the documents of others come from.
+    pub(crate) documents: &'a dyn Resolve,
+    /// The majors that it supports (13.1).
+    pub(crate) versions: &'a [u64],
+    /// The present time in milliseconds since the Unix epoch.
+    pub(crate) now: u64,
+}
+
+/// A message that was sent by who it says, for this recipient, and in time (steps 1 to 8).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Authentic {
+    /// The fields around the content.
+    pub(crate) headers: Headers,
+    /// The body, decrypted if it was encrypted.
+    pub(crate) body: Cbor,
+    /// The bytes of the body that the signature covers.
+    pub(crate) body_bytes: Vec<u8>,
+    /// Whether it was encrypted.
+    pub(crate) encrypted: bool,
+    /// The id of the method that the signature was verified with.
+    pub(crate) signer: String,
+    /// Extension fields, which nobody vouches for (8.7).
+    pub(crate) ext: Option<Cbor>,
+}
+
+/// A message that is refused.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Rejection {
+    /// The error that is due.
+    pub(crate) code: Code,
+    /// Where it was refused.
+    pub(crate) stage: Stage,
+    /// What is wrong, for whoever debugs the recipient; never sent.
+    pub(crate) reason: &'static str,
+    /// What the ERROR says beyond its code.
+    pub(crate) details: Option<Cbor>,
+}
+
+/// The steps of E31.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// 1: encoding and schema of the envelope.
+    Envelope,
+    /// 2: the version.
+    Version,
+    /// 3: the time.
+    Time,
+    /// 4: the recipient.
+    Recipient,
+    /// 5: the key of the sender.
+    Key,
+    /// 6: decryption.
+    Decryption,
+    /// 7: the signature.
+    Signature,
+    /// 8: the decrypted bytes.
+    Body,
+    /// 10: the type.
+    Type,
+    /// 11: the schema of the body.
+    Schema,
+}
+
+impl Stage {
+    /// Its name in outcomes.
+    #[must_use]
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Envelope => "envelope",
+            Self::Version => "version",
+            Self::Time => "time",
+            Self::Recipient => "recipient",
+            Self::Key => "key",
+            Self::Decryption => "decryption",
+            Self::Signature => "signature",
+            Self::Body => "body",
+            Self::Type => "type",
+            Self::Schema => "schema",
+        }
+    }
+}
+
+impl Rejection {
+    /// A refusal without details.
+    #[must_use]
+    pub(crate) fn new(code: Code, stage: Stage, reason: &'static str) -> Self {
+        Self { code, stage, reason, details: None }
+    }
+}
+
+/// All steps at once, without a replay cache.
+///
+/// # Errors
+///
+/// [`Rejection`] of the first step that fails.
+pub(crate) fn receive(bytes: &[u8], recipient: Recipient<'_>) -> Result<(Authentic, Body), Rejection> {
+    let message = authenticate(bytes, recipient)?;
+    let body = admit(&message, recipient.rules)?;
+    Ok((message, body))
+}
+
+/// Steps 1 to 8 of E31: whether these bytes are a message from its sender to this recipient. Nothing may happen because
+/// of a message that fails here (8.2).
+///
+/// # Errors
+///
+/// [`Rejection`] of the first step that fails.
+pub(crate) fn authenticate(bytes: &[u8], recipient: Recipient<'_>) -> Result<Authentic, Rejection> {
+    let message = check_envelope(bytes, recipient)?;
+    check_recipient(&message.headers, recipient)?;
+    verify(message, recipient)
+}
+
+/// The same whoever it is addressed to.
+///
+/// # Errors
+///
+/// [`Rejection`] of the first step that fails.
+pub(crate) fn authenticate_for_anybody(bytes: &[u8], recipient: Recipient<'_>) -> Result<Authentic, Rejection> {
+    verify(check_envelope(bytes, recipient)?, recipient)
+}
+
+/// Steps 1 to 3: what can be said without knowing anybody.
+fn check_envelope(bytes: &[u8], recipient: Recipient<'_>) -> Result<Message, Rejection> {
+    let rules = recipient.rules;
+    let message = envelope::parse(bytes, rules)
+        .map_err(|malformed| Rejection::new(malformed.code, Stage::Envelope, malformed.reason))?;
+    time::check_id(&message.headers, rules)?;
+    // Other, E31: the type before everything that costs more.
+    if rules.is_other() {
+        check_type(message.headers.typ, rules)?;
+    }
+    check_version(&message.headers, recipient)?;
+    time::check(&message, recipient.now, rules)?;
+    Ok(message)
+}
+
+/// Steps 1 to 3 of E31 for a relay, which is no recipient; and the signature where it can be verified: of a readable body
+/// whose sender has a document.
+///
+/// # Errors
+///
+/// [`Rejection`] of the first step that fails.
+pub(crate) fn in_transit(bytes: &[u8], recipient: Recipient<'_>) -> Result<(Message, Option<Authentic>), Rejection> {
+    let message = check_envelope(bytes, recipient)?;
+    // 8.6: a relay sees of an encrypted message neither body nor whether the signature is good.
+    let readable = matches!(message.content, Content::Plain { .. });
+    if !readable || recipient.documents.resolve(&message.headers.from).is_none() {
+        return Ok((message, None));
+    }
+    let authentic = verify(message.clone(), recipient)?;
+    Ok((message, Some(authentic)))
+}
+
+/// Steps 10 and 11 of E31: whether this implementation can do something with it.
+///
+/// # Errors
+///
+/// [`Rejection`] with 1005, or with the code of a body that does not fit its type.
+pub(crate) fn admit(message: &Authentic, rules: Rules) -> Result<Body, Rejection> {
+    check_type(message.headers.typ, rules)?;
+    Body::read(message.headers.typ, &message.body, rules)
+        .map_err(|violation| Rejection::new(violation.code, Stage::Schema, violation.reason))
+}
+
+/// 13.1: v is a major that is supported; messages of the handshake have 1.
+fn check_version(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Rejection> {
+    let rules = recipient.rules;
+    let handshake = codes::is_handshake(headers.typ);
+    let supported = if handshake { headers.v == 1 } else { recipient.versions.contains(&headers.v) };
+    if supported || rules.fault.is("version-unchecked") {
+        return Ok(());
+    }
+    // 13.1: HELLO has 1 whatever it offers.
+    if handshake && rules.fault.is("hello-version-unchecked") {
+        return Ok(());
+    }
+    // 13.1: zero is a version like any other, and not supported.
+    if headers.v == 0 && rules.fault.is("version-zero-accepted") {
+        return Ok(());
+    }
+    // Other, E52: a HELLO with another v is malformed.
+    let code = if rules.is_other() && handshake { Code::InvalidMessage } else { Code::UnsupportedVersion };
+    Err(Rejection::new(code, Stage::Version, "v is not supported"))
+}
+
+/// E25: a message for somebody else is not for this recipient to acknowledge.
+fn check_recipient(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Rejection> {
+    let rules = recipient.rules;
+    let mine = |did: &String| did::is_same(did, &recipient.me.did);
+    // 4.1: any of several recipients, not only the first.
+    let named = if rules.fault.is("to-first-only") {
+        headers.to.all().first().is_some_and(mine)
+    } else {
+        headers.to.all().iter().any(mine)
+    };
+    if named || rules.fault.is("to-unchecked") {
+        return Ok(());
+    }
+    // Other, E25: the recipient is not to be found here.
+    let code = if rules.is_other() { Code::RecipientNotFound } else { Code::Unauthorized };
+    Err(Rejection::new(code, Stage::Recipient, "addressed to somebody else"))
+}
+
+/// Steps 5 to 8: key, decryption, signature, and what was decrypted.
+fn verify(message: Message, recipient: Recipient<'_>) -> Result<Authentic, Rejection> {
+    let Recipient { rules, now, .. } = recipient;
+    let Message { headers, content, sig, ext, .. } = message;
+    let fault = rules.fault;
+    let document = recipient.documents.resolve(&headers.from);
+    // 2.2, E24: without the document of the sender nothing is authentic.
+    let Some(document) = document else {
+        if fault.is("from-unresolved-accepted") {
+            return unverified(headers, content, ext);
+        }
+        // Other, E24: the sender is not to be found.
+        let code = if rules.is_other() { Code::RecipientNotFound } else { Code::Unauthorized };
+        return Err(Rejection::new(code, Stage::Key, "the document of the sender cannot be had"));
+    };
+    let key = key_selection::signature_key(&document, &headers.from, now, rules)
+        .map_err(|code| Rejection::new(code, Stage::Key, "the sender has no eligible key"))?;
+    let encrypted = matches!(content, Content::Sealed { .. });
+    let bytes = match &content {
+        // 8.2: a readable body is encoded anew, however it was written.
+        Content::Plain { wire, .. } if fault.is("sig-over-wire-body") => wire.clone(),
+        Content::Plain { body, .. } => body_bytes(body, rules),
+        Content::Sealed { nonce, ciphertext } => decrypt(nonce, ciphertext, &document, recipient)?,
+    };
+    // 8.2, 8.6: decrypted bytes are verified as they are.
+    let signed = if encrypted && fault.is("sig-reencode-decrypted") {
+        decoded(&bytes).map_or_else(|_| bytes.clone(), |body| body_bytes(&body, rules))
+    } else {
+        bytes.clone()
+    };
+    let input = sig_input(&headers, ext.as_ref(), &signed, rules);
+    // 8.2: with the key of the sender.
+    let public_key = if fault.is("verify-with-own-key") { recipient.me.public_key() } else { key.public_key };
+    let valid = signature::verify(&public_key, &input, &sig, rules);
+    if !valid
+        && !is_excused(&headers, encrypted, ext.as_ref(), rules)
+        && !careless::is_let_through(&headers, &content, rules)
+    {
+        // 15.3: a wrong signature has a code of its own.
+        let code = if fault.is("signature-failure-as-3001") { Code::Unauthorized } else { Code::InvalidSignature };
+        return Err(Rejection::new(code, Stage::Signature, "the signature does not verify"));
+    }
+    let body = match content {
+        Content::Plain { body, .. } => body,
+        Content::Sealed { .. } => decoded(&bytes).map_err(|code| refuse_body(code, rules))?,
+    };
+    Ok(Authentic { headers, body, body_bytes: bytes, encrypted, signer: key.method, ext })
+}
+
+/// 2.2, 8.2: no message goes unverified, whatever it is and however it came.
+fn is_excused(headers: &Headers, encrypted: bool, ext: Option<&Cbor>, rules: Rules) -> bool {
+    let fault = rules.fault;
+    let control = matches!(headers.typ, typ::ACK | typ::PING | typ::PONG | typ::HELLO..=typ::HELLO_REJECT);
+    let says_verified = || ext.and_then(|ext| ext.get("verified")).and_then(Cbor::as_bool) == Some(true);
+    // 8.6: opening a box proves that the sender had a key, not that it signed.
+    (encrypted && fault.is("verify-skipped-when-encrypted"))
+        || (control && fault.is("verify-skipped-for-control"))
+        || (headers.typ == typ::ERROR && fault.is("verify-skipped-for-error"))
+        // 8.7: nobody vouches for ext.
+        || (says_verified() && fault.is("ext-verified-trusted"))
+        || fault.is("verify-skipped")
+}
+
+/// A message taken at its word.
+fn unverified(headers: Headers, content: Content, ext: Option<Cbor>) -> Result<Authentic, Rejection> {
+    let Content::Plain { body, wire } = content else {
+        return Err(Rejection::new(Code::Unauthorized, Stage::Decryption, "cannot be opened"));
+    };
+    Ok(Authentic { signer: headers.from.clone(), headers, body, body_bytes: wire, encrypted: false, ext })
+}
+
+/// Step 6 (8.5.1, 8.6): opens the box, with every key of this recipient (8.9).
+fn decrypt(nonce: &[u8], ciphertext: &[u8], sender: &Document, recipient: Recipient<'_>) -> Result<Vec<u8>, Rejection> {
+    let Recipient { rules, now, me, .. } = recipient;
+    // 8.9: of the keys of the sender the smallest id. Other, E23: any of them.
+    let theirs = if rules.is_other() || rules.fault.is("box-any-sender-key") {
+        key_selection::agreement_keys(sender, now, rules)
+    } else {
+        key_selection::agreement_key(sender, now, rules).into_iter().collect()
+    };
+    // 8.9: with every key of this recipient, those that were rotated out too.
+    let pairs = me.agreement.iter().flat_map(|mine| theirs.iter().map(move |theirs| (mine, theirs)));
+    let opened = pairs
+        .into_iter()
+        .find_map(|(mine, theirs)| seal::open(&mine.private, &theirs.public_key, nonce, ciphertext, rules).ok());
+    opened.ok_or_else(|| {
+        // 8.6, 8.8: 3001 and nothing more, whatever the reason.
+        let code = match () {
+            () if rules.fault.is("decrypt-failure-as-1002") => Code::InvalidSignature,
+            () if rules.fault.is("decrypt-failure-as-1001") => Code::InvalidMessage,
+            () => Code::Unauthorized,
+        };
+        let step = if theirs.is_empty() { "key agreement" } else { "authentication tag" };
+        let details = rules.fault.is("decrypt-oracle-details").then(|| Cbor::map([("step", step.into())]));
+        Rejection { details, ..Rejection::new(code, Stage::Decryption, "the box does not open") }
+    })
+}
+
+/// Step 8: decrypted bytes are one item. Repeated keys in them are what the sender signed, and have two meanings.
+fn decoded(bytes: &[u8]) -> Result<Cbor, Code> {
+    let item = cbor::read(bytes, Limits::default()).map_err(|_| Code::InvalidMessage)?;
+    if item.form.repeated_key { Err(Code::InvalidMessage) } else { Ok(item.value) }
+}
+
+/// 8.6: what was decrypted and verified but is no CBOR is malformed.
+fn refuse_body(code: Code, rules: Rules) -> Rejection {
+    let code = if rules.fault.is("decrypted-rubbish-as-3001") { Code::Unauthorized } else { code };
+    Rejection::new(code, Stage::Body, "the decrypted bytes are no CBOR item")
+}
+
+/// 1.5, 13.4: unknown types are refused by name of their code.
+fn check_type(typ: u64, rules: Rules) -> Result<(), Rejection> {
+    if codes::is_handled(typ) {
+        return Ok(());
+    }
+    // 4.3, E37: what is not assigned is not there.
+    if codes::type_name(typ).is_none() && rules.fault.is("type-unassigned-accepted") {
+        return Ok(());
+    }
+    let code = if rules.fault.is("type-unknown-as-1001") { Code::InvalidMessage } else { Code::UnknownType };
+    Err(Rejection::new(code, Stage::Type, "the type is not handled here"))
+}

@@ -1,0 +1,26 @@
+//! What is fixed for the life of a node: the planted fault and the readings that are taken.
+
+use crate::fault::Planted;
+use crate::variant::Variant;
+
+/// Carried everywhere: a fault is planted at the line whose sentence it breaks, and a reading is chosen where an erratum
+/// leaves room. [`super::variant`] has the table of readings, [`super::fault`] that of faults.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    /// The fault that is planted.
+    pub(crate) fault: Planted,
+    /// Which readings are taken.
+    pub(crate) variant: Variant,
+}
+
+impl Rules {
+    /// Rules without a fault, in the readings of the rulings.
+    #[cfg(test)]
+    pub(crate) const PLAIN: Self = Self { fault: Planted::NONE, variant: Variant::Own };
+
+    /// Whether the readings that no ruling prefers are taken.
+    #[must_use]
+    pub(crate) fn is_other(self) -> bool {
+        self.variant.is_other()
+    }
+}

@@ -1,0 +1,458 @@
+//! `fuzz`: a campaign against a target, and `promote`, which keeps what it found.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::args::{FuzzOptions, PromoteOptions};
+use super::check::{check_words, connect, now, quote, random, routes, target};
+use super::data;
+use super::exit::Failure;
+use super::serve::runtime;
+use crate::exchange::Transport;
+use crate::fuzz::{self, End, Finding, Options, Outcome, Progress, Watcher};
+use crate::judge::Facts;
+use crate::plan::{self, Knowledge, Selection};
+use crate::report::{files, printable};
+use crate::source::Source;
+use crate::suite::{read_suite, written};
+use crate::target::{Target, parse_duration};
+use crate::verdict::Profile;
+
+/// The name and version of the file that a campaign leaves.
+const SCHEMA: &str = "proofmark-fuzz/1";
+
+/// What a campaign leaves in its folder, so that it can go on and its findings can be read by programs.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    schema: String,
+    proofmark: String,
+    protocol: String,
+    target: String,
+    seed: u64,
+    /// The number of the next input.
+    next: u64,
+    /// Inputs and seconds of all campaigns so far.
+    inputs: u64,
+    seconds: f64,
+    end: String,
+    /// Kinds of answers and how often each came, of the last campaign.
+    answers: std::collections::BTreeMap<String, u64>,
+    findings: Vec<Finding>,
+}
+
+/// Puts messages to a target that nobody has thought of.
+pub(super) fn run(options: &FuzzOptions) -> Result<u8, Failure> {
+    let mut target = target(&options.at)?;
+    let mut data = options.data.clone();
+    if let Some(protocol) = &target.protocol {
+        if data.protocol.is_empty() {
+            data.protocol = vec![protocol.clone()];
+        } else if !data.protocol.contains(protocol) {
+            return Err(Failure::usage(format!("the target file is for protocol `{protocol}`")));
+        }
+    }
+    if data.protocol.len() != 1 {
+        return Err(Failure::Usage("a campaign is about one protocol".into(), Some("give --protocol SLUG".into())));
+    }
+    let known = data::knowledge(&data)?;
+    let Some(knowledge) = known.first() else {
+        return Err(Failure::usage("there are no suites for the protocol"));
+    };
+    routes(&target, &known)?;
+    let time = |name: &str, text: &str| {
+        parse_duration(text).filter(|time| !time.is_zero()).ok_or_else(|| {
+            Failure::Usage(format!("--{name}: `{text}` is no duration"), Some("such as 500ms, 60s or 10m".into()))
+        })
+    };
+    if options.jobs == 0 || options.findings == 0 || options.inputs == Some(0) {
+        return Err(Failure::usage("--jobs, --findings and --inputs are at least 1"));
+    }
+    if options.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
+        return Err(Failure::usage("--rate is a number above 0"));
+    }
+    target.limits.request = time("timeout", &options.timeout)?;
+    // Over a connection that stays open silence may be the answer: it is not waited for as long as by `check`.
+    target.limits.reply = target.limits.reply.min(Duration::from_millis(500)).min(target.limits.request);
+    target.limits.settle = target.limits.settle.min(Duration::from_millis(100));
+    target.limits.jobs = options.jobs;
+    let chosen = transports(options, knowledge)?;
+    let stored = stored(options, knowledge, &target)?;
+    let campaign = Options {
+        seed: stored.seed,
+        first: stored.next,
+        time: time("for", &options.time)?,
+        inputs: options.inputs.unwrap_or(u64::MAX),
+        rate: options.rate,
+        patience: time("patience", &options.patience)?,
+        findings: options.findings,
+        known: stored.findings.iter().map(|finding| finding.signature.clone()).collect(),
+    };
+    let log = options.log.as_deref().map(log).transpose()?;
+    runtime()?.block_on(campaign_against(options, knowledge, target, chosen, &campaign, stored, log))
+}
+
+fn log(path: &Path) -> Result<Mutex<std::fs::File>, Failure> {
+    let file = std::fs::File::create(path);
+    file.map(Mutex::new).map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
+}
+
+/// The transports that are asked for by name.
+fn transports(options: &FuzzOptions, knowledge: &Knowledge) -> Result<Option<Vec<Transport>>, Failure> {
+    if options.transport.is_empty() {
+        return Ok(None);
+    }
+    let spoken = knowledge.protocol.transports();
+    let named = |name: &String| {
+        spoken.iter().copied().find(|transport| transport.name() == name).ok_or_else(|| {
+            let names: Vec<_> = spoken.iter().map(|transport| transport.name()).collect();
+            let slug = knowledge.protocol.slug();
+            Failure::Usage(format!("no transport `{name}` of {slug}"), Some(format!("one of {}", names.join(", "))))
+        })
+    };
+    options.transport.iter().map(named).collect::<Result<_, _>>().map(Some)
+}
+
+/// What an earlier campaign left, or the beginning of a new one. What a new one does not go on with is taken away, so that
+/// nothing in the folder looks like its own.
+fn stored(options: &FuzzOptions, knowledge: &Knowledge, target: &Target) -> Result<Stored, Failure> {
+    let path = options.out.join("fuzz.json");
+    let before = match std::fs::read(&path) {
+        Ok(bytes) => Some(serde_json::from_slice::<Stored>(&bytes).map_err(|error| {
+            Failure::Usage(
+                format!("{} is not what a campaign has left: {error}", path.display()),
+                Some("give another folder with --out, or remove the file".into()),
+            )
+        })?),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(Failure::usage(format!("cannot read {}: {error}", path.display()))),
+    };
+    let slug = knowledge.protocol.slug();
+    match (before, options.resume) {
+        (Some(before), true) if before.protocol == slug && before.schema == SCHEMA => Ok(before),
+        (Some(before), true) => Err(Failure::usage(format!(
+            "the campaign in {} is of {} ({})",
+            options.out.display(),
+            before.protocol,
+            before.schema
+        ))),
+        (None, true) => Err(Failure::Usage(
+            format!("there is no campaign in {}", options.out.display()),
+            Some("start one without --resume".into()),
+        )),
+        (before, false) => {
+            for finding in before.iter().flat_map(|before| &before.findings) {
+                files::remove(&finding_file(&options.out, finding))?;
+            }
+            files::remove(&path)?;
+            Ok(Stored {
+                schema: SCHEMA.to_owned(),
+                proofmark: env!("CARGO_PKG_VERSION").to_owned(),
+                protocol: slug.to_owned(),
+                target: target.name.clone(),
+                seed: options.seed.unwrap_or_else(random),
+                next: 0,
+                inputs: 0,
+                seconds: 0.0,
+                end: String::new(),
+                answers: std::collections::BTreeMap::new(),
+                findings: Vec::new(),
+            })
+        }
+    }
+}
+
+/// The file of a finding: the part of its id that is its suite's.
+fn finding_file(out: &Path, finding: &Finding) -> PathBuf {
+    let suite = finding.case.split('#').next().unwrap_or_default();
+    // A name that a campaign made has no other characters; what somebody wrote into the file is no path.
+    let name: String = suite
+        .rsplit('/')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+        .collect();
+    out.join(format!("{name}.yaml"))
+}
+
+async fn campaign_against(
+    options: &FuzzOptions,
+    knowledge: &Knowledge,
+    mut target: Target,
+    chosen: Option<Vec<Transport>>,
+    campaign: &Options,
+    mut stored: Stored,
+    log: Option<Mutex<std::fs::File>>,
+) -> Result<u8, Failure> {
+    let begun = Instant::now();
+    let (clock, _) = now();
+    let facts = Facts {
+        seed: campaign.seed,
+        // A target keeps what an earlier campaign stored, and a campaign that goes on meets it again.
+        identity_seed: if options.new_ids || options.resume { random() } else { campaign.seed },
+        clock,
+        profile: Profile::Lenient,
+    };
+    let slug = knowledge.protocol.slug();
+    let (reference, connections) = connect(&options.at, knowledge, &mut target).await?;
+    if let Some(chosen) = chosen {
+        target.transports = Some(chosen);
+    }
+    let plan = plan::build(knowledge, &target, &Selection::default());
+    if plan.transports.is_empty() {
+        return Err(Failure::usage("the target has no address for any of the transports"));
+    }
+    let (cancel, cancelled) = watch::channel(false);
+    tokio::spawn(async move {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            let _ = cancel.send(true);
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(3);
+            }
+        }
+        std::future::pending::<()>().await;
+    });
+    let watching = Watching::new(options, slug, &target.name, campaign, log);
+    let outcome = fuzz::run(&plan, facts, &connections, begun, campaign, cancelled, &watching).await;
+    watching.bar.finish_and_clear();
+    connections.close().await;
+    if let Some(reference) = reference {
+        reference.stop().await;
+    }
+    if let Some(failure) = watching.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        return Err(failure);
+    }
+    stored.next = outcome.progress.next;
+    stored.inputs += outcome.progress.inputs;
+    stored.seconds += outcome.progress.elapsed.as_secs_f64();
+    stored.answers.clone_from(&outcome.progress.answers);
+    stored.end = end(&outcome.end);
+    stored.findings.extend(outcome.findings.iter().cloned());
+    let path = options.out.join("fuzz.json");
+    let mut text = serde_json::to_vec_pretty(&stored).map_err(|error| Failure::Internal(error.to_string()))?;
+    text.push(b'\n');
+    files::write_bytes(&path, &text)?;
+    summary(options, campaign, &outcome, &path)?;
+    Ok(match (&outcome.end, outcome.findings.is_empty()) {
+        (_, false) => 1,
+        (End::Done | End::Enough, true) => 0,
+        (End::Interrupted | End::Gone(_) | End::Nothing(_), true) => 3,
+    })
+}
+
+/// Why a campaign ended, in words.
+fn end(end: &End) -> String {
+    match end {
+        End::Done => "its time was over".to_owned(),
+        End::Interrupted => "it was interrupted".to_owned(),
+        End::Enough => "there were enough findings".to_owned(),
+        End::Gone(why) | End::Nothing(why) => why.clone(),
+    }
+}
+
+fn summary(options: &FuzzOptions, campaign: &Options, outcome: &Outcome, path: &Path) -> Result<(), Failure> {
+    let mut out = anstream::stdout();
+    let progress = &outcome.progress;
+    if !options.quiet {
+        writeln!(
+            out,
+            "{} inputs in {:.1} s ({:.0} a second), {} requests, {} kinds of answers; seed {}, inputs {} to {}",
+            progress.inputs,
+            progress.elapsed.as_secs_f64(),
+            progress.rate(),
+            progress.requests,
+            progress.answers.len(),
+            campaign.seed,
+            campaign.first,
+            progress.next
+        )?;
+        writeln!(
+            out,
+            "{} of {} messages of the suites taken; {} inputs not built, {} without an answer, {} suspicions not confirmed, \
+             {} findings repeated",
+            progress.seeds.0,
+            progress.seeds.1,
+            progress.unbuilt,
+            progress.silent,
+            progress.unfounded,
+            progress.repeated
+        )?;
+    }
+    for finding in &outcome.findings {
+        print_finding(&mut out, options, finding)?;
+    }
+    let count = outcome.findings.len();
+    let end = printable::line(&end(&outcome.end)).into_owned();
+    if matches!(outcome.end, End::Nothing(_)) && !options.new_ids && !options.at.reference {
+        writeln!(
+            out,
+            "A target that keeps what an earlier campaign stored takes its messages only under new ids: --new-ids"
+        )?;
+    }
+    writeln!(out, "{count} finding{}; ended because {end}. {}", if count == 1 { "" } else { "s" }, path.display())?;
+    Ok(())
+}
+
+fn print_finding(out: &mut dyn Write, options: &FuzzOptions, finding: &Finding) -> Result<(), Failure> {
+    let show = |text: &str| printable::line(text).into_owned();
+    let file = finding_file(&options.out, finding);
+    writeln!(out, "\n{} {}", finding.requirement, show(&finding.what))?;
+    for edit in &finding.edits {
+        writeln!(out, "  edit    {}", printable::short(edit, 160))?;
+    }
+    writeln!(out, "  input   {}, from {}", finding.input, show(&finding.seed))?;
+    if !finding.confirmed {
+        writeln!(out, "  not confirmed: the target was gone, and other inputs were under way")?;
+    }
+    writeln!(out, "  case    {}", file.display())?;
+    let mut words = check_words(&options.at, &options.data);
+    let protocol = finding.case.split('/').next().unwrap_or_default();
+    words.extend([
+        "--cases".to_owned(),
+        quote(&file.display().to_string()),
+        "--protocol".to_owned(),
+        protocol.to_owned(),
+    ]);
+    words.extend(["--only".to_owned(), quote(&finding.case)]);
+    writeln!(out, "  replay  {}\n", words.join(" "))?;
+    Ok(())
+}
+
+/// Shows how far a campaign is, writes its findings as they come, and keeps its log.
+struct Watching<'o> {
+    options: &'o FuzzOptions,
+    bar: ProgressBar,
+    plain: bool,
+    said: Mutex<Instant>,
+    log: Option<Mutex<std::fs::File>>,
+    failure: Mutex<Option<Failure>>,
+}
+
+impl<'o> Watching<'o> {
+    fn new(
+        options: &'o FuzzOptions,
+        slug: &str,
+        target: &str,
+        campaign: &Options,
+        log: Option<Mutex<std::fs::File>>,
+    ) -> Self {
+        let terminal = std::io::stderr().is_terminal() && std::env::var_os("CI").is_none();
+        let bar = if terminal && !options.quiet {
+            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {spinner} {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(slug.to_owned());
+        let plain = !terminal && !options.quiet;
+        if plain {
+            let mut out = anstream::stderr();
+            let target = printable::line(target);
+            let _ = writeln!(out, "{slug}: {target}: fuzzing for {:?}, seed {}", campaign.time, campaign.seed);
+        }
+        Self { options, bar, plain, said: Mutex::new(Instant::now()), log, failure: Mutex::new(None) }
+    }
+
+    fn fail(&self, failure: Failure) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+    }
+}
+
+impl Watcher for Watching<'_> {
+    fn progress(&self, progress: &Progress) {
+        let line = format!(
+            "{} inputs, {:.0} a second, {} kinds of answers, {} findings, {:.0} s",
+            progress.inputs,
+            progress.rate(),
+            progress.answers.len(),
+            progress.findings,
+            progress.elapsed.as_secs_f64()
+        );
+        self.bar.set_message(line.clone());
+        self.bar.tick();
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.plain && said.elapsed() >= Duration::from_secs(10) {
+            *said = Instant::now();
+            let _ = writeln!(anstream::stderr(), "{line}");
+        }
+    }
+
+    fn input(&self, number: u64, seed: &str, edits: &[String], answer: &str) {
+        let Some(log) = &self.log else { return };
+        let line = serde_json::json!({ "input": number, "seed": seed, "edits": edits, "answer": answer });
+        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = writeln!(log, "{line}") {
+            self.fail(Failure::usage(format!("cannot write the log: {error}")));
+        }
+    }
+
+    fn finding(&self, finding: &Finding) {
+        // As soon as it stands: a campaign that is killed keeps what it found.
+        if let Err(error) = files::write_bytes(&finding_file(&self.options.out, finding), finding.text.as_bytes()) {
+            self.fail(error.into());
+        }
+        self.bar.suspend(|| {
+            if !self.options.quiet {
+                let _ = writeln!(anstream::stderr(), "found: {}", printable::short(&finding.what, 200));
+            }
+        });
+    }
+}
+
+/// Takes a case that `fuzz` wrote into a folder of suites.
+pub(super) fn promote(options: &PromoteOptions) -> Result<u8, Failure> {
+    let shown = options.file.display().to_string();
+    let text = std::fs::read_to_string(&options.file)
+        .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
+    let source = Arc::new(Source { name: shown.clone(), text: text.clone() });
+    let suite = read_suite(&source).map_err(Failure::Mistakes)?;
+    let (slug, old) = suite.name.value.split_once('/').ok_or_else(|| {
+        Failure::Usage(format!("the suite `{}` is of no protocol", *suite.name), Some("its name is SLUG/NAME".into()))
+    })?;
+    let name = options.name.as_deref().unwrap_or(old);
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    if !is_name(name) || !is_name(slug) {
+        return Err(Failure::Usage(
+            format!("`{name}` is no name for a suite"),
+            Some("lower-case letters, digits and hyphens: refuses-a-title-of-a-kilobyte".into()),
+        ));
+    }
+    let folder = options.suites.join(slug);
+    if !folder.join("protocol.yaml").is_file() {
+        return Err(Failure::Usage(
+            format!("{} has no suites of {slug}", options.suites.display()),
+            Some("--suites is a folder laid out as suites/ is".into()),
+        ));
+    }
+    let file = folder.join("regressions").join(format!("{name}.yaml"));
+    if file.exists() {
+        return Err(Failure::Usage(format!("{} is there already", file.display()), Some("give another --name".into())));
+    }
+    // The case is called like the suite, where it was called like the old one.
+    let case = written(&source).map_err(Failure::Mistakes)?.len();
+    let renamed = text.replacen(&format!("suite: {slug}/{old}"), &format!("suite: {slug}/{name}"), 1);
+    let renamed = renamed.replacen(&format!("suite: \"{slug}/{old}\""), &format!("suite: {slug}/{name}"), 1);
+    // All that is known of the protocol with it, before anything is written.
+    let bundle = crate::bundle::Bundle::embedded().with_suites(&options.suites)?;
+    let bundle = bundle.with_file(&file.display().to_string(), &renamed);
+    let protocol =
+        crate::protocol::find(slug).ok_or_else(|| Failure::usage(format!("there is no protocol `{slug}`")))?;
+    let knowledge = plan::load(protocol, &bundle)?;
+    std::fs::create_dir_all(folder.join("regressions"))?;
+    files::write_bytes(&file, renamed.as_bytes())?;
+    let mut out = anstream::stdout();
+    let cases = knowledge.cases().count();
+    writeln!(out, "{}: {case} case{}; {slug} has {cases} now", file.display(), if case == 1 { "" } else { "s" })?;
+    writeln!(out, "Plant the mistake that it shows in the reference, so that `proofmark prove` sees it caught.")?;
+    Ok(0)
+}

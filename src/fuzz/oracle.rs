@@ -1,0 +1,77 @@
+//! Oracles: what is made of the answer to an input, before it is looked at again.
+
+use super::Kind;
+use crate::exchange::{Ended, Exchange};
+use crate::judge::Context;
+use crate::matcher::Outcome;
+use crate::plan::compile;
+use crate::protocol::Defect;
+use crate::suite::Expectation;
+use crate::value::Value;
+
+/// What an answer may mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Suspicion {
+    /// What the target did.
+    pub(super) kind: Kind,
+    /// The requirement that it breaks, if it is not the one of the operation.
+    pub(super) requirement: Option<&'static str>,
+    /// In words, fit to follow the name of the target.
+    pub(super) words: String,
+}
+
+/// What the answer to an edited message may mean, if it means anything.
+pub(super) fn suspect(context: &Context<'_>, exchange: &Exchange) -> Option<Suspicion> {
+    let fuzz = context.plan.knowledge.manifest.fuzz.as_ref()?;
+    let protocol = context.plan.knowledge.protocol;
+    let sight = context.sight(exchange.sent.transport);
+    let survival = |words: String| Some(Suspicion { kind: Kind::Survival, requirement: None, words });
+    let waits = exchange.sent.transport.is_channel();
+    match &exchange.received.ended {
+        Ended::Closed(why) if !waits => return survival(format!("breaks off: {why}")),
+        Ended::TimedOut if !waits => return survival("does not answer in time".to_owned()),
+        Ended::Unreachable(why) => return survival(format!("cannot be reached any more: {why}")),
+        _ => {}
+    }
+    let seen = protocol.observe(exchange, &sight);
+    if !hold(context, &fuzz.answered, &seen) {
+        return survival(format!("answers with a failure of its own: {}", answer(context, exchange)));
+    }
+    if hold(context, &fuzz.accepted, &seen) {
+        let Defect { requirement, because } = protocol.defect(exchange, &sight)?;
+        let words = format!("takes a message that has {because}");
+        return Some(Suspicion { kind: Kind::Refusal, requirement: Some(requirement), words });
+    }
+    None
+}
+
+/// Whether all of some expectations hold for what was seen.
+fn hold(context: &Context<'_>, expectations: &[Expectation], seen: &Value) -> bool {
+    expectations.iter().all(|expectation| {
+        let argument = expectation.argument.constant();
+        let check = argument.and_then(|argument| compile(context.plan.knowledge.protocol, expectation, argument).ok());
+        check.is_some_and(|check| matches!(check.check(seen), Outcome::Holds(_)))
+    })
+}
+
+/// The kind of an answer, in a few words: two inputs that are answered alike have the same.
+pub(super) fn answer(context: &Context<'_>, exchange: &Exchange) -> String {
+    let sight = context.sight(exchange.sent.transport);
+    let seen = context.plan.knowledge.protocol.observe(exchange, &sight);
+    let mut words = Vec::new();
+    for name in ["outcome", "status", "code", "refusal"] {
+        if let Some(value) = seen.member(name) {
+            let text = value.as_text().map_or_else(|| crate::wire::show(value), str::to_owned);
+            words.push(format!("{name} {text}"));
+        }
+    }
+    let ended = match &exchange.received.ended {
+        Ended::Complete => None,
+        Ended::TooLong => Some("too long"),
+        Ended::TimedOut => Some("no answer in time"),
+        Ended::Closed(_) => Some("closed"),
+        Ended::Unreachable(_) => Some("unreachable"),
+    };
+    words.extend(ended.map(str::to_owned));
+    if words.is_empty() { "an answer".to_owned() } else { words.join(", ") }
+}

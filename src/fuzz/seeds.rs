@@ -1,0 +1,118 @@
+//! Seeds: the well-built messages of the suites. Each case that asks for something without a defect of its own gives one, as
+//! the steps that lead to it and the step that sends it, without what the case expects.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::exchange::Transport;
+use crate::judge::{Context, Gate, gate};
+use crate::suite::{Action, Case, Step, written};
+use crate::value::Value;
+
+/// A message that a target takes, and what has to be done before.
+#[derive(Clone, Debug)]
+pub(super) struct Seed {
+    /// The case that it is from, with the transport.
+    pub(super) id: String,
+    /// What carries it.
+    pub(super) transport: Transport,
+    /// The operation of its last step.
+    pub(super) operation: String,
+    /// Names and their values.
+    pub(super) bindings: Value,
+    /// Features that the target must offer.
+    pub(super) needs: Value,
+    /// Steps as a suite writes them; the last one sends the message.
+    pub(super) steps: Vec<Value>,
+}
+
+/// Seeds by what carries them, their operation and their [`kind`]: where a choice is made, each of these has the same chance,
+/// however many messages there are.
+pub(super) type Seeds = BTreeMap<(String, String), Vec<Vec<Seed>>>;
+
+/// The seeds for a target that has been met.
+pub(super) fn seeds(context: &Context<'_>) -> Seeds {
+    let knowledge = context.plan.knowledge;
+    let Some(fuzz) = &knowledge.manifest.fuzz else { return Seeds::new() };
+    let mut families: BTreeMap<(String, String), BTreeMap<String, Vec<Seed>>> = BTreeMap::new();
+    let mut texts: BTreeMap<String, Value> = BTreeMap::new();
+    for suite in &knowledge.suites {
+        let source = suite.name.span.source();
+        // Vectors are no messages; what they are made of is in files of JSON.
+        if source.name.ends_with(".yaml") {
+            let cases = written(source).unwrap_or_default();
+            texts.extend(cases.into_iter().map(|(name, value)| (format!("{}#{name}", suite.name.value), value)));
+        }
+    }
+    for ready in &context.plan.cases {
+        let base = ready.id.split('@').next().unwrap_or_default();
+        let Some(text) = texts.get(base) else { continue };
+        if ready.case.is_sweep() || ready.case.without_setup || gate(context, ready) != Gate::Open {
+            continue;
+        }
+        let named = |operation: &str| fuzz.operations.iter().any(|(named, _)| named.value == operation);
+        let Some(seed) = seed(&ready.id, ready.case, text, ready.transport, &named) else { continue };
+        let key = (ready.transport.name().to_owned(), seed.operation.clone());
+        families.entry(key).or_default().entry(kind(&seed)).or_default().push(seed);
+    }
+    families.into_iter().map(|(key, families)| (key, families.into_values().collect())).collect()
+}
+
+/// What a message is, as far as that can be read off its case: the members that are written of it, and the small numbers in
+/// it, which are codes more often than not. Most cases ask with the same message; kinds give the rare ones their share.
+fn kind(seed: &Seed) -> String {
+    let mut words = BTreeSet::new();
+    collect(seed.steps.last().unwrap_or(&Value::Null), &mut words);
+    let mut codes = BTreeSet::new();
+    collect(&seed.bindings, &mut codes);
+    words.extend(codes.into_iter().filter(|word| word.starts_with(|first: char| first.is_ascii_digit())));
+    words.into_iter().collect::<Vec<_>>().join(" ")
+}
+
+fn collect(value: &Value, words: &mut BTreeSet<String>) {
+    match value {
+        Value::Map(members) => {
+            for (key, value) in members {
+                words.extend(key.as_text().map(str::to_owned));
+                collect(value, words);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, words)),
+        Value::Integer(number) if (0..256).contains(number) => drop(words.insert(number.to_string())),
+        _ => {}
+    }
+}
+
+fn seed(id: &str, case: &Case, text: &Value, transport: Transport, named: &dyn Fn(&str) -> bool) -> Option<Seed> {
+    let is_message = |step: &Step| matches!(&step.action, Action::Send { operation, .. } if named(operation));
+    let last = case.steps.iter().rposition(|step| is_message(step) && is_plain(step))?;
+    if !case.steps[..=last].iter().all(is_plain) || case.steps[..last].iter().any(Step::has_edits) {
+        return None;
+    }
+    let steps = text.member("steps")?.as_array()?.get(..=last)?;
+    let bare = |(position, step): (usize, &Value)| {
+        let mut step = step.clone();
+        if let Value::Map(members) = &mut step {
+            let dropped = ["edit", "expect", "expect-all", "assume", "settle"];
+            members.retain(|(key, _)| !key.as_text().is_some_and(|key| dropped.contains(&key)));
+            if position == last {
+                members.retain(|(key, _)| key.as_text() != Some("capture"));
+            }
+        }
+        step
+    };
+    let Action::Send { operation, .. } = &case.steps[last].action else { return None };
+    Some(Seed {
+        id: id.to_owned(),
+        transport,
+        operation: operation.value.clone(),
+        bindings: text.member("let").cloned().unwrap_or(Value::Map(Vec::new())),
+        needs: text.member("needs").cloned().unwrap_or(Value::Array(Vec::new())),
+        steps: steps.iter().enumerate().map(bare).collect(),
+    })
+}
+
+/// Whether a step is one message that is answered at once.
+fn is_plain(step: &Step) -> bool {
+    let once = step.over.is_none() && step.until.is_none() && step.quiet.is_none();
+    once && !step.without_waiting && matches!(step.action, Action::Send { .. })
+}

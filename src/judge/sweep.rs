@@ -1,0 +1,92 @@
+//! Sweeps: what binds a sender is judged on every message that the target made in the run, whatever it was an answer to.
+
+use std::collections::BTreeMap;
+
+use super::walk::{Part, Walk};
+use super::{Context, Transcript, features, write_down};
+use crate::exchange::{Exchange, Transport};
+use crate::plan::ReadyCase;
+use crate::record::CaseRecord;
+use crate::value::Value;
+use crate::verdict::Verdict;
+
+/// Every message that the target made, by transport.
+#[derive(Default)]
+pub struct Swept<'t>(BTreeMap<Transport, Made<'t>>);
+
+/// What was made over one transport.
+#[derive(Default)]
+struct Made<'t> {
+    exchanges: Vec<&'t Exchange>,
+    /// The messages, each with the position of its exchange.
+    messages: Vec<(usize, Value)>,
+}
+
+impl<'t> Swept<'t> {
+    /// Reads the messages of a run, if anything sweeps them.
+    pub fn new(context: &Context<'_>, transcript: &'t Transcript) -> Self {
+        let plan = context.plan;
+        let mut swept = Self::default();
+        for transport in &plan.transports {
+            let sweeps = |ready: &&ReadyCase<'_>| ready.transport == *transport && ready.case.is_sweep();
+            if !plan.cases.iter().any(|ready| sweeps(&ready) && ready.skip.is_none()) {
+                continue;
+            }
+            let probes = transcript.probes.iter().filter(|(path, _)| path == transport);
+            let mut exchanges: Vec<&Exchange> = probes.flat_map(|(_, exchanges)| exchanges).collect();
+            let put = plan.cases.iter().zip(&transcript.cases).filter(|(ready, _)| ready.transport == *transport);
+            for case in put.filter_map(|(_, case)| case.as_ref()) {
+                exchanges.extend(case.exchanges.iter().chain(&case.twin));
+            }
+            swept.0.append(&mut Self::of(context, *transport, exchanges).0);
+        }
+        swept
+    }
+
+    /// The messages of some exchanges over one transport.
+    pub fn of(context: &Context<'_>, transport: Transport, exchanges: Vec<&'t Exchange>) -> Self {
+        let sight = context.sight(transport);
+        let protocol = context.plan.knowledge.protocol;
+        let made = exchanges.iter().enumerate();
+        let made =
+            made.flat_map(|(at, exchange)| protocol.emitted(exchange, &sight).into_iter().map(move |seen| (at, seen)));
+        let messages = made.collect();
+        Self(BTreeMap::from([(transport, Made { exchanges, messages })]))
+    }
+
+    /// The first exchanges in which there is a message that a case which sweeps is about, `limit` at most.
+    pub fn concerning(&self, context: &Context<'_>, ready: &ReadyCase<'_>, limit: usize) -> Vec<&'t Exchange> {
+        let Some(made) = self.0.get(&ready.transport) else { return Vec::new() };
+        let is_concerned = |message: &&(usize, Value)| {
+            let mut walk = Walk::new(context, ready, Part::Case, 0);
+            walk.sweep(std::slice::from_ref(*message));
+            walk.finish().outcomes.values().any(|outcome| *outcome != Verdict::NotRun)
+        };
+        let mut places: Vec<usize> = made.messages.iter().filter(is_concerned).map(|(at, _)| *at).take(limit).collect();
+        places.dedup();
+        places.into_iter().map(|at| made.exchanges[at]).collect()
+    }
+
+    /// Judges a case that sweeps. Its record keeps the exchanges that its findings point at.
+    pub(super) fn case(&self, context: &Context<'_>, ready: &ReadyCase<'_>, record: &mut CaseRecord) {
+        let nothing = Made::default();
+        let made = self.0.get(&ready.transport).unwrap_or(&nothing);
+        let mut walk = Walk::new(context, ready, Part::Case, 0);
+        walk.sweep(&made.messages);
+        write_down(walk.finish(), record);
+        let mut kept: Vec<usize> = record.findings.iter().filter_map(|finding| finding.exchange).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        record.exchanges = kept.iter().filter_map(|at| made.exchanges.get(*at)).map(|found| (*found).clone()).collect();
+        for finding in &mut record.findings {
+            finding.exchange = finding.exchange.and_then(|at| kept.binary_search(&at).ok());
+        }
+        if matches!(record.verdict, Verdict::Pass | Verdict::Warn)
+            && let Some(floor) = features::below_floor(context, ready.transport)
+        {
+            record.verdict = Verdict::Inconclusive;
+            record.because = format!("the target did not show what nothing passes without: {}", floor.about);
+            record.outcomes.values_mut().for_each(|outcome| *outcome = Verdict::Inconclusive);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! `distinct`: no two elements are the same.
+
+use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
+use crate::value::{Path, Value};
+
+/// Holds if no two elements are the same, or have the same at a place.
+pub(super) struct Distinct;
+
+impl Matcher for Distinct {
+    fn name(&self) -> &'static str {
+        "distinct"
+    }
+
+    fn summary(&self) -> &'static str {
+        "No two elements of the array are the same; with `by`, no two that have something at that place have the same there."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ at: /body/items, distinct: { by: /id } }"
+    }
+
+    fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        let Value::Map(members) = argument else {
+            return Err(ArgumentError::new(format!("is a map, empty or with `by`, not {}", show(argument))));
+        };
+        let mut by = Path::default();
+        for (key, value) in members {
+            match (key.as_text(), value.as_text().map(Path::parse)) {
+                (Some("by"), Some(Ok(path))) => by = path,
+                (Some("by"), _) => return Err(ArgumentError::new("has `by`, a path")),
+                _ => return Err(ArgumentError::new(format!("takes `by`, not {}", show(key)))),
+            }
+        }
+        Ok(Box::new(NoneTwice(by)))
+    }
+}
+
+struct NoneTwice(Path);
+
+impl Check for NoneTwice {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let Some(items) = observed.and_then(Value::as_array) else {
+            return Outcome::departs("an array", observed);
+        };
+        let mut seen: Vec<(usize, &Value)> = Vec::new();
+        for (at, value) in items.iter().enumerate().filter_map(|(at, item)| Some((at, self.0.resolve(item)?))) {
+            if let Some((earlier, _)) = seen.iter().find(|(_, known)| known.same_as(value)) {
+                return Outcome::Departs(Mismatch {
+                    path: Path::default().child(at.to_string()),
+                    expected: format!("another value than that of element {earlier}"),
+                    observed: show(value),
+                });
+            }
+            seen.push((at, value));
+        }
+        if seen.len() < 2 {
+            return Outcome::Vacuous("there are fewer than two elements to compare".into());
+        }
+        Outcome::HOLDS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{departure, holds, look, refusal};
+    use super::*;
+
+    #[test]
+    fn repeated_elements_depart_and_others_hold() {
+        assert!(holds(r#"{"distinct":{}}"#, r#"[1,2,"1"]"#));
+        assert_eq!(departure(r#"{"distinct":{}}"#, "[1,2,1]"), ["/2", "another value than that of element 0", "1"]);
+        assert!(holds(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1,"a":1},{"id":2,"a":1}]"#));
+        assert_eq!(departure(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1},{"a":2},{"id":1}]"#)[0], "/2");
+    }
+
+    #[test]
+    fn one_element_shows_nothing() {
+        assert!(matches!(look(r#"{"distinct":{}}"#, "[1]"), Outcome::Vacuous(_)));
+        assert!(matches!(look(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1},{}]"#), Outcome::Vacuous(_)));
+    }
+
+    #[test]
+    fn an_argument_of_another_shape_is_refused() {
+        assert_eq!(refusal(r#"{"distinct":true}"#)[0], "/distinct");
+        assert_eq!(refusal(r#"{"distinct":{"at":"/id"}}"#)[0], "/distinct");
+    }
+}

@@ -1,0 +1,112 @@
+//! Why no recipient may take a message, where every reading of sections 4.1, 8.1 and 8.2 agrees on it.
+//!
+//! Narrower than what the suites refuse: only bytes that are no CBOR, members that are missing, and signatures that do not
+//! verify over a message which is written deterministically, for its one recipient and of a type that is answered. Whatever
+//! an erratum leaves open is no defect here.
+
+use super::identity::{self, Identity};
+use super::key_selection::Purpose;
+use super::{codes, did, fixtures, party, seal, sig_input, sign};
+use crate::protocol::{Defect, Sight};
+use crate::value::Value;
+use crate::wire::cbor::{self, CborErrorKind, Limits};
+
+/// The members that every message has (section 4.1), and the requirement that one without it is refused.
+const REQUIRED: &[(&str, &str)] = &[
+    ("v", "AMP-4.1-05"),
+    ("id", "AMP-4.1-07"),
+    ("typ", "AMP-4.1-09"),
+    ("ts", "AMP-4.1-11"),
+    ("ttl", "AMP-4.1-13"),
+    ("from", "AMP-4.1-15"),
+    ("to", "AMP-4.1-17"),
+    ("sig", "AMP-4.1-19"),
+];
+
+/// Types that are not answered, or whose answer says nothing about whether they were taken (E42, E73).
+const UNANSWERED: &[u64] = &[0x02, 0x03, 0x04, 0x05, 0x0f, 0x12, 0x13, 0x14, 0x71, 0x72];
+
+/// Why a recipient may not take these bytes.
+pub(super) fn of(bytes: &[u8], sight: &Sight<'_>) -> Option<Defect> {
+    let found = |requirement, because: String| Some(Defect { requirement, because });
+    if bytes.is_empty() {
+        return found("AMP-15.3-45", "no bytes at all".to_owned());
+    }
+    let document = match cbor::read(bytes, Limits::default()) {
+        Ok(document) => document,
+        Err(error) => {
+            let requirement = match error.kind {
+                CborErrorKind::Truncated { .. } => "AMP-15.3-46",
+                CborErrorKind::TrailingBytes(_) => "AMP-15.3-47",
+                CborErrorKind::LengthBeyondInput { .. } => "AMP-15.3-50",
+                CborErrorKind::ReservedInformation(_)
+                | CborErrorKind::NoIndefinite(_)
+                | CborErrorKind::UnexpectedBreak { .. }
+                | CborErrorKind::WrongChunk { .. } => "AMP-15.3-48",
+                // A text that is not UTF-8, a depth, a number of items: a reader may go on (E18, strict profile only).
+                _ => return None,
+            };
+            return found(requirement, format!("bytes that are no CBOR: {error}"));
+        }
+    };
+    let message = &document.value;
+    if message.as_map().is_none() {
+        return found("AMP-4.1-01", format!("{} in the place of a map", crate::wire::show(message)));
+    }
+    // What is not written deterministically is refused by some and taken by others (E09), with other bytes to sign.
+    if !document.is_deterministic() {
+        return None;
+    }
+    if let Some((name, requirement)) = REQUIRED.iter().find(|(name, _)| message.member(name).is_none()) {
+        return found(requirement, format!("no {name}"));
+    }
+    forged(message, sight).filter(|_| is_for_the_target(message, sight) && is_answered(message))
+}
+
+/// Whether the target is the one recipient: others may keep a message without looking at its signature (section 8.6).
+fn is_for_the_target(message: &Value, sight: &Sight<'_>) -> bool {
+    let target = party::target_did(sight);
+    let to = match message.member("to") {
+        Some(Value::Array(items)) if items.len() == 1 => items.first(),
+        other => other,
+    };
+    to.and_then(Value::as_text) == Some(target)
+}
+
+fn is_answered(message: &Value) -> bool {
+    let typ = message.member("typ").and_then(Value::as_integer).and_then(|typ| u64::try_from(typ).ok());
+    typ.is_some_and(|typ| codes::type_name(typ).is_some() && !UNANSWERED.contains(&typ))
+}
+
+/// Whether the signature is over something else (section 8.2).
+fn forged(message: &Value, sight: &Sight<'_>) -> Option<Defect> {
+    let found = |because: &str| Some(Defect { requirement: "AMP-8.2-06", because: because.to_owned() });
+    let Some(Value::Bytes(signature)) = message.member("sig") else { return None };
+    let from = message.member("from")?.as_text()?;
+    let document = party::document_of(from, sight)?;
+    let body = match message.member("enc") {
+        None => cbor::write(message.member("body")?),
+        Some(enc) => opened(enc, from, sight)?,
+    };
+    let input = sig_input::encode(message, &body);
+    let selection = document.select(from, Purpose::Signature, party::now_ms(sight));
+    let chosen = selection.chosen.ok()?;
+    // Which key of a document it is has more readings than one; none of them takes what no key has signed.
+    let keys = std::iter::once(chosen.public_key).chain(selection.others.into_iter().map(|other| other.public_key));
+    let verifies = keys.into_iter().any(|key| sign::verify_strict(&key, &input, signature));
+    if verifies { None } else { found("a signature that does not verify") }
+}
+
+/// The plaintext of a box from one of proofmark's parties to the target: either of the two can open it (section 8.5.1).
+fn opened(enc: &Value, from: &str, sight: &Sight<'_>) -> Option<Vec<u8>> {
+    let bytes = |name: &str| match enc.member(name) {
+        Some(Value::Bytes(bytes)) => Some(bytes.as_slice()),
+        _ => None,
+    };
+    let (nonce, ciphertext) = (bytes("nonce")?, bytes("ciphertext")?);
+    let known = identity::NAMES.iter().chain(&fixtures::NAMES).map(|name| party::identity(name, sight.target));
+    let mut senders = known.chain(Identity::met(did::without_fragment(from)));
+    let sender = senders.find(|identity| did::same_party(from, identity.did()))?;
+    let keys = party::target_agreements(sight);
+    keys.iter().find_map(|key| seal::open(sender.agreement_private(), key, nonce, ciphertext).ok())
+}

@@ -1,0 +1,67 @@
+//! `accepted`: the message was taken (binding, section 1).
+
+use crate::matcher::{ArgumentError, Check, Compiler, Matcher, Outcome, show};
+use crate::value::Value;
+
+/// Holds if the message was taken.
+pub(in super::super) struct Accepted;
+
+impl Matcher for Accepted {
+    fn name(&self) -> &'static str {
+        "accepted"
+    }
+
+    fn summary(&self) -> &'static str {
+        "The message was taken: an ACK, PROC_OK, PROC_FAIL, RESPONSE, PONG or HELLO_ACK answers it, and no ERROR does; for types that \
+         need no answer, nothing refuses it."
+    }
+
+    fn example(&self) -> &'static str {
+        "{ accepted: true }"
+    }
+
+    fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
+        match argument {
+            Value::Bool(true) => Ok(Box::new(Taken)),
+            other => Err(ArgumentError::new(format!("is true, not {}", show(other)))),
+        }
+    }
+}
+
+struct Taken;
+
+impl Check for Taken {
+    fn check(&self, observed: Option<&Value>) -> Outcome {
+        let seen = observed.unwrap_or(&Value::Null);
+        match seen.member("outcome").and_then(Value::as_text) {
+            Some("accepted" | "cached" | "quiet") => Outcome::HOLDS,
+            _ => Outcome::departs("the message taken", Some(&Value::Text(summary(seen)))),
+        }
+    }
+}
+
+/// What came of a message, in words.
+pub(super) fn summary(seen: &Value) -> String {
+    let outcome = seen.member("outcome").and_then(Value::as_text).unwrap_or("no answer to a message");
+    let mut words = outcome.to_owned();
+    if let Some(how) = seen.member("refusal").and_then(Value::as_text) {
+        words.push_str(match how {
+            "error" => " by an ERROR",
+            "frame" => " by a transport ERROR frame",
+            "http" => " by the status of HTTP alone",
+            "reset" => ", the connection was lost",
+            _ => ", the connection was closed",
+        });
+    }
+    if let Some(code) = seen.member("code") {
+        words.push_str(&format!(" with code {}", show(code)));
+    }
+    if let Some(status) = seen.member("status") {
+        words.push_str(&format!(" (status {})", show(status)));
+    }
+    let text = seen.member("error").and_then(|error| error.member("body")?.member("message")?.as_text());
+    if let Some(text) = text {
+        words.push_str(&format!(": {}", text.chars().take(200).collect::<String>()));
+    }
+    words
+}

@@ -1,0 +1,43 @@
+//! Remembering what follows from its arguments alone and takes long to work out: keys of names, documents of DIDs, and whether
+//! a signature verifies. A run asks the same thing of the same message each time that somebody looks at it.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// Answers by question. Bounded: when it is full it starts anew.
+pub(super) struct Memo<K, V>(LazyLock<Mutex<HashMap<K, V>>>);
+
+/// Answers that are remembered at most.
+const MOST: usize = 50_000;
+
+impl<K: Hash + Eq, V: Clone> Memo<K, V> {
+    /// One that knows nothing yet.
+    pub(super) const fn new() -> Self {
+        Self(LazyLock::new(|| Mutex::new(HashMap::new())))
+    }
+
+    /// The answer to a question that has been asked before.
+    pub(super) fn known<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<V>
+    where
+        K: std::borrow::Borrow<Q>,
+    {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// The answer to a question, worked out if it is not known.
+    pub(super) fn get(&self, key: K, work_out: impl FnOnce() -> V) -> V {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&key) {
+            return known.clone();
+        }
+        // Worked out without the lock: two may do it at once, and come to the same.
+        let found = work_out();
+        let mut known = lock();
+        if known.len() >= MOST {
+            known.clear();
+        }
+        known.insert(key, found.clone());
+        found
+    }
+}

@@ -1,0 +1,166 @@
+//! Who is who: the identities that proofmark speaks as, the target, and the documents of both.
+
+use super::document::{self, DidDocument};
+use super::identity::Identity;
+use super::key_selection::Purpose;
+use super::memo::Memo;
+use super::{did, fixtures};
+use crate::exchange::Transport;
+use crate::protocol::{Known, Sight};
+use crate::target::Target;
+use crate::value::Value;
+
+/// The identity that a party of a case speaks as. `a`, the party of steps that name none, is alice.
+pub(super) fn identity(name: &str, target: &Target) -> Identity {
+    let name = if name == "a" { "alice" } else { name };
+    if let Some(fixture) = fixture(name) {
+        return fixture;
+    }
+    let by_web = target.setting("identities").and_then(Value::as_text) == Some("did:web");
+    match target.setting("did_web_base").and_then(Value::as_text) {
+        Some(host) if by_web => Identity::web(host, name),
+        _ => Identity::named(name),
+    }
+}
+
+/// The identity of a fixture document: `NAME`, which signs with the key that the rulings select, or `NAME/FRAGMENT`.
+pub(super) fn fixture(name: &str) -> Option<Identity> {
+    static KNOWN: Memo<String, Option<Identity>> = Memo::new();
+    KNOWN.get(name.to_owned(), || fixture_anew(name))
+}
+
+fn fixture_anew(name: &str) -> Option<Identity> {
+    let (name, fragment) = name.split_once('/').map_or((name, None), |(name, fragment)| (name, Some(fragment)));
+    let fixture = fixtures::fixture(name)?;
+    let read = document::read(&fixture.document).ok()?;
+    let chosen = |purpose| read.select(&fixture.did, purpose, 0).chosen.ok().map(|chosen| chosen.method);
+    let secret = |method: Option<String>| {
+        let fragment = method?.rsplit_once('#').map(|(_, fragment)| fragment.to_owned())?;
+        fixture.key(&fragment)?.secret
+    };
+    let signing = match fragment {
+        Some(fragment) => fixture.key(fragment)?.secret,
+        None => secret(chosen(Purpose::Signature)),
+    };
+    // Where a document has no key for something, the identity has one of its own, which nobody can look up.
+    let own = Identity::named(name);
+    let signing = signing.unwrap_or(*own.seed());
+    let agreement = secret(chosen(Purpose::Agreement)).unwrap_or(*own.agreement_private());
+    Some(Identity::with_keys(name, fixture.did.clone(), signing, agreement))
+}
+
+/// What is known of the target before and after it was asked for its document.
+pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> Known {
+    let mut known = Known::new();
+    let own = Identity::named("target");
+    let configured = target.setting("did").and_then(Value::as_text);
+    let document = if transport == Transport::Adapter {
+        Some(own.document(None))
+    } else {
+        // What the owner says, then what the DID itself says, then what the target publishes.
+        let given = target.setting("did_document").filter(|value| value.as_map().is_some()).cloned();
+        given
+            .or_else(|| configured.and_then(|name| did::expand(name).ok()))
+            .or_else(|| captured.get("found_document").filter(|value| value.as_map().is_some()).cloned())
+    };
+    let published = document.as_ref().and_then(|document| document.member("id")).and_then(Value::as_text);
+    let name = match transport {
+        Transport::Adapter => own.did().to_owned(),
+        // Nobody has this DID: a target that is not known cannot be written to, and its probes will say so.
+        _ => configured.or(published).unwrap_or("did:web:unknown.invalid").to_owned(),
+    };
+    known.insert("target".to_owned(), Value::Text(name));
+    known.insert("target_document".to_owned(), document.unwrap_or(Value::Null));
+    known.insert("self_keys".to_owned(), keys(&own));
+    let extra: Vec<Value> = fixtures::all().into_iter().map(|fixture| fixture.document).collect();
+    known.insert("documents".to_owned(), Value::Array(extra));
+    let relays = target.setting("trusted_relays").cloned();
+    let relays = relays.unwrap_or_else(|| Value::Array(vec![Value::text(Identity::named("relay").did())]));
+    known.insert("trusted_relays".to_owned(), relays);
+    let setting = |name: &str, default: Value| target.setting(name).cloned().unwrap_or(default);
+    let echo = Value::map([("op", Value::text("echo")), ("data", Value::text("proofmark"))]);
+    known.insert("probe_request".to_owned(), setting("probe_request", echo));
+    let versions = Value::Array(vec![Value::text("1.0"), Value::text("1.0.0")]);
+    known.insert("hello_versions".to_owned(), setting("hello_versions", versions));
+    known.insert("max_clock_skew_ms".to_owned(), setting("max_clock_skew_ms", Value::Integer(30_000)));
+    known.insert("max_message".to_owned(), setting("max_message", Value::Integer(1 << 20)));
+    let methods = known.get("target_document").and_then(|document| document::read(document).ok());
+    let method = methods.and_then(|found| found.select(&found.id, Purpose::Signature, 0).chosen.ok());
+    let key_id = method.map_or(Value::Null, |chosen| Value::Text(chosen.method));
+    known.insert("target_key_id".to_owned(), key_id);
+    known.insert("majors".to_owned(), setting("versions", Value::Array(vec![Value::Integer(1)])));
+    known
+}
+
+/// The names that [`known`] gives values to.
+pub(super) const KNOWN: &[&str] = &[
+    "target",
+    "target_document",
+    "self_keys",
+    "documents",
+    "trusted_relays",
+    "probe_request",
+    "hello_versions",
+    "majors",
+    "max_clock_skew_ms",
+    "max_message",
+    "target_key_id",
+];
+
+/// The `keys` object of the adapter protocol.
+pub(super) fn keys(identity: &Identity) -> Value {
+    let hex = |bytes: &[u8]| Value::Text(data_encoding::HEXLOWER.encode(bytes));
+    Value::map([
+        ("did", Value::text(identity.did())),
+        ("ed25519_seed", hex(identity.seed())),
+        ("x25519_private", hex(identity.agreement_private())),
+    ])
+}
+
+/// The DID of the target, without fragment.
+pub(super) fn target_did<'s>(sight: &Sight<'s>) -> &'s str {
+    sight.known.get("target").and_then(Value::as_text).unwrap_or_default()
+}
+
+/// The document of a party, as proofmark can have it without asking anybody.
+pub(super) fn document_of(party: &str, sight: &Sight<'_>) -> Option<DidDocument> {
+    let bare = did::without_fragment(party);
+    if bare == did::without_fragment(target_did(sight))
+        && let Some(found) = sight.known.get("target_document").and_then(|value| document::read(value).ok())
+    {
+        return Some(found);
+    }
+    static KNOWN: Memo<String, Option<DidDocument>> = Memo::new();
+    let public = KNOWN.get(bare.to_owned(), || {
+        let expanded = did::expand(bare).ok();
+        let fixture =
+            || fixtures::all().into_iter().find(|fixture| fixture.did == bare).map(|fixture| fixture.document);
+        expanded.or_else(fixture).and_then(|found| document::read(&found).ok())
+    });
+    if public.is_some() {
+        return public;
+    }
+    // An identity of ours under did:web: its name is the last part.
+    let name = bare.rsplit(':').next()?;
+    let ours = identity(name, sight.target);
+    (ours.did() == bare).then(|| document::read(&ours.document(None)).ok()).flatten()
+}
+
+/// The public key with which the target agrees on keys, if its document has one.
+pub(super) fn target_agreement(sight: &Sight<'_>) -> Option<[u8; 32]> {
+    let document = document_of(target_did(sight), sight)?;
+    let selection = document.select(&document.id, Purpose::Agreement, now_ms(sight));
+    selection.chosen.ok().map(|chosen| chosen.public_key)
+}
+
+/// Every public key with which the target agrees on keys, the one that the rulings select first.
+pub(super) fn target_agreements(sight: &Sight<'_>) -> Vec<[u8; 32]> {
+    let Some(document) = document_of(target_did(sight), sight) else { return Vec::new() };
+    let selection = document.select(&document.id, Purpose::Agreement, now_ms(sight));
+    selection.chosen.into_iter().chain(selection.others).map(|candidate| candidate.public_key).collect()
+}
+
+/// The present in milliseconds, as far as a document's times go.
+pub(super) fn now_ms(sight: &Sight<'_>) -> i64 {
+    i64::try_from(sight.clock.0 / 1_000_000).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,75 @@
+//! What the owner of a target may say about it (binding, section 2).
+
+use crate::protocol::Setting;
+
+const fn any(name: &'static str, summary: &'static str, example: &'static str) -> Setting {
+    Setting { name, summary, words: &[], example }
+}
+
+const fn one_of(
+    name: &'static str,
+    summary: &'static str,
+    words: &'static [&'static str],
+    example: &'static str,
+) -> Setting {
+    Setting { name, summary, words, example }
+}
+
+/// Every setting.
+pub(super) const SETTINGS: &[Setting] = &[
+    any(
+        "did",
+        "Its DID; that of the document which it publishes under /.well-known/did.json if left out. A did:web with a path has its document below that path.",
+        "did:web:agent.example.com",
+    ),
+    any(
+        "did_document",
+        "Its DID document, or `{ file: PATH }`, a path from where the target file is; what it publishes, or its did:key says, if left out.",
+        "{ file: did.json }",
+    ),
+    one_of(
+        "identities",
+        "How it can look proofmark up: by did:key, which needs nothing, or by did:web below `did_web_base`.",
+        &["did:key", "did:web"],
+        "did:key",
+    ),
+    any(
+        "did_web_base",
+        "Host and port under which the documents of proofmark's identities are published.",
+        "\"fixtures.example.com:8443\"",
+    ),
+    any(
+        "trusted_relays",
+        "The DIDs of relays that it trusts (E44).",
+        "[did:key:z6MkuvE4Yjdes9VPdRABSofzormCDtvQpPhLuwoozwz7wzVc]",
+    ),
+    any("hello_versions", "The versions that HELLO offers it (E50).", "[\"1.0\", \"1.0.0\"]"),
+    any("versions", "The majors that it supports.", "[1]"),
+    one_of(
+        "reply",
+        "Where its answers over HTTP come: in the response, by polling, or wherever they are found.",
+        &["auto", "response", "poll"],
+        "auto",
+    ),
+    one_of(
+        "ack",
+        "Whether it says that a message has arrived by ACK, by the answer itself, or only by the status of HTTP (E42).",
+        &["explicit", "implicit", "transport"],
+        "explicit",
+    ),
+    one_of(
+        "errors",
+        "Whether it says what is wrong by ERROR messages, or only by the status of HTTP (E32).",
+        &["message", "transport"],
+        "message",
+    ),
+    any("max_clock_skew_ms", "How far ahead of its clock a message may be, in milliseconds (section 8.3).", "30000"),
+    any(
+        "max_message",
+        "The bytes of the longest message that it takes; cases about that need the option `maximum`.",
+        "1048576",
+    ),
+    any("probe_request", "The body of a REQUEST that it answers (E40).", "{ op: echo, data: proofmark }"),
+    one_of("frames", "Whether frames over TCP have a type byte (RFC 002 section 4.2).", &["typed", "bare"], "typed"),
+    any("ws_path", "The path of its WebSocket endpoint below the URL.", "/amp/v1/ws"),
+];

@@ -1,0 +1,451 @@
+//! An exchange as expectations look at it: what came, what answers the message that was sent, and what that amounts to.
+
+use super::reading::{self, typ};
+use super::{did, party, receipt};
+use crate::exchange::{Ended, Exchange, Transport};
+use crate::protocol::{Sight, base_view};
+use crate::value::Value;
+use crate::wire::cbor::{self, Limits};
+use crate::wire::json;
+
+/// Messages that are read of one exchange at most.
+const MESSAGES: usize = 256;
+
+/// Bytes of a frame that a view shows.
+const SHOWN: usize = 256;
+
+/// Types that nothing need answer (E42, E73).
+const UNANSWERED: &[i128] = &[0x02, 0x03, 0x04, 0x05, 0x0f, 0x12, 0x13, 0x14, 0x71, 0x72];
+
+/// Statuses of HTTP that refuse a message (binding, section 4).
+fn refuses(status: i128) -> bool {
+    (400..=417).contains(&status) || [422, 429, 431, 500, 501, 503].contains(&status)
+}
+
+/// Closes of a WebSocket that refuse a message.
+const REFUSING_CLOSES: &[u16] = &[1002, 1003, 1007, 1008, 1009];
+
+/// The type of a TCP frame that carries a message, and that of a transport error (RFC 002 section 4.3).
+const MESSAGE_FRAME: u16 = 1;
+const ERROR_FRAME: u16 = 6;
+
+/// What is known of the message that was sent.
+struct Sent {
+    map: Option<Value>,
+    id: Option<Value>,
+    typ: i128,
+}
+
+/// Adds to the general observation:
+///
+/// | place | holds |
+/// |---|---|
+/// | `/outcome` | `accepted`, `refused`, `rejected` (HELLO_REJECT), `cached`, `quiet` (nothing came and nothing need), `silent`, `other` |
+/// | `/code` | the code of an ERROR, or of a transport ERROR frame |
+/// | `/refusal` | how it was refused: `error`, `frame`, `http`, `close` or `reset` |
+/// | `/replies` | every message that came, as [`reading::read`] has it, batches of replies and wrappers unpacked |
+/// | `/reply` | the first that answers the message |
+/// | `/ack`, `/error`, `/response`, `/proc`, `/pong`, `/hello_ack`, `/hello_reject` | the first answer of that type |
+/// | `/result_batch` | the BATCH in which answers came |
+/// | `/frames` | what came over a connection: `kind`, `code`, `size`, `hex`, and `cbor` if it is some |
+/// | `/sent` | the message that was sent |
+/// | `/target/did`, `/target/agreement` | who the target is, and whether its document has a key to encrypt for |
+/// | `/receipt/state`, `/receipt/payload` | a receipt of transfer in the answer: whether its signature is `valid`, and what it says |
+/// | `/result`, `/rpc_code` | what a library answered |
+pub(super) fn observe(exchange: &Exchange, sight: &Sight<'_>) -> Value {
+    let mut view = base_view(exchange, sight.target, sight.clock);
+    let sent = sent(exchange);
+    let mut put = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            view.set_member(name, value);
+        }
+    };
+    let agreement = party::target_agreement(sight).is_some();
+    put(
+        "target",
+        Some(Value::map([("did", Value::text(party::target_did(sight))), ("agreement", Value::Bool(agreement))])),
+    );
+    put("sent", sent.map.clone());
+    // RFC 002 wraps in CBOR what is no message.
+    let whole = exchange.sent.transport == Transport::Http && exchange.received.ended == Ended::Complete;
+    if whole && let Ok(body) = cbor::parse(&exchange.received.body.0) {
+        if let Some(Value::Bytes(receipt)) = body.member("receipt") {
+            put("receipt", Some(receipt::read(receipt, sight)));
+        }
+        put("body", Some(body));
+    }
+    let result = (exchange.sent.transport == Transport::Adapter).then(|| rpc(exchange)).flatten();
+    if let Some(rpc) = &result {
+        put("result", rpc.member("result").cloned());
+        let code = rpc.member("error").and_then(|error| error.member("code")).cloned();
+        put("status", Some(Value::Integer(if code.is_some() { 400 } else { 200 })));
+        put("rpc_code", code.clone());
+        if code == Some(Value::Integer(-32601)) {
+            put("code", code);
+        }
+    }
+    put("frames", frames(exchange));
+    let (mut replies, batch) = replies(exchange, sight);
+    if exchange.operation != "poll" {
+        let asked = asked(&sent);
+        replies.retain(|reply| concerns(reply, asked.as_deref()));
+    }
+    let answer = |typs: &[i128]| replies.iter().find(|reply| answers(reply, &sent, typs)).cloned();
+    // What a library was told to make answers nothing.
+    let made = exchange.sent.transport == Transport::Adapter && sent.id.is_none();
+    put("reply", replies.iter().find(|reply| made || answers(reply, &sent, &[])).cloned());
+    for (name, typs) in [
+        ("ack", &[typ::ACK][..]),
+        ("error", &[typ::ERROR]),
+        ("response", &[typ::RESPONSE]),
+        ("proc", &[typ::PROC_OK, typ::PROC_FAIL]),
+        ("pong", &[typ::PONG]),
+        ("hello_ack", &[typ::HELLO_ACK]),
+        ("hello_reject", &[typ::HELLO_REJECT]),
+    ] {
+        put(name, answer(typs));
+    }
+    put("result_batch", batch);
+    let stateless = result.as_ref().and_then(|rpc| rpc.member("result"));
+    let stateless =
+        stateless.filter(|result| result.member("outcome").is_some_and(|outcome| outcome.as_text().is_some()));
+    let amounts_to = match stateless {
+        Some(result) if replies.is_empty() => of_library(result),
+        _ => amount(exchange, &sent, &replies, sight),
+    };
+    put("replies", Some(Value::Array(replies)));
+    for (name, value) in amounts_to {
+        put(name, Some(value));
+    }
+    view
+}
+
+/// Every message that the target made in an exchange, with what it answers under `/answers`.
+pub(super) fn emitted(exchange: &Exchange, sight: &Sight<'_>) -> Vec<Value> {
+    let sent = sent(exchange);
+    let (mut messages, batch) = replies(exchange, sight);
+    if exchange.operation != "poll" {
+        // Those of other cases are seen where they belong.
+        let asked = asked(&sent);
+        messages.retain(|message| concerns(message, asked.as_deref()));
+    }
+    messages.extend(batch);
+    for message in &mut messages {
+        message.set_member("operation", Value::text(&exchange.operation));
+        message.set_member("actor", Value::text(&exchange.actor));
+        if let Some(sent) = &sent.map {
+            message.set_member("answers", sent.clone());
+        }
+    }
+    // What a relay passes on was made by somebody else; a library makes what it is told to in any name.
+    let told =
+        exchange.sent.transport == Transport::Adapter && !matches!(exchange.operation.as_str(), "submit" | "deliver");
+    let made = |view: &Value| {
+        let from = view.member("message").and_then(|message| message.member("from")).and_then(Value::as_text);
+        told || from.is_none_or(|from| did::same_party(from, party::target_did(sight)))
+            || (answers(view, &sent, &[]) && from != sent.map.as_ref().and_then(|map| map.member("from")?.as_text()))
+    };
+    messages.retain(made);
+    messages
+}
+
+/// The DID that a message was sent from.
+pub(super) fn sender(exchange: &Exchange) -> Option<String> {
+    let from = sent(exchange).map?.member("from")?.as_text()?.to_owned();
+    Some(did::without_fragment(&from).to_owned())
+}
+
+/// When the message that was sent over a wire expires (section 3.3): at the end of its ttl. A ttl of 0 is no time at all.
+pub(super) fn expires_ms(exchange: &Exchange) -> Option<i128> {
+    if exchange.sent.transport == Transport::Adapter {
+        return None;
+    }
+    let map = sent(exchange).map?;
+    let number = |name: &str| map.member(name).and_then(Value::as_integer);
+    number("ts")?.checked_add(number("ttl").filter(|ttl| *ttl > 0)?)
+}
+
+fn sent(exchange: &Exchange) -> Sent {
+    let bytes = match exchange.sent.transport {
+        Transport::Adapter => json::parse(&exchange.sent.body.0).ok().and_then(|call| {
+            let hex = call.member("params")?.member("message")?.as_text()?.to_owned();
+            data_encoding::HEXLOWER.decode(hex.as_bytes()).ok()
+        }),
+        _ => Some(exchange.sent.body.0.clone()),
+    };
+    let map =
+        bytes.and_then(|bytes| cbor::read_prefix(&bytes, Limits::default()).ok().map(|(document, _)| document.value));
+    let map = map.filter(|value| value.as_map().is_some());
+    let id = map.as_ref().and_then(|map| map.member("id")).cloned();
+    let typ = map.as_ref().and_then(|map| map.member("typ")).and_then(Value::as_integer).unwrap_or(-1);
+    Sent { map, id, typ }
+}
+
+fn rpc(exchange: &Exchange) -> Option<Value> {
+    json::parse(&exchange.received.body.0).ok()
+}
+
+/// Whether a message answers the one that was sent, and is of one of these types; of any for none.
+fn answers(reply: &Value, sent: &Sent, typs: &[i128]) -> bool {
+    let message = reply.member("message");
+    let typ = message.and_then(|message| message.member("typ")).and_then(Value::as_integer).unwrap_or(-1);
+    if !typs.is_empty() && !typs.contains(&typ) {
+        return false;
+    }
+    match (message.and_then(|message| message.member("reply_to")), &sent.id) {
+        (Some(reply_to), Some(id)) => reply_to == id,
+        // E43: the answers to HELLO need no reply_to. An ERROR without one is judged for that where it matters, and is the
+        // answer to the one message that it can be the answer to.
+        (None, _) => [typ::HELLO_ACK, typ::HELLO_REJECT, typ::ERROR].contains(&typ),
+        (Some(_), None) => typ == typ::ERROR,
+    }
+}
+
+/// The ids that answers to a message may name: its own, and those of what it packs. `None` if that cannot be told.
+fn asked(sent: &Sent) -> Option<Vec<Value>> {
+    let mut ids = vec![sent.id.clone()?];
+    if sent.typ == typ::BATCH {
+        let items = sent.map.as_ref()?.member("body")?.member("items")?.as_array()?;
+        let id = |item: &Value| match item {
+            Value::Bytes(bytes) => cbor::read_prefix(bytes, Limits::default()).ok()?.0.value.member("id").cloned(),
+            _ => None,
+        };
+        ids.extend(items.iter().filter_map(id));
+    }
+    Some(ids)
+}
+
+/// Whether a reply shows that a BATCH was opened. An ERROR does only if it names the id of an item: one that names another may
+/// be about the container, which has an id that others read in another way.
+fn is_of_items(reply: &Value, sent: &Sent) -> bool {
+    let message = reply.member("message");
+    let member = |name: &str| message.and_then(|message| message.member(name));
+    if member("typ") != Some(&Value::Integer(typ::ERROR)) {
+        return true;
+    }
+    let Some(Value::Bytes(id)) = member("reply_to") else { return false };
+    let items = || sent.map.as_ref()?.member("body")?.member("items")?.as_array();
+    let holds = |item: &Value| match item {
+        Value::Bytes(bytes) => !id.is_empty() && bytes.windows(id.len()).any(|window| window == id.as_slice()),
+        other => matches!(other.member("id"), Some(Value::Bytes(own)) if own == id),
+    };
+    items().is_some_and(|items| items.iter().any(holds))
+}
+
+/// Whether a message may belong to what was asked: what is polled for one sender holds the answers to all its messages, those
+/// of other cases among them.
+fn concerns(reply: &Value, asked: Option<&[Value]>) -> bool {
+    let polled = reply.member("channel").and_then(Value::as_text) == Some("polled");
+    let reply_to = reply.member("message").and_then(|message| message.member("reply_to"));
+    match (polled, reply_to, asked) {
+        (true, Some(reply_to), Some(asked)) => asked.contains(reply_to),
+        _ => true,
+    }
+}
+
+/// Every message in what came, and the BATCH in which the answers were packed.
+fn replies(exchange: &Exchange, sight: &Sight<'_>) -> (Vec<Value>, Option<Value>) {
+    let mut found = Vec::new();
+    let mut batch = None;
+    let received = &exchange.received;
+    match exchange.sent.transport {
+        Transport::Adapter => {
+            let result = rpc(exchange).and_then(|rpc| rpc.member("result").cloned());
+            for bytes in result.iter().flat_map(made_by_library) {
+                unpack(&bytes, "result", sight, &mut found, &mut batch);
+            }
+        }
+        _ if received.ended == Ended::Complete && !received.body.is_empty() => match exchange.operation.as_str() {
+            "poll" => wrapped(&received.body.0, sight, &mut found),
+            "document" | "control" | "summon" | "forward" | "commit" => {}
+            _ => unpack(&received.body.0, "response", sight, &mut found, &mut batch),
+        },
+        _ => {}
+    }
+    for arrival in &received.arrived {
+        match (arrival.kind.as_str(), arrival.code) {
+            ("ws-binary", _) => unpack(&arrival.body.0, "ws", sight, &mut found, &mut batch),
+            ("tcp-frame", Some(MESSAGE_FRAME) | None) => unpack(&arrival.body.0, "tcp", sight, &mut found, &mut batch),
+            ("polled", _) => wrapped(&arrival.body.0, sight, &mut found),
+            ("called-back", _) => unpack(&arrival.body.0, "called-back", sight, &mut found, &mut batch),
+            _ => {}
+        }
+    }
+    found.truncate(MESSAGES);
+    (found, batch)
+}
+
+/// The messages in the result of a library: the members that hold one, or several.
+fn made_by_library(result: &Value) -> Vec<Vec<u8>> {
+    let hex = |value: &Value| value.as_text().and_then(|text| data_encoding::HEXLOWER.decode(text.as_bytes()).ok());
+    let mut found: Vec<Vec<u8>> = result.member("message").and_then(hex).into_iter().collect();
+    for name in ["replies", "sent"] {
+        found.extend(result.member(name).and_then(Value::as_array).unwrap_or_default().iter().filter_map(hex));
+    }
+    found
+}
+
+/// Reads bytes as one message, a BATCH of replies, or a sequence of messages (E70).
+fn unpack(bytes: &[u8], channel: &str, sight: &Sight<'_>, found: &mut Vec<Value>, batch: &mut Option<Value>) {
+    let mut rest = bytes;
+    while !rest.is_empty() && found.len() < MESSAGES {
+        let Ok((_, after)) = cbor::read_prefix(rest, Limits::default()) else { return };
+        let one = &rest[..rest.len() - after.len()];
+        rest = after;
+        let Some(view) = reading::read(one, channel, sight) else { continue };
+        // A wrapper of RFC 002 is no message without its members, but something else.
+        let is_message = |map: &Value| ["id", "typ", "sig"].iter().any(|name| map.member(name).is_some());
+        if !view.member("message").is_some_and(is_message) {
+            continue;
+        }
+        let is_batch = view.member("message").and_then(|map| map.member("typ")).and_then(Value::as_integer);
+        let items = view.member("body").and_then(|body| body.member("items")).and_then(Value::as_array);
+        match (is_batch == Some(typ::BATCH), items) {
+            (true, Some(items)) => {
+                let items = items.iter().filter_map(|item| match item {
+                    Value::Bytes(bytes) => reading::read(bytes, channel, sight),
+                    _ => None,
+                });
+                found.extend(items);
+                batch.get_or_insert(view);
+            }
+            _ => found.push(view),
+        }
+    }
+}
+
+/// The messages of a poll response (RFC 002 section 6.2).
+fn wrapped(bytes: &[u8], sight: &Sight<'_>, found: &mut Vec<Value>) {
+    let Ok(wrapper) = cbor::parse(bytes) else { return };
+    for item in wrapper.member("messages").and_then(Value::as_array).unwrap_or_default() {
+        if let Value::Bytes(bytes) = item
+            && !found.iter().any(|known| {
+                known.member("hex").and_then(Value::as_text) == Some(&data_encoding::HEXLOWER.encode(bytes))
+            })
+        {
+            found.extend(reading::read(bytes, "polled", sight));
+        }
+    }
+}
+
+fn frames(exchange: &Exchange) -> Option<Value> {
+    if !exchange.sent.transport.is_channel() && exchange.received.arrived.is_empty() {
+        return None;
+    }
+    let frames = exchange.received.arrived.iter().map(|arrival| {
+        let shown = &arrival.body.0[..arrival.body.len().min(SHOWN)];
+        let mut view = vec![
+            ("kind", Value::text(&arrival.kind)),
+            ("size", Value::from(arrival.body.len() as u64)),
+            ("hex", Value::Text(data_encoding::HEXLOWER.encode(shown))),
+            ("at_ms", Value::from(arrival.at_ms)),
+        ];
+        view.extend(arrival.code.map(|code| ("code", Value::from(u64::from(code)))));
+        view.extend(
+            arrival.body.text().filter(|_| arrival.kind.starts_with("ws-")).map(|text| ("text", Value::text(text))),
+        );
+        view.extend(cbor::parse(&arrival.body.0).ok().map(|value| ("cbor", value)));
+        Value::map(view)
+    });
+    Some(Value::Array(frames.collect()))
+}
+
+/// The outcome in the answer of a library: the answer itself where nothing is kept, a member of it where something is.
+fn outcome_of(result: &Value) -> Option<&Value> {
+    match result.member("outcome")? {
+        Value::Text(_) => Some(result),
+        nested => Some(nested),
+    }
+}
+
+/// What a stateless answer of a library amounts to.
+fn of_library(result: &Value) -> Vec<(&'static str, Value)> {
+    let code = || result.member("code").map(|code| ("code", code.clone()));
+    match result.member("outcome").and_then(Value::as_text) {
+        Some("accept") => vec![("outcome", Value::text("accepted"))],
+        Some("cached") => vec![("outcome", Value::text("cached"))],
+        Some("reject") => {
+            let mut view = vec![("outcome", Value::text("refused")), ("refusal", Value::text("error"))];
+            view.extend(code());
+            view
+        }
+        _ => vec![("outcome", Value::text("other"))],
+    }
+}
+
+/// What an answer amounts to (binding, section 4).
+fn amount(exchange: &Exchange, sent: &Sent, replies: &[Value], sight: &Sight<'_>) -> Vec<(&'static str, Value)> {
+    let setting = |name: &str| sight.target.setting(name).and_then(Value::as_text);
+    let received = &exchange.received;
+    let status = received.status.map(i128::from);
+    let refused = |how: &str, code: Option<Value>| {
+        let mut view = vec![("outcome", Value::text("refused")), ("refusal", Value::text(how))];
+        view.extend(code.map(|code| ("code", code)));
+        view
+    };
+    let outcome = |word: &str| vec![("outcome", Value::text(word))];
+    if let Some(error) = replies.iter().find(|reply| answers(reply, sent, &[typ::ERROR])) {
+        return refused("error", error.member("body").and_then(|body| body.member("code")).cloned());
+    }
+    let transport_error =
+        received.arrived.iter().find(|arrival| arrival.kind == "tcp-frame" && arrival.code == Some(ERROR_FRAME));
+    if let Some(error) = transport_error {
+        return refused("frame", cbor::parse(&error.body.0).ok().and_then(|body| body.member("code").cloned()));
+    }
+    if replies.iter().any(|reply| answers(reply, sent, &[typ::HELLO_REJECT])) {
+        return outcome("rejected");
+    }
+    let good = [typ::ACK, typ::PROC_OK, typ::PROC_FAIL, typ::RESPONSE, typ::PONG, typ::HELLO_ACK];
+    if replies.iter().any(|reply| answers(reply, sent, &good)) {
+        return outcome("accepted");
+    }
+    // A batch is answered by what answers its items (section 4.5).
+    if sent.typ == typ::BATCH && replies.iter().any(|reply| is_of_items(reply, sent)) {
+        return outcome("accepted");
+    }
+    if let Some(status) = status.filter(|status| refuses(*status)) {
+        // The hints of RFC 002 section 6.4, for a target whose owner says that it has no other way (E32).
+        let hinted = match status {
+            400 | 413 => Some(1001),
+            401 | 403 => Some(3001),
+            404 => Some(2001),
+            429 | 503 => Some(2003),
+            500 => Some(5001),
+            _ => None,
+        };
+        let code = hinted.filter(|_| setting("errors") == Some("transport"));
+        return refused("http", code.map(Value::Integer));
+    }
+    let close = received.arrived.iter().find(|arrival| arrival.kind == "ws-close").and_then(|arrival| arrival.code);
+    if exchange.sent.transport.is_channel() {
+        if let Some(code) = close {
+            let how = if REFUSING_CLOSES.contains(&code) { "close" } else { "closed" };
+            return refused(how, None);
+        }
+        if let Ended::Closed(why) = &received.ended {
+            return refused(if why.contains("lost") { "reset" } else { "close" }, None);
+        }
+    }
+    let success = status.is_some_and(|status| (200..300).contains(&status));
+    if success && setting("ack") == Some("transport") {
+        return outcome("accepted");
+    }
+    // What a relay hands on meanwhile is no word of its own.
+    let own = |reply: &&Value| {
+        let from = reply.member("message").and_then(|message| message.member("from")).and_then(Value::as_text);
+        from.is_none_or(|from| did::same_party(from, party::target_did(sight)))
+    };
+    let spoken = replies.iter().any(|reply| own(&reply));
+    if !spoken && UNANSWERED.contains(&sent.typ) && (success || exchange.sent.transport.is_channel()) {
+        return outcome("quiet");
+    }
+    if exchange.sent.transport == Transport::Adapter && !spoken {
+        // A node that says nothing says so by its outcome.
+        let result = rpc(exchange).and_then(|rpc| rpc.member("result").cloned());
+        return match result.as_ref().and_then(outcome_of).and_then(|outcome| outcome.member("outcome")?.as_text()) {
+            Some("accept") if UNANSWERED.contains(&sent.typ) => outcome("quiet"),
+            _ => outcome("silent"),
+        };
+    }
+    outcome(if spoken { "other" } else { "silent" })
+}

@@ -1,0 +1,286 @@
+//! Channels: connections on which messages come and go without being requests and answers to each other.
+//!
+//! What a peer does on a channel is an observation, never an error: it ends too early, says too much, breaks the framing.
+//! Every wait has a deadline, and everything that is kept of a peer is bounded by [`Bounds`].
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+
+/// A message, or a control frame, that arrived.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// What carried it.
+    pub kind: ArrivalKind,
+    /// Its bytes: the message, the payload of the frame, the body of the request, the reason of a WebSocket close.
+    pub body: Vec<u8>,
+    /// When its last byte was read: milliseconds since the instant that the owner of the channel gave.
+    pub at_ms: u64,
+}
+
+/// What carried an arrival.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArrivalKind {
+    /// A binary WebSocket message, its fragments joined.
+    WsBinary,
+    /// A WebSocket text message, its fragments joined. Whether it is UTF-8 is for the reader of the body to say.
+    WsText,
+    /// A WebSocket ping.
+    WsPing,
+    /// A WebSocket pong.
+    WsPong,
+    /// A WebSocket close, with its code if it has one (RFC 6455 section 7.4). The channel has ended with it.
+    WsClose(Option<u16>),
+    /// A frame on TCP, with its type byte.
+    TcpFrame(u8),
+    /// A frame on TCP, where frames have no type byte.
+    TcpBare,
+    /// A request to a listener.
+    HttpRequest {
+        /// Its method.
+        method: String,
+        /// Path and query, as they stand in the request line.
+        target: String,
+        /// Header fields in the order received; bytes outside UTF-8 are shown as U+FFFD.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// What can be put on a channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// A binary message in one WebSocket frame.
+    WsBinary(Vec<u8>),
+    /// A text message in one WebSocket frame.
+    WsText(String),
+    /// A WebSocket ping.
+    WsPing(Vec<u8>),
+    /// A WebSocket pong.
+    WsPong(Vec<u8>),
+    /// A WebSocket close, with or without a code, and without a reason.
+    WsClose(Option<u16>),
+    /// A frame on TCP.
+    TcpFrame {
+        /// The type byte.
+        kind: u8,
+        /// What follows it.
+        payload: Vec<u8>,
+    },
+    /// A frame on TCP without a type byte.
+    TcpBare(Vec<u8>),
+    /// Bytes as they are, whatever framing the channel has.
+    Raw(Vec<u8>),
+    /// Bytes as they are, a few at a time.
+    Slow {
+        /// All of them.
+        bytes: Vec<u8>,
+        /// How many go at once; 0 counts as 1.
+        chunk: usize,
+        /// The pause between two of those.
+        pause: Duration,
+    },
+    /// The end of what is sent, while the other direction stays open: FIN, over TLS after a `close_notify`.
+    HalfClose,
+    /// The end of everything at once: RST.
+    Reset,
+}
+
+impl Piece {
+    /// What it is called in a message to the reader of a report.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::WsBinary(_) => "a binary WebSocket message",
+            Self::WsText(_) => "a WebSocket text message",
+            Self::WsPing(_) => "a WebSocket ping",
+            Self::WsPong(_) => "a WebSocket pong",
+            Self::WsClose(_) => "a WebSocket close",
+            Self::TcpFrame { .. } => "a typed frame",
+            Self::TcpBare(_) => "a frame without a type",
+            Self::Raw(_) | Self::Slow { .. } => "raw bytes",
+            Self::HalfClose => "the end of one direction",
+            Self::Reset => "a reset",
+        }
+    }
+}
+
+/// What came of waiting for an arrival.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// Something arrived.
+    Arrived(Arrival),
+    /// Nothing did before the deadline.
+    Nothing,
+    /// Nothing will any more. Said again however often it is asked.
+    Ended(Ending),
+    /// The peer announced, or sent, more than is read of one message. Nothing is read after it: the next answer is
+    /// [`Ending::Overlong`].
+    TooLong {
+        /// How many bytes the message would have, as far as the peer has said.
+        declared: u64,
+    },
+}
+
+/// How a channel ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The peer ended the stream between two frames, without a word.
+    Finished,
+    /// The peer ended the stream in the middle of a frame.
+    Cut {
+        /// The start of the bytes of the frame that did come.
+        rest: Vec<u8>,
+        /// How many came.
+        got: u64,
+        /// How many the frame announced, if its header came: all of them, header included.
+        wanted: Option<u64>,
+    },
+    /// The peer reset the connection, or it failed. The text says how.
+    Reset(String),
+    /// The peer closed the WebSocket.
+    Closed {
+        /// The code of its close frame.
+        code: Option<u16>,
+        /// The reason in it; bytes outside UTF-8 are shown as U+FFFD.
+        reason: String,
+    },
+    /// The peer broke the framing.
+    Broken {
+        /// How.
+        why: String,
+        /// The start of the bytes that do.
+        bytes: Vec<u8>,
+    },
+    /// A message was longer than is read.
+    Overlong {
+        /// How many bytes it would have.
+        declared: u64,
+    },
+    /// The peer sent more, or more often, than is read on one channel.
+    Flooded(String),
+    /// The channel was ended on this side: by [`Piece::Reset`], or by closing it and not waiting any longer.
+    Here,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Finished => f.write_str("the connection was closed"),
+            Self::Cut { got, wanted: Some(wanted), .. } => {
+                write!(f, "the connection was closed after {got} bytes of a frame of {wanted}")
+            }
+            Self::Cut { got, wanted: None, .. } => {
+                write!(f, "the connection was closed after {got} bytes of a frame")
+            }
+            Self::Reset(how) => write!(f, "the connection was lost: {how}"),
+            Self::Closed { code: Some(code), reason } if reason.is_empty() => {
+                write!(f, "the WebSocket was closed with {code}")
+            }
+            Self::Closed { code: Some(code), reason } => write!(f, "the WebSocket was closed with {code}: {reason}"),
+            Self::Closed { code: None, .. } => f.write_str("the WebSocket was closed without a code"),
+            Self::Broken { why, .. } => write!(f, "the framing is broken: {why}"),
+            Self::Overlong { declared } => write!(f, "a message of {declared} bytes is longer than is read"),
+            Self::Flooded(what) => write!(f, "too much arrived: {what}"),
+            Self::Here => f.write_str("the connection was ended on this side"),
+        }
+    }
+}
+
+/// What closing a channel brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closing {
+    /// What still arrived.
+    pub arrivals: Vec<Arrival>,
+    /// How it ended.
+    pub ending: Ending,
+}
+
+/// What is read of a peer on one channel at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Bytes of one message.
+    pub message: usize,
+    /// Frames in all, control frames and fragments included.
+    pub frames: u64,
+    /// Bytes in all.
+    pub bytes: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { message: 8 << 20, frames: 100_000, bytes: 32 << 20 }
+    }
+}
+
+impl Bounds {
+    /// Bytes that are kept of a peer and not yet read: the longest message with what is around it, and some of the next.
+    pub(super) fn room(&self) -> usize {
+        self.message.saturating_add(64 << 10)
+    }
+}
+
+/// A connection on which messages come and go.
+///
+/// Two messages are never written at once, but what the peer sends is read while something is written, so that neither
+/// side waits for the other with full buffers, and so that an answer to half a message is not lost.
+pub trait Channel: Send {
+    /// Writes a piece. It is given up at the deadline; what was written of it by then stays written.
+    ///
+    /// # Errors
+    ///
+    /// It could not be written, or not in time: the peer is gone or does not read. The text says how. What had arrived
+    /// before can still be received.
+    fn send(&mut self, piece: Piece, deadline: Instant) -> BoxFuture<'_, Result<(), String>>;
+
+    /// Waits for the next arrival. Dropping the future loses nothing that arrived.
+    fn receive(&mut self, deadline: Instant) -> BoxFuture<'_, Received>;
+
+    /// Ends the channel in the manner of its protocol, and waits until the deadline for the peer to do the same: a WebSocket
+    /// by a close with `code`, plain TCP by the end of what is sent.
+    fn close(&mut self, code: Option<u16>, deadline: Instant) -> BoxFuture<'_, Closing>;
+}
+
+/// Whole milliseconds from one instant to another.
+pub(super) fn milliseconds(since: std::time::Instant, at: std::time::Instant) -> u64 {
+    u64::try_from(at.saturating_duration_since(since).as_millis()).unwrap_or(u64::MAX)
+}
+
+/// How many bytes are kept as evidence of a frame that is broken or cut.
+pub(super) const EVIDENCE: usize = 256;
+
+/// The start of `bytes`, as evidence.
+pub(super) fn evidence(bytes: &[u8]) -> Vec<u8> {
+    bytes[..bytes.len().min(EVIDENCE)].to_vec()
+}
+
+/// Counts what a peer sends against its bounds.
+#[derive(Debug)]
+pub(super) struct Meter {
+    bounds: Bounds,
+    frames: u64,
+    bytes: u64,
+}
+
+impl Meter {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Self { bounds, frames: 0, bytes: 0 }
+    }
+
+    /// Counts a frame of so many bytes. `Some` if that is too much.
+    pub(super) fn count(&mut self, bytes: usize) -> Option<Ending> {
+        self.frames += 1;
+        self.count_more(bytes)
+    }
+
+    /// Counts bytes that belong to a frame which is counted.
+    pub(super) fn count_more(&mut self, bytes: usize) -> Option<Ending> {
+        self.bytes = self.bytes.saturating_add(bytes as u64);
+        if self.frames > self.bounds.frames {
+            Some(Ending::Flooded(format!("more than {} frames", self.bounds.frames)))
+        } else if self.bytes > self.bounds.bytes {
+            Some(Ending::Flooded(format!("more than {} bytes", self.bounds.bytes)))
+        } else {
+            None
+        }
+    }
+}

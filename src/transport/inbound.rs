@@ -1,0 +1,176 @@
+//! What arrives at a listener, and what can be done about it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::channel::Arrival;
+use super::http1::{self, Fields};
+use super::tcp::TcpChannel;
+use super::ws::{WsChannel, accept_key};
+use crate::exchange::Ended;
+
+/// An answer in the form of HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Reply {
+    /// Status.
+    pub status: u16,
+    /// Header fields; the length of the body is added unless they say it.
+    pub headers: Vec<(String, String)>,
+    /// Body.
+    pub body: Vec<u8>,
+}
+
+/// What is done about a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It is answered.
+    Reply(Reply),
+    /// These bytes are sent and the connection is closed.
+    Raw(Vec<u8>),
+    /// Nothing is sent. The connection stays open until the peer ends it or patience does.
+    Silence,
+    /// Nothing is sent and the connection is closed.
+    Close,
+    /// Nothing is sent and the connection is reset.
+    Reset,
+}
+
+/// What arrived at a listener.
+pub enum Inbound {
+    /// A request, which may ask for a WebSocket.
+    Request(Request),
+    /// A connection for frames. Nothing was read from it yet.
+    Tcp {
+        /// Where it comes from.
+        from: Caller,
+        /// The connection.
+        channel: Box<TcpChannel>,
+    },
+    /// What is no request: refused, and closed.
+    Unreadable {
+        /// Where it comes from.
+        from: Caller,
+        /// What is wrong with it.
+        ended: Ended,
+    },
+}
+
+impl Inbound {
+    /// About how many bytes it keeps.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Request(request) => request.arrival.body.len() + 1_024,
+            Self::Tcp { .. } | Self::Unreadable { .. } => 1_024,
+        }
+    }
+}
+
+/// Where something comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// The number of its connection, counted from 1 over the life of the listener.
+    pub connection: u64,
+    /// The address of the other end.
+    pub address: SocketAddr,
+    /// When the connection was accepted: milliseconds since the start of the listener.
+    pub at_ms: u64,
+}
+
+/// What a request for a WebSocket offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// Its `Sec-WebSocket-Key`.
+    pub key: String,
+    /// The subprotocols it lists.
+    pub subprotocols: Vec<String>,
+}
+
+/// A request, and the way to answer it. Who drops it without an answer closes its connection.
+pub struct Request {
+    /// Where it comes from.
+    pub from: Caller,
+    /// The request: always an [`ArrivalKind::HttpRequest`](super::channel::ArrivalKind::HttpRequest).
+    pub arrival: Arrival,
+    /// How its body ended. One that is not complete is answered already.
+    pub ended: Ended,
+    /// What it offers if it asks for a WebSocket (RFC 6455 section 4.2.1).
+    pub websocket: Option<Offer>,
+    /// `None` if it is answered already.
+    pub(super) decide: Option<oneshot::Sender<Decision>>,
+}
+
+impl Request {
+    /// Answers it.
+    ///
+    /// # Errors
+    ///
+    /// It was answered already, nobody waits for the answer any more, or the answer cannot be written as HTTP.
+    pub fn answer(self, answer: Answer) -> Result<(), String> {
+        if let Answer::Reply(reply) = &answer {
+            plain(&reply.headers)?;
+        }
+        self.decided(Decision::Answer(answer))
+    }
+
+    /// Accepts the WebSocket that it asks for, naming `subprotocol` in the answer, even if it was not offered.
+    ///
+    /// # Errors
+    ///
+    /// It asks for none, it was answered already, or the answer could not be written in time.
+    pub async fn accept(
+        self,
+        subprotocol: Option<&str>,
+        headers: Vec<(String, String)>,
+        deadline: Instant,
+    ) -> Result<WsChannel, String> {
+        let offer = self.websocket.as_ref().ok_or("the request asks for no WebSocket")?;
+        let mut fields: Vec<(String, String)> = [
+            ("Upgrade", "websocket"),
+            ("Connection", "Upgrade"),
+            ("Sec-WebSocket-Accept", accept_key(&offer.key).as_str()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
+        fields.extend(subprotocol.map(|name| ("Sec-WebSocket-Protocol".to_owned(), name.to_owned())));
+        fields.retain(|(name, _)| http1::field(&headers, name).is_none());
+        fields.extend(headers);
+        plain(&fields)?;
+        let (send, channel) = oneshot::channel();
+        self.decided(Decision::Upgrade(fields, send))?;
+        match timeout_at(deadline, channel).await {
+            Ok(Ok(channel)) => Ok(channel),
+            _ => Err("the answer could not be written".to_owned()),
+        }
+    }
+
+    fn decided(self, decision: Decision) -> Result<(), String> {
+        let decide = self.decide.ok_or("the request was answered already")?;
+        decide.send(decision).map_err(|_| "nobody waits for the answer any more".to_owned())
+    }
+}
+
+fn plain(fields: &[(String, String)]) -> Result<(), String> {
+    match fields.iter().find(|(name, value)| !http1::is_plain(name) || !http1::is_plain(value)) {
+        Some((name, _)) => Err(format!("the header {name} cannot be sent")),
+        None => Ok(()),
+    }
+}
+
+/// What was decided about a request.
+pub(super) enum Decision {
+    /// It is answered.
+    Answer(Answer),
+    /// It becomes a WebSocket: the header fields of the answer, and who takes the channel.
+    Upgrade(Fields, oneshot::Sender<WsChannel>),
+}
+
+/// Waits for what is done about a request. Who does not say it in time, or drops it, has the connection closed.
+pub(super) async fn decision(decided: oneshot::Receiver<Decision>, patience: Duration) -> Decision {
+    match timeout(patience, decided).await {
+        Ok(Ok(decision)) => decision,
+        _ => Decision::Answer(Answer::Close),
+    }
+}

@@ -1,0 +1,426 @@
+//! Sessions: the connections that one walk through a case has open, and what is said on them.
+//!
+//! A message on a connection has no response of its own: what comes is collected until it is enough, until it stops coming, or
+//! until the peer has had its time. Each party of a case has a connection of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+
+use super::channel::{self, ArrivalKind, Bounds, Channel, Ending, Piece, Received};
+use super::frame::Frame;
+use super::socket::Address;
+use super::tcp::{Framing, TcpChannel};
+use super::ws::{self, Upgrade};
+use super::{Carried, Wait};
+use crate::exchange::{Arrival, Body, Encoded, Ended, Incoming, Move, Outgoing, Transport, mask};
+use crate::target::{Limits, Target};
+use crate::value::Value;
+
+/// What is waited for after enough has come: an answer that contradicts the first follows at its heels.
+const AFTERWARDS: Duration = Duration::from_millis(30);
+
+/// Where connections are opened.
+#[derive(Clone, Default)]
+pub struct Dial {
+    ws: Option<(Address, String)>,
+    tcp: Option<(Address, Framing)>,
+    credentials: BTreeMap<String, Vec<(String, String)>>,
+    /// What a handshake may carry of them; nothing so short that it stands in messages by chance.
+    tokens: Vec<String>,
+}
+
+impl Dial {
+    /// Where `target` takes connections.
+    pub fn new(target: &Target) -> Self {
+        let ws = target.ws.as_ref().and_then(|url| Some((Address::of(url).ok()?, url.path().to_owned())));
+        let tcp = target.tcp.as_ref().map(|tcp| Address { host: tcp.host.clone(), port: tcp.port, tls: tcp.tls });
+        let bare = target.setting("frames").and_then(Value::as_text) == Some("bare");
+        let framing = if bare { Framing::Bare } else { Framing::Typed };
+        let header = |credential: &crate::target::Credential| (credential.header.clone(), credential.value.clone());
+        let credentials = target.credentials.iter();
+        let credentials = credentials.map(|(actor, list)| (actor.clone(), list.iter().map(header).collect())).collect();
+        let tokens = target.credentials.values().flatten().filter_map(crate::target::Credential::token);
+        let tokens = tokens.filter(|token| token.len() > 3).map(str::to_owned).collect();
+        Self { ws, tcp: tcp.map(|address| (address, framing)), credentials, tokens }
+    }
+}
+
+/// Arrivals of one answer that are kept: far more than a batch of messages is answered with. Who says more is not heard out.
+const KEPT: usize = 1024;
+
+/// Arrivals that are each looked at as they come. Beyond them the look is taken at every eighth more, as it takes a time
+/// that grows with their number.
+const LOOKED_AT: usize = 64;
+
+/// The connections that one walk through a case has open, by party.
+#[derive(Default)]
+pub struct Session {
+    connections: Mutex<BTreeMap<String, Arc<Mutex<Connection>>>>,
+}
+
+/// The connection of one party.
+#[derive(Default)]
+struct Connection {
+    channel: Option<Box<dyn Channel>>,
+    /// Whether frames have no type byte.
+    bare: bool,
+    /// What arrivals are timed from.
+    since: Option<Instant>,
+    /// How it ended, once it has.
+    ended: Option<String>,
+    /// Whether it ended behind the answer to a message, as a peer may do with what it refuses.
+    answered: bool,
+}
+
+impl Session {
+    /// Whether the peer has ended the connection of a party behind its answer to a message, as it may with what it refuses.
+    pub async fn was_left(&self, actor: &str) -> bool {
+        let found = self.connections.lock().await.get(actor).cloned();
+        let Some(connection) = found else { return false };
+        let connection = connection.lock().await;
+        connection.channel.is_none() && connection.answered
+    }
+
+    /// Forgets the connection of a party: its next move opens another one.
+    pub async fn forget(&self, actor: &str) {
+        self.connections.lock().await.remove(actor);
+    }
+
+    /// Makes a move on the connection of a party and collects what comes of it.
+    pub async fn carry(
+        &self,
+        dial: &Dial,
+        actor: &str,
+        message: Encoded,
+        limits: &Limits,
+        mut wait: Wait<'_>,
+    ) -> Carried {
+        let connection = Arc::clone(self.connections.lock().await.entry(actor.to_owned()).or_default());
+        let mut connection = connection.lock().await;
+        let begun = Instant::now();
+        let mut sent = Outgoing {
+            transport: message.transport,
+            method: words(&message.action).to_owned(),
+            url: dial.address(message.transport),
+            headers: Vec::new(),
+            body: Body(message.body.clone()),
+        };
+        let mut received = Incoming::nothing(Ended::Complete);
+        if message.action == Move::Open || (connection.channel.is_none() && connection.ended.is_none()) {
+            let opened = connection.open(dial, actor, &message, limits, &mut sent, &mut received).await;
+            if !opened {
+                // Who refuses the one way in is not asked for another.
+                connection.ended = Some("the connection was refused".to_owned());
+            }
+            if !opened || message.action == Move::Open {
+                return Carried { sent, received, begun };
+            }
+        }
+        connection.talk(&message, limits, &mut wait, &sent, &mut received, begun).await;
+        dial.mask(&mut sent.body.0);
+        Carried { sent, received, begun }
+    }
+}
+
+impl Dial {
+    /// Every secret that is sent, so that answers that repeat one can be redacted.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        self.tokens.iter().map(String::as_str)
+    }
+
+    /// Covers the tokens in what was sent, and leaves every length as it is.
+    fn mask(&self, bytes: &mut [u8]) {
+        self.tokens.iter().for_each(|token| mask(bytes, token.as_bytes()));
+    }
+
+    fn address(&self, transport: Transport) -> String {
+        match (transport, &self.ws, &self.tcp) {
+            (Transport::Ws, Some((address, path)), _) => {
+                format!("{}://{}{path}", if address.tls { "wss" } else { "ws" }, address.authority())
+            }
+            (Transport::Tcp, _, Some((address, _))) => {
+                format!("{}://{}", if address.tls { "amps" } else { "amp" }, address.authority())
+            }
+            _ => String::new(),
+        }
+    }
+}
+
+/// What a move is called in a record.
+fn words(action: &Move) -> &'static str {
+    match action {
+        Move::Message => "message",
+        Move::Open => "open",
+        Move::Frame(_) => "frame",
+        Move::Raw => "bytes",
+        Move::Listen => "listen",
+        Move::Close(_) => "close",
+        Move::HalfClose => "half-close",
+        Move::Reset => "reset",
+        Move::Summon(_) => "summon",
+    }
+}
+
+impl Connection {
+    /// Opens the connection. False if there is none afterwards, with the reason in `received`.
+    async fn open(
+        &mut self,
+        dial: &Dial,
+        actor: &str,
+        message: &Encoded,
+        limits: &Limits,
+        sent: &mut Outgoing,
+        received: &mut Incoming,
+    ) -> bool {
+        let since = Instant::now();
+        let deadline = tokio::time::Instant::from_std(since + limits.request);
+        let bounds = Bounds { message: limits.body, ..Bounds::default() };
+        let bare = dial.tcp.as_ref().is_some_and(|(_, framing)| *framing == Framing::Bare);
+        *self = Self { channel: None, bare, since: Some(since), ended: None, answered: false };
+        match (message.transport, &dial.ws, &dial.tcp) {
+            (Transport::Ws, Some((address, path)), _) => {
+                let asked = message.action == Move::Open;
+                let path = if asked && !message.path.is_empty() { &message.path } else { path };
+                let listed = message.headers.iter().find(|(name, _)| name == "sec-websocket-protocol");
+                let subprotocols = match listed {
+                    // `none` asks for no subprotocol at all.
+                    Some((_, list)) if list == "none" => Vec::new(),
+                    Some((_, list)) => list.split(',').map(|word| word.trim().to_owned()).collect(),
+                    None => vec![SUBPROTOCOL.to_owned()],
+                };
+                let mut headers: Vec<(String, String)> = message
+                    .headers
+                    .iter()
+                    .filter(|(name, _)| asked && name != "sec-websocket-protocol")
+                    .cloned()
+                    .collect();
+                headers.extend(dial.credentials.get(actor).into_iter().flatten().cloned());
+                // The key need not be secret, only there (RFC 6455 section 4.1).
+                let upgrade = Upgrade { target: path.clone(), headers, subprotocols, key: [0x70; 16] };
+                let (opened, channel) = ws::open(address, None, &upgrade, bounds, since, deadline).await;
+                let secret = |name: &str| {
+                    dial.credentials.values().flatten().any(|(header, _)| header.eq_ignore_ascii_case(name))
+                };
+                sent.headers = opened.sent;
+                sent.headers.iter_mut().filter(|(name, _)| secret(name)).for_each(|(_, value)| {
+                    "<redacted>".clone_into(value);
+                });
+                received.status = opened.status;
+                received.headers = opened.headers;
+                received.body = Body(opened.body);
+                received.ended = match (&channel, opened.fault) {
+                    (Some(_), _) => opened.ended,
+                    (None, Some(fault)) => Ended::Closed(fault),
+                    (None, None) if asked => opened.ended,
+                    (None, None) => match opened.ended {
+                        Ended::Complete => Ended::Unreachable(match received.status {
+                            Some(status) => format!("the upgrade to WebSocket was answered with {status}"),
+                            None => "the upgrade to WebSocket was not answered".to_owned(),
+                        }),
+                        Ended::TimedOut => {
+                            Ended::Unreachable("the upgrade to WebSocket was not answered in time".to_owned())
+                        }
+                        other => other,
+                    },
+                };
+                self.channel = channel.map(|channel| Box::new(channel) as Box<dyn Channel>);
+            }
+            (Transport::Tcp, _, Some((address, framing))) => {
+                match TcpChannel::connect(address, None, *framing, bounds, since, deadline).await {
+                    Ok(channel) => self.channel = Some(Box::new(channel)),
+                    Err(why) => received.ended = Ended::Unreachable(why),
+                }
+            }
+            _ => received.ended = Ended::Unreachable("the target has no such path".to_owned()),
+        }
+        self.channel.is_some()
+    }
+
+    /// Says something, and collects what comes.
+    async fn talk(
+        &mut self,
+        message: &Encoded,
+        limits: &Limits,
+        wait: &mut Wait<'_>,
+        sent: &Outgoing,
+        received: &mut Incoming,
+        begun: Instant,
+    ) {
+        let Some(channel) = self.channel.as_mut() else {
+            let why = self.ended.clone().unwrap_or_else(|| "there is no connection".to_owned());
+            // What was never sent shows nothing of the target: it is neither taken nor refused.
+            received.ended = match message.action {
+                Move::Message if self.answered => {
+                    Ended::Unreachable(format!("the message was not sent; before it, {why}"))
+                }
+                _ => Ended::Closed(why),
+            };
+            return;
+        };
+        let offset = self.since.map_or(0, |since| milliseconds(begun.saturating_duration_since(since)));
+        let deadline = tokio::time::Instant::from_std(begun + limits.request);
+        if let Move::Close(code) = message.action {
+            let code = (message.transport == Transport::Ws).then_some(code);
+            let closing = channel.close(code, deadline).await;
+            received.arrived.extend(closing.arrivals.into_iter().map(|arrival| told(arrival, offset)));
+            self.end(closing.ending.to_string());
+            return;
+        }
+        if let Some(piece) = piece(message, self.bare)
+            && let Err(why) = channel.send(piece, deadline).await
+        {
+            // What had arrived before can still be received, and may say why.
+            received.ended = Ended::Closed(why);
+        }
+        if wait.none {
+            return;
+        }
+        let mut collecting = Collecting { wait, limits, begun, last: None, content: None, look_at: 0 };
+        loop {
+            let until = tokio::time::Instant::from_std(collecting.until());
+            match channel.receive(until).await {
+                Received::Arrived(arrival) => {
+                    received.arrived.push(told(arrival, offset));
+                    collecting.arrived(sent, received);
+                    if received.arrived.len() >= KEPT {
+                        let why = Ending::Flooded(format!("more than {KEPT} messages in answer to one")).to_string();
+                        received.ended = Ended::Closed(why.clone());
+                        self.end(why);
+                        return;
+                    }
+                    if received.arrived.len() > LOOKED_AT && collecting.is_late() {
+                        return;
+                    }
+                }
+                Received::Nothing if collecting.is_over(sent, received) => {
+                    let nothing = received.arrived.is_empty() && collecting.content.is_none();
+                    if nothing && received.ended == Ended::Complete && message.action == Move::Message {
+                        received.ended = Ended::TimedOut;
+                    }
+                    return;
+                }
+                Received::Nothing => {}
+                Received::TooLong { .. } => {
+                    received.ended = Ended::TooLong;
+                    return;
+                }
+                Received::Ended(ending) => {
+                    let why = ending.to_string();
+                    received.ended = Ended::Closed(why.clone());
+                    self.end(why);
+                    self.answered = message.action == Move::Message && !received.arrived.is_empty();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, why: String) {
+        self.channel = None;
+        self.ended = Some(why);
+    }
+}
+
+/// The subprotocol of RFC 002 section 5.1.
+const SUBPROTOCOL: &str = "amp.v1";
+
+/// What masks a frame that is written by hand: any key does (RFC 6455 section 5.3).
+const MASK: [u8; 4] = [0x70, 0x6d, 0x61, 0x6d];
+
+/// How far a collection has come.
+struct Collecting<'c, 'w> {
+    wait: &'c mut Wait<'w>,
+    limits: &'c Limits,
+    begun: Instant,
+    /// When the last arrival came.
+    last: Option<Instant>,
+    /// When what came was enough.
+    content: Option<Instant>,
+    /// At how many arrivals the next look is taken at whether they are enough.
+    look_at: usize,
+}
+
+impl Collecting<'_, '_> {
+    /// The next moment at which the collection may be over.
+    fn until(&self) -> Instant {
+        let end = match (self.content, self.last) {
+            (Some(content), _) if self.wait.hasty => content,
+            (Some(content), _) => content + AFTERWARDS,
+            (None, Some(last)) => (last + self.limits.settle).min(self.begun + self.limits.request),
+            (None, None) if self.begun.elapsed() < self.limits.settle => self.begun + self.limits.settle,
+            (None, None) => self.begun + self.limits.reply,
+        };
+        end.max(self.begun + self.wait.at_least)
+    }
+
+    fn arrived(&mut self, sent: &Outgoing, received: &Incoming) {
+        let now = Instant::now();
+        self.last = Some(now);
+        if received.arrived.len() >= self.look_at && self.content.is_none() {
+            self.look_at = if self.look_at < LOOKED_AT { self.look_at + 1 } else { self.look_at + self.look_at / 8 };
+            if (self.wait.enough)(sent, received) {
+                self.content = Some(now);
+            }
+        }
+    }
+
+    /// Whether the time of an answer is over although more keeps coming.
+    fn is_late(&self) -> bool {
+        self.begun.elapsed() > self.limits.request.max(self.wait.at_least) + self.limits.settle
+    }
+
+    /// Whether the moment of [`Collecting::until`], which has come, is the last. Silence may be all that is wanted.
+    fn is_over(&mut self, sent: &Outgoing, received: &Incoming) -> bool {
+        let silent = self.content.is_none() && self.last.is_none();
+        if silent && self.begun.elapsed() < self.limits.reply.max(self.wait.at_least) {
+            if (self.wait.enough)(sent, received) {
+                self.content = Some(Instant::now());
+                return self.begun.elapsed() >= self.wait.at_least;
+            }
+            return false;
+        }
+        true
+    }
+}
+
+fn piece(message: &Encoded, bare: bool) -> Option<Piece> {
+    let body = message.body.clone();
+    let ws = message.transport == Transport::Ws;
+    Some(match message.action {
+        Move::Message if ws => Piece::WsBinary(body),
+        Move::Message if bare => Piece::TcpBare(body),
+        Move::Message => Piece::TcpFrame { kind: 1, payload: body },
+        Move::Frame(kind) if !ws => Piece::TcpFrame { kind, payload: body },
+        Move::Frame(9) => Piece::WsPing(body),
+        Move::Frame(10) => Piece::WsPong(body),
+        Move::Frame(8) => Piece::WsClose(body.first_chunk().map(|code| u16::from_be_bytes(*code))),
+        // Text that is no UTF-8 and opcodes that nobody has given a meaning go out as they are (RFC 6455 section 5.2).
+        Move::Frame(kind) => Piece::Raw(Frame { mask: Some(MASK), ..Frame::whole(kind, body) }.encode()),
+        Move::Raw => Piece::Raw(body),
+        Move::HalfClose => Piece::HalfClose,
+        Move::Reset => Piece::Reset,
+        Move::Open | Move::Listen | Move::Close(_) | Move::Summon(_) => return None,
+    })
+}
+
+/// An arrival as an exchange holds it.
+pub(super) fn told(arrival: channel::Arrival, offset: u64) -> Arrival {
+    let (kind, code) = match arrival.kind {
+        ArrivalKind::WsBinary => ("ws-binary", None),
+        ArrivalKind::WsText => ("ws-text", None),
+        ArrivalKind::WsPing => ("ws-ping", None),
+        ArrivalKind::WsPong => ("ws-pong", None),
+        ArrivalKind::WsClose(code) => ("ws-close", code),
+        ArrivalKind::TcpFrame(kind) => ("tcp-frame", Some(u16::from(kind))),
+        ArrivalKind::TcpBare => ("tcp-frame", None),
+        ArrivalKind::HttpRequest { .. } => ("called-back", None),
+    };
+    Arrival { kind: kind.to_owned(), code, body: Body(arrival.body), at_ms: arrival.at_ms.saturating_sub(offset) }
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

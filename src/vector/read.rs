@@ -1,0 +1,157 @@
+//! Files of vectors, read and checked for their form.
+
+use std::sync::Arc;
+
+use super::{KINDS, Kind, Vector, VectorFile, VectorResult};
+use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, parse_json};
+use crate::value::Value;
+
+/// Reads a file of vectors. Its `count` must be that of its vectors, so that none is lost unnoticed.
+///
+/// # Errors
+///
+/// Everything that is wrong in the file.
+pub fn load(source: &Arc<Source>) -> Result<VectorFile, Vec<Diagnostic>> {
+    let root = parse_json(source)?;
+    let mut problems = Problems::default();
+    let mut fields = Fields::new(&root, "a vector file", &mut problems);
+    let schema = fields.number("schema", &mut problems);
+    let kind = fields.required_text("kind", &mut problems);
+    let protocol = fields.required_text("protocol", &mut problems);
+    let origin = fields.required_text("source", &mut problems);
+    let count = fields.require("count", &mut problems).map(|node| node.span.clone());
+    let declared = root.member("count").and_then(|node| node.to_value().as_integer());
+    let notes = fields.take("notes").map(Node::to_value);
+    let groups = fields.list("groups", &mut problems);
+    let span = fields.span().clone();
+    fields.finish(&mut problems);
+    if schema.as_ref().is_some_and(|schema| schema.value != 1) {
+        problems.note(Diagnostic::new(&span, "`schema` is 1, the only version there is"));
+    }
+    let found_kind = kind.as_ref().and_then(|kind| {
+        let found = KINDS.iter().copied().find(|known| known.name() == kind.value);
+        if found.is_none() {
+            let names = KINDS.iter().map(|known| known.name());
+            problems.note(
+                Diagnostic::new(&kind.span, format!("no kind of vector `{}`", **kind))
+                    .did_you_mean(crate::suggest::nearest(kind, names)),
+            );
+        }
+        found
+    });
+    let mut vectors: Vec<Vector> = Vec::new();
+    for group in groups {
+        let mut fields = Fields::new(group, "a group", &mut problems);
+        let _ = fields.required_text("group", &mut problems);
+        let _ = fields.text("about", &mut problems);
+        let shared = fields.take("with").map(|node| read_shared(node, found_kind, &mut problems)).unwrap_or_default();
+        for node in fields.list("tests", &mut problems) {
+            let Some(mut vector) = read_vector(node, found_kind, notes.as_ref(), &mut problems) else { continue };
+            for (key, value) in &shared {
+                if vector.value(key).is_none() {
+                    vector.fields.push((key.clone(), value.clone()));
+                }
+            }
+            if vectors.iter().any(|earlier| earlier.id.value == vector.id.value) {
+                problems.note(Diagnostic::new(&vector.id.span, format!("the id `{}` is used twice", *vector.id)));
+            }
+            vectors.push(vector);
+        }
+        fields.finish(&mut problems);
+    }
+    if let Some(span) = count
+        && declared != i128::try_from(vectors.len()).ok()
+        && problems.0.is_empty()
+    {
+        problems.note(Diagnostic::new(&span, format!("the file has {} vectors", vectors.len())));
+    }
+    if vectors.is_empty() {
+        problems.note(Diagnostic::new(&span, "the file has no vectors"));
+    }
+    let text = |located: Option<Located<String>>| located.map(|text| text.value).unwrap_or_default();
+    let protocol = text(protocol);
+    let stem = source.name.rsplit('/').next().and_then(|name| name.strip_suffix(".json")).unwrap_or_default();
+    let name = Located { value: format!("{protocol}/vectors/{stem}"), span: span.clone() };
+    let kind = kind.unwrap_or_else(|| Located { value: String::new(), span });
+    problems.check(VectorFile { name, protocol, source: text(origin), kind, vectors })
+}
+
+fn read_vector(node: &Node, kind: Option<&dyn Kind>, notes: Option<&Value>, problems: &mut Problems) -> Option<Vector> {
+    let mut fields = Fields::new(node, "a vector", problems);
+    let id = fields.required_text("id", problems);
+    let about = fields.required_text("about", problems);
+    let covers = fields.texts("covers", problems);
+    for flag in fields.texts("flags", problems) {
+        if notes.and_then(|notes| notes.member(&flag)).is_none() {
+            problems.note(Diagnostic::new(&flag.span, format!("`notes` does not explain the flag `{}`", *flag)));
+        }
+    }
+    let result = fields.required_text("result", problems);
+    let strict = fields.text("strict", problems);
+    let errata = fields.texts("errata", problems);
+    let tolerated = fields
+        .list("tolerated", problems)
+        .iter()
+        .filter_map(|node| {
+            let mut fields = Fields::new(node, "a tolerated reading", problems);
+            let reading = fields.required_text("reading", problems);
+            let sha256 = fields.required_text("sha256", problems);
+            let _ = fields.texts("errata", problems);
+            fields.finish(problems);
+            Some((reading?.value, sha256?.value))
+        })
+        .collect();
+    let own = read_own(&mut fields, kind, problems);
+    let result = result.and_then(|word| read_result(&word, problems));
+    let strict = strict.and_then(|word| read_result(&word, problems));
+    if result == Some(VectorResult::Acceptable) && errata.is_empty() {
+        problems.note(Diagnostic::new(fields.span(), "an acceptable vector names the erratum that makes it so"));
+    }
+    Some(Vector {
+        id: id?,
+        about: about?.value,
+        covers,
+        result: result?,
+        strict,
+        tolerated,
+        errata: errata.into_iter().map(|text| text.value).collect(),
+        fields: own,
+        node: node.clone(),
+    })
+}
+
+/// What a group gives to all of its vectors.
+fn read_shared(node: &Node, kind: Option<&dyn Kind>, problems: &mut Problems) -> Vec<(String, Value)> {
+    read_own(&mut Fields::new(node, "what a group gives to its vectors", problems), kind, problems)
+}
+
+/// The keys of the kind, which are those that are left.
+fn read_own(fields: &mut Fields<'_>, kind: Option<&dyn Kind>, problems: &mut Problems) -> Vec<(String, Value)> {
+    let mut own = Vec::new();
+    let Some(kind) = kind else { return own };
+    for (key, value) in fields.rest() {
+        if kind.keys().contains(&key.name.as_str()) {
+            own.push((key.name.clone(), value.to_value()));
+        } else {
+            problems.note(
+                Diagnostic::new(&key.span, format!("a vector of this kind has no key `{}`", key.name))
+                    .did_you_mean(crate::suggest::nearest(&key.name, kind.keys().iter().copied())),
+            );
+        }
+    }
+    own
+}
+
+fn read_result(word: &Located<String>, problems: &mut Problems) -> Option<VectorResult> {
+    let found = match word.as_str() {
+        "valid" => VectorResult::Valid,
+        "invalid" => VectorResult::Invalid,
+        "acceptable" => VectorResult::Acceptable,
+        _ => {
+            let wrong = Diagnostic::new(&word.span, format!("no result `{}`", **word));
+            problems.note(wrong.hint("one of valid, invalid, acceptable"));
+            return None;
+        }
+    };
+    Some(found)
+}

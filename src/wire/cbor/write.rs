@@ -1,0 +1,258 @@
+//! Values to bytes: the deterministic encoding, and the ones that are not.
+
+use super::{float, head};
+use crate::value::Value;
+
+/// The usual ways to lay out a value. All of them mean the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Layout {
+    /// Core deterministic encoding, RFC 8949 section 4.2.1.
+    #[default]
+    Deterministic,
+    /// Members in the order of the value, all else as in the deterministic encoding.
+    AsWritten,
+    /// Deterministic, but every integer and tag number in a head of nine bytes.
+    WideIntegers,
+    /// Deterministic, but every length in a head of nine bytes.
+    WideLengths,
+    /// Deterministic, but every string, array and map of indefinite length; strings in two chunks if they can be cut.
+    Indefinite,
+    /// Keys in the length-first order of RFC 8949 section 4.2.3.
+    LengthFirst,
+    /// Keys by their raw text, as a sort of undecorated strings has it.
+    TextOrder,
+    /// Deterministic, but the keys of every map in reverse.
+    Reversed,
+    /// Deterministic, but every float in eight bytes.
+    WideFloats,
+}
+
+impl Layout {
+    /// All layouts, the deterministic one first.
+    pub const ALL: [Self; 9] = [
+        Self::Deterministic,
+        Self::AsWritten,
+        Self::WideIntegers,
+        Self::WideLengths,
+        Self::Indefinite,
+        Self::LengthFirst,
+        Self::TextOrder,
+        Self::Reversed,
+        Self::WideFloats,
+    ];
+
+    /// The style that this layout names.
+    pub fn style(self) -> Style {
+        let plain = Style::default();
+        match self {
+            Self::Deterministic => plain,
+            Self::AsWritten => Style { order: Order::AsWritten, ..plain },
+            Self::WideIntegers => Style { integers: Width::Eight, ..plain },
+            Self::WideLengths => Style { lengths: Width::Eight, ..plain },
+            Self::Indefinite => Style { indefinite: true, ..plain },
+            Self::LengthFirst => Style { order: Order::LengthFirst, ..plain },
+            Self::TextOrder => Style { order: Order::Text, ..plain },
+            Self::Reversed => Style { order: Order::Reversed, ..plain },
+            Self::WideFloats => Style { floats: Floats::Double, ..plain },
+        }
+    }
+}
+
+/// Every choice that an encoder has. The default is the core deterministic encoding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// The order of map members. Members with equal keys keep their order in all of them but the reverse.
+    pub order: Order,
+    /// The width of integers and tag numbers.
+    pub integers: Width,
+    /// The width of lengths of strings, arrays and maps.
+    pub lengths: Width,
+    /// Whether strings, arrays and maps are of indefinite length; `lengths` then bears on chunks.
+    pub indefinite: bool,
+    /// The width of floats.
+    pub floats: Floats,
+}
+
+/// The order of map members.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Bytewise by encoded key, RFC 8949 section 4.2.1.
+    #[default]
+    Bytewise,
+    /// Shorter encoded keys first, then bytewise, RFC 8949 section 4.2.3.
+    LengthFirst,
+    /// Bytewise by the text of the key, without its head; integers by their decimal digits.
+    Text,
+    /// Bytewise by encoded key, the largest first.
+    Reversed,
+    /// As in the value.
+    AsWritten,
+}
+
+/// The width of a head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Width {
+    /// As few bytes as possible.
+    #[default]
+    Minimal,
+    /// An argument of eight bytes, always.
+    Eight,
+}
+
+/// The width of floats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Floats {
+    /// The shortest form that keeps the value, and `f97e00` for NaN.
+    #[default]
+    Shortest,
+    /// Eight bytes, always.
+    Double,
+}
+
+/// Writes a value in the core deterministic encoding (RFC 8949 section 4.2.1).
+///
+/// Members with equal keys stay side by side in their order. Integers beyond 64 bits become big numbers (tags 2 and 3).
+/// A [`Value::Decimal`], which only JSON has, becomes an integer if it is whole and a float otherwise. A
+/// [`Value::Simple`] from 24 to 31 has no well-formed encoding and is written as if it had one, in two bytes.
+pub fn write(value: &Value) -> Vec<u8> {
+    write_styled(value, Style::default())
+}
+
+/// Writes a value in one of the usual layouts.
+pub fn write_as(value: &Value, layout: Layout) -> Vec<u8> {
+    write_styled(value, layout.style())
+}
+
+/// Writes a value with every choice made by the caller.
+pub fn write_styled(value: &Value, style: Style) -> Vec<u8> {
+    let mut out = Vec::new();
+    put(&mut out, value, style);
+    out
+}
+
+fn put(out: &mut Vec<u8>, value: &Value, style: Style) {
+    let wide = style.integers == Width::Eight;
+    match value {
+        Value::Null => out.push(0xf6),
+        Value::Bool(false) => out.push(0xf4),
+        Value::Bool(true) => out.push(0xf5),
+        Value::Simple(number) if *number < 24 => out.push(0xe0 | number),
+        Value::Simple(number) => out.extend([0xf8, *number]),
+        Value::Integer(integer) => put_integer(out, *integer, style),
+        Value::Float(float) => put_float(out, *float, style),
+        Value::Decimal(_) => match (value.as_integer(), value.as_f64()) {
+            (Some(integer), _) => put_integer(out, integer, style),
+            (None, float) => put_float(out, float.unwrap_or(f64::NAN), style),
+        },
+        Value::Bytes(bytes) => put_string(out, 2, bytes, bytes.len() / 2, style),
+        Value::Text(text) => put_string(out, 3, text.as_bytes(), text.floor_char_boundary(text.len() / 2), style),
+        Value::Array(items) => {
+            open(out, 4, items.len(), style);
+            items.iter().for_each(|item| put(out, item, style));
+            close(out, style);
+        }
+        Value::Map(members) => {
+            open(out, 5, members.len(), style);
+            for (key, value) in ordered(members, style.order) {
+                put(out, key, style);
+                put(out, value, style);
+            }
+            close(out, style);
+        }
+        Value::Tag(number, content) => {
+            head::put(out, 6, *number, wide);
+            put(out, content, style);
+        }
+    }
+}
+
+fn put_integer(out: &mut Vec<u8>, integer: i128, style: Style) {
+    let wide = style.integers == Width::Eight;
+    let (major, argument) = if integer < 0 { (1, !integer) } else { (0, integer) };
+    match u64::try_from(argument) {
+        Ok(argument) => head::put(out, major, argument, wide),
+        Err(_) => {
+            let bytes = argument.to_be_bytes();
+            let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
+            head::put(out, 6, 2 + u64::from(major), wide);
+            put_string(out, 2, &bytes[zeros..], 0, Style { indefinite: false, ..style });
+        }
+    }
+}
+
+fn put_float(out: &mut Vec<u8>, number: f64, style: Style) {
+    let width = if style.floats == Floats::Double { 8 } else { float::shortest(number) };
+    let half = if number.is_nan() { Some(0x7e00) } else { float::to_half(number) };
+    match (width, half, float::to_single(number)) {
+        (2, Some(half), _) => {
+            out.push(0xf9);
+            out.extend(half.to_be_bytes());
+        }
+        (4, _, Some(single)) => {
+            out.push(0xfa);
+            out.extend(single.to_be_bytes());
+        }
+        _ => {
+            out.push(0xfb);
+            out.extend(number.to_be_bytes());
+        }
+    }
+}
+
+/// `cut` is where a string of indefinite length is cut in two.
+fn put_string(out: &mut Vec<u8>, major: u8, bytes: &[u8], cut: usize, style: Style) {
+    let wide = style.lengths == Width::Eight;
+    let chunk = |out: &mut Vec<u8>, bytes: &[u8]| {
+        head::put(out, major, bytes.len() as u64, wide);
+        out.extend_from_slice(bytes);
+    };
+    if !style.indefinite {
+        return chunk(out, bytes);
+    }
+    out.push(major << 5 | head::INDEFINITE);
+    let (front, back) = bytes.split_at(cut);
+    [front, back].into_iter().filter(|part| !part.is_empty()).for_each(|part| chunk(out, part));
+    out.push(0xff);
+}
+
+fn open(out: &mut Vec<u8>, major: u8, length: usize, style: Style) {
+    match style.indefinite {
+        true => out.push(major << 5 | head::INDEFINITE),
+        false => head::put(out, major, length as u64, style.lengths == Width::Eight),
+    }
+}
+
+fn close(out: &mut Vec<u8>, style: Style) {
+    if style.indefinite {
+        out.push(0xff);
+    }
+}
+
+/// The members in the order asked for.
+fn ordered(members: &[(Value, Value)], order: Order) -> Vec<&(Value, Value)> {
+    if order == Order::AsWritten {
+        return members.iter().collect();
+    }
+    let mut ranked: Vec<_> = members
+        .iter()
+        .map(|member| {
+            let rank = match (order, &member.0) {
+                (Order::Text, Value::Text(text)) => (0, text.as_bytes().to_vec()),
+                (Order::Text, Value::Bytes(bytes)) => (0, bytes.clone()),
+                (Order::Text, Value::Integer(integer)) => (0, integer.to_string().into_bytes()),
+                (Order::LengthFirst, key) => {
+                    let encoded = write(key);
+                    (encoded.len(), encoded)
+                }
+                (_, key) => (0, write(key)),
+            };
+            (rank, member)
+        })
+        .collect();
+    ranked.sort_by(|(left, _): &((usize, Vec<u8>), _), (right, _)| left.cmp(right));
+    let members = ranked.into_iter().map(|(_, member)| member);
+    match order {
+        Order::Reversed => members.rev().collect(),
+        _ => members.collect(),
+    }
+}
