@@ -745,7 +745,8 @@ class Service:
     def hidden_projects(self):
         if not self.o.has("archived-reads-404"):
             return ()
-        return {p.id for p in self.store.projects.values() if p.archived_at}
+        with self.store.lock:
+            return {p.id for p in self.store.projects.values() if p.archived_at}
 
     def missing_package(self):
         o = self.o

@@ -449,3 +449,55 @@ fn amount(exchange: &Exchange, sent: &Sent, replies: &[Value], sight: &Sight<'_>
     }
     outcome(if spoken { "other" } else { "silent" })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONTAINER: &[u8] = &[1; 16];
+    const ITEM: &[u8] = &[2; 16];
+
+    fn reply(typ: i128, reply_to: Option<&[u8]>) -> Value {
+        let mut message = Value::map([("typ", Value::Integer(typ))]);
+        if let Some(id) = reply_to {
+            message.set_member("reply_to", Value::Bytes(id.to_vec()));
+        }
+        Value::map([("message", message)])
+    }
+
+    /// A BATCH whose items are these.
+    fn batch(items: Vec<Value>) -> Sent {
+        let id = Value::Bytes(CONTAINER.to_vec());
+        let body = Value::map([("items", Value::Array(items))]);
+        Sent {
+            map: Some(Value::map([("id", id.clone()), ("typ", Value::Integer(typ::BATCH)), ("body", body)])),
+            id: Some(id),
+            typ: typ::BATCH,
+        }
+    }
+
+    fn item() -> Value {
+        let id = Value::Bytes(ITEM.to_vec());
+        Value::map([("id", id)])
+    }
+
+    #[test]
+    fn an_error_shows_that_a_batch_was_opened_only_if_it_names_an_item() {
+        let bytes = [&[0xa1, 0x62, b'i', b'd', 0x50], ITEM].concat();
+        for sent in [batch(vec![item()]), batch(vec![Value::Bytes(bytes)])] {
+            assert!(is_of_items(&reply(typ::ERROR, Some(ITEM)), &sent));
+            // A container with two ids may be refused by the one that we did not read.
+            assert!(!is_of_items(&reply(typ::ERROR, Some(&[3; 16])), &sent));
+            assert!(!is_of_items(&reply(typ::ERROR, Some(CONTAINER)), &sent));
+            assert!(!is_of_items(&reply(typ::ERROR, Some(&[])), &sent));
+            assert!(!is_of_items(&reply(typ::ERROR, None), &sent));
+        }
+        assert!(!is_of_items(&reply(typ::ERROR, Some(ITEM)), &batch(Vec::new())));
+    }
+
+    #[test]
+    fn any_other_answer_to_a_batch_shows_that_it_was_opened() {
+        assert!(is_of_items(&reply(typ::ACK, Some(&[3; 16])), &batch(vec![item()])));
+        assert!(is_of_items(&reply(typ::RESPONSE, None), &batch(vec![item()])));
+    }
+}
