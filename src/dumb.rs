@@ -209,11 +209,11 @@ fn error(code: i128) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Encoded, Ended, Move, Transport};
+    use crate::exchange::{Arrival, Encoded, Ended, Incoming, Move, Outgoing, Transport};
     use crate::target::{Limits, Target};
     use crate::transport::{Connections, Session, Wait};
 
-    async fn ask(manner: Manner, transport: Transport) -> crate::exchange::Incoming {
+    async fn ask(manner: Manner, transport: Transport) -> Incoming {
         let endpoint = Endpoint::start(manner.clone()).await.unwrap();
         let mut target = Target::new("endpoint", "dumb");
         target.url = Some(url::Url::parse(&endpoint.url).unwrap());
@@ -231,8 +231,10 @@ mod tests {
             payload: None,
         };
         let limits = Limits { request: std::time::Duration::from_millis(300), ..Limits::default() };
-        let mut enough = |_: &crate::exchange::Outgoing, _: &crate::exchange::Incoming| true;
-        let wait = Wait { none: false, hasty: false, at_least: std::time::Duration::ZERO, enough: &mut enough };
+        let mut enough = |_: &Outgoing, _: &Incoming| true;
+        let beside = |_: &Outgoing, _: &Arrival| false;
+        let at_least = std::time::Duration::ZERO;
+        let wait = Wait { none: false, hasty: false, at_least, beside: &beside, enough: &mut enough };
         connections.carry(&Session::default(), "a", message, &limits, wait).await.received
     }
 

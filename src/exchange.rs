@@ -259,6 +259,14 @@ pub struct Arrival {
     pub at_ms: u64,
 }
 
+impl Arrival {
+    /// Whether it only keeps a connection alive, or answers what does: a control frame of a WebSocket (RFC 6455 section 5.5), or
+    /// PING and PONG over TCP (RFC 002 section 4.3). Such a one may come at any time, and is no answer to a message.
+    pub fn is_keep_alive(&self) -> bool {
+        matches!((self.kind.as_str(), self.code), ("ws-ping" | "ws-pong", _) | ("tcp-frame", Some(3 | 4)))
+    }
+}
+
 /// An answer as it arrived, however far it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Incoming {

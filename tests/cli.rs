@@ -2,6 +2,8 @@
 
 #[path = "support/http.rs"]
 mod http;
+#[path = "support/port.rs"]
+mod port;
 #[path = "cli/servers.rs"]
 mod servers;
 
@@ -12,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use clap::{CommandFactory, Parser};
-use http::nobody;
+use port::nobody;
 use serde_json::Value;
 use servers::{Dumb, Server};
 

@@ -2,6 +2,8 @@
 
 #[path = "support/http.rs"]
 mod http;
+#[path = "support/port.rs"]
+mod port;
 #[path = "fuzz/servers.rs"]
 mod servers;
 
@@ -321,7 +323,7 @@ fn wrong_usage_is_said_before_anything_is_sent() {
         let ran = proofmark(folder.path(), words);
         assert!(ran.code == 2 && ran.err.contains(said), "{words:?}: {} {}", ran.code, ran.err);
     }
-    let nobody = http::nobody();
+    let nobody = port::nobody();
     let ran = proofmark(folder.path(), &["fuzz", &format!("http://{nobody}"), "--protocol", "agentic", "--for", "2s"]);
     assert!(ran.code == 3 && ran.out.contains("unreachable"), "{} {}{}", ran.code, ran.out, ran.err);
 }

@@ -11,7 +11,7 @@ mod view;
 
 use std::collections::BTreeMap;
 
-use crate::exchange::{Encoded, Exchange, Transport};
+use crate::exchange::{Arrival, Encoded, Exchange, Transport};
 use crate::matcher::Matcher;
 use crate::target::{RouteOverride, Target};
 use crate::template::{Clock, Function};
@@ -140,6 +140,12 @@ pub trait Protocol: Sync {
     /// Whether answers to a message can still come after those that are there, so that it is worth while to wait.
     fn may_follow(&self, _exchange: &Exchange, _sight: &Sight<'_>) -> bool {
         false
+    }
+
+    /// Whether something that arrived over a connection has nothing to do with the message whose bytes were sent last: it keeps
+    /// the connection alive, answers an earlier message, or comes by itself.
+    fn is_beside(&self, _message: &[u8], arrival: &Arrival) -> bool {
+        arrival.is_keep_alive()
     }
 
     /// The request that fetches answers which the target keeps for the sender, if it may keep some: those behind a place that

@@ -15,6 +15,9 @@ const FETCH_TRIES: usize = 3;
 /// The pause between two tries to fetch an answer.
 const FETCH_PAUSE: Duration = Duration::from_millis(200);
 
+/// How many times the time of an answer it may take to fetch what a target says that it still has.
+const PATIENCE: u32 = 3;
+
 /// Pages that are fetched for one message without a pause.
 const PAGES: usize = 64;
 
@@ -104,22 +107,29 @@ impl Engine<'_> {
         if protocol.fetch(first, &sight, None).is_none() {
             return;
         }
-        let mut pages = 0;
+        let (mut pages, mut more) = (0, false);
         loop {
             let at_ms = milliseconds(carried.begun.elapsed());
             for body in self.with_mailbox(&owner, |mailbox| mailbox.since(&mut seen)) {
                 carried.received.arrived.push(Arrival { kind: "polled".to_owned(), code: None, body, at_ms });
             }
             if enough(&carried.sent, &carried.received)
-                || carried.begun.elapsed() >= self.limits.reply
                 || self.fetches_refused.load(Ordering::Relaxed) >= FETCH_TRIES
+                || (!more && carried.begun.elapsed() >= self.limits.reply)
             {
+                return;
+            }
+            if carried.begun.elapsed() >= self.limits.reply * PATIENCE {
+                // What is missing may be among what the target has not let go of yet.
+                carried.received.ended = Ended::TimedOut;
                 return;
             }
             let behind = self.with_mailbox(&owner, |mailbox| mailbox.cursor.clone());
             let Some(fetch) = protocol.fetch(first, &sight, behind.as_deref()) else { return };
             let mut nothing = |_: &Outgoing, _: &Incoming| true;
-            let wait = Wait { none: false, hasty: false, at_least: Duration::ZERO, enough: &mut nothing };
+            let beside = |_: &Outgoing, _: &Arrival| false;
+            let wait =
+                Wait { none: false, hasty: false, at_least: Duration::ZERO, beside: &beside, enough: &mut nothing };
             let session = Session::default();
             let fetched = self.connections.carry(&session, &first.actor, fetch, self.limits, wait).await;
             self.requests.fetch_add(1, Ordering::Relaxed);
@@ -135,7 +145,7 @@ impl Engine<'_> {
             self.fetches_refused.store(0, Ordering::Relaxed);
             let body = fetched.received.body;
             let next = protocol.next(&body.0).filter(|(next, _)| behind.as_ref() != Some(next));
-            let more = next.as_ref().is_some_and(|(_, more)| *more);
+            more = next.as_ref().is_some_and(|(_, more)| *more);
             self.with_mailbox(&owner, |mailbox| mailbox.take(body, next.map(|(next, _)| next)));
             // Whoever always has another page is given time as well.
             if !more || pages >= PAGES {

@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::watch;
 
-use crate::exchange::{Body, Encoded, Ended, Exchange, Incoming, Move, Outgoing, Transport, mask};
+use crate::exchange::{Arrival, Body, Encoded, Ended, Exchange, Incoming, Move, Outgoing, Transport, mask};
 use crate::judge::{CaseTranscript, Context, Facts, Features, Gate, Part, Planned, Stop, Transcript, Walk, gate};
 use crate::plan::{Plan, ReadyCase, SETUP_STEPS};
 use crate::suite::{Action, Case};
@@ -562,7 +562,7 @@ impl<'r> Engine<'r> {
     ) -> Exchange {
         let actor = planned.actor().to_owned();
         let operation = message.operation.clone();
-        let transport = message.transport;
+        let (transport, action) = (message.transport, message.action.clone());
         self.requests.fetch_add(1, Ordering::Relaxed);
         let returned = match walk.as_deref() {
             Some(walk) if message.action == Move::Message => self.return_to(talk, walk, planned).await,
@@ -585,14 +585,17 @@ impl<'r> Engine<'r> {
             // It has not answered anything yet, and would be waited for again and again.
             Carried::unsent(message, "it answered nothing before")
         } else {
+            let protocol = talk.context.plan.knowledge.protocol;
+            let beside = |sent: &Outgoing, arrival: &Arrival| protocol.is_beside(&sent.body.0, arrival);
             let mut enough = |sent: &Outgoing, received: &Incoming| match walk.as_deref_mut() {
                 Some(walk) => walk.content(planned, &exchange(sent, received)),
-                None => !received.arrived.is_empty(),
+                None => !received.arrived.iter().all(|arrival| action == Move::Message && beside(sent, arrival)),
             };
             let at_least = planned.step.settle.as_ref().map_or(Duration::ZERO, |settle| **settle);
             // In a set-up nothing is judged, so that nothing that comes late matters.
             let hasty = self.hasty || planned.number >= SETUP_STEPS;
-            let wait = Wait { none: planned.step.without_waiting, hasty, at_least, enough: &mut enough };
+            let wait =
+                Wait { none: planned.step.without_waiting, hasty, at_least, beside: &beside, enough: &mut enough };
             let mailbox = self.mailbox(talk, &exchange, &message);
             let mut carried = self.connections.carry(&talk.session, &actor, message, &limits, wait).await;
             if transport == Transport::Http {

@@ -21,7 +21,7 @@ pub mod ws;
 
 use std::time::{Duration, Instant};
 
-use crate::exchange::{Body, Encoded, Ended, Incoming, Move, Outgoing, Transport};
+use crate::exchange::{Arrival, Body, Encoded, Ended, Incoming, Move, Outgoing, Transport};
 use crate::target::{Limits, Target};
 pub use session::Session;
 
@@ -49,6 +49,8 @@ pub struct Wait<'w> {
     pub hasty: bool,
     /// At least this long, whatever comes.
     pub at_least: Duration,
+    /// Whether an arrival has nothing to do with the message that was sent, so that nothing need follow it soon.
+    pub beside: &'w dyn Fn(&Outgoing, &Arrival) -> bool,
     /// Whether what came so far is enough: asked each time that something arrives.
     pub enough: &'w mut dyn FnMut(&Outgoing, &Incoming) -> bool,
 }

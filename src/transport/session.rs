@@ -283,8 +283,10 @@ impl Connection {
             let until = tokio::time::Instant::from_std(collecting.until());
             match channel.receive(until).await {
                 Received::Arrived(arrival) => {
-                    received.arrived.push(told(arrival, offset));
-                    collecting.arrived(sent, received);
+                    let arrival = told(arrival, offset);
+                    let beside = message.action == Move::Message && (collecting.wait.beside)(sent, &arrival);
+                    received.arrived.push(arrival);
+                    collecting.arrived(sent, received, beside);
                     if received.arrived.len() >= KEPT {
                         let why = Ending::Flooded(format!("more than {KEPT} messages in answer to one")).to_string();
                         received.ended = Ended::Closed(why.clone());
@@ -296,7 +298,7 @@ impl Connection {
                     }
                 }
                 Received::Nothing if collecting.is_over(sent, received) => {
-                    let nothing = received.arrived.is_empty() && collecting.content.is_none();
+                    let nothing = received.arrived.iter().all(Arrival::is_keep_alive) && collecting.content.is_none();
                     if nothing && received.ended == Ended::Complete && message.action == Move::Message {
                         received.ended = Ended::TimedOut;
                     }
@@ -311,7 +313,8 @@ impl Connection {
                     let why = ending.to_string();
                     received.ended = Ended::Closed(why.clone());
                     self.end(why);
-                    self.answered = message.action == Move::Message && !received.arrived.is_empty();
+                    let answered = !received.arrived.iter().all(Arrival::is_keep_alive);
+                    self.answered = message.action == Move::Message && answered;
                     return;
                 }
             }
@@ -335,7 +338,7 @@ struct Collecting<'c, 'w> {
     wait: &'c mut Wait<'w>,
     limits: &'c Limits,
     begun: Instant,
-    /// When the last arrival came.
+    /// When the last arrival came that may be part of an answer.
     last: Option<Instant>,
     /// When what came was enough.
     content: Option<Instant>,
@@ -356,9 +359,12 @@ impl Collecting<'_, '_> {
         end.max(self.begun + self.wait.at_least)
     }
 
-    fn arrived(&mut self, sent: &Outgoing, received: &Incoming) {
+    /// Takes note of an arrival, which may be `beside` what is waited for.
+    fn arrived(&mut self, sent: &Outgoing, received: &Incoming, beside: bool) {
         let now = Instant::now();
-        self.last = Some(now);
+        if !beside {
+            self.last = Some(now);
+        }
         if received.arrived.len() >= self.look_at && self.content.is_none() {
             self.look_at = if self.look_at < LOOKED_AT { self.look_at + 1 } else { self.look_at + self.look_at / 8 };
             if (self.wait.enough)(sent, received) {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::http::{nobody, request};
+use crate::http::request;
+use crate::port::nobody;
 
 /// The reference behind a door that falls shut, for everybody, as soon as some bytes come through it.
 pub(crate) struct Relay {

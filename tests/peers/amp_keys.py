@@ -96,6 +96,7 @@ def verify(public, data, signature, malleable=False):
 
 
 def box_key(public, secret):
+    """The key that two parties share; a RuntimeError for a key of low order, with which anybody would share it."""
     return bindings.crypto_box_beforenm(public, secret)
 
 

@@ -162,7 +162,7 @@ class WebSocket(Persistent):
             code = 1003
         elif w.bug("ws-malformed-1011"):
             code = 1011
-        if self.peer and w.has("malformed-error-to-peer"):
+        if self.peer and w.has("malformed-error-to-peer") and not (refusal.sender and refusal.id):
             body = self.node.error_body(refusal.code, refusal.rule)
             self.write_message(await self.node.build(0x0F, body, self.peer))
             return True
@@ -420,7 +420,7 @@ class Tcp(Persistent):
         w = self.ways
         if w.bug("tcp-malformed-ignored"):
             return True
-        if self.peer and w.has("malformed-error-to-peer"):
+        if self.peer and w.has("malformed-error-to-peer") and not (refusal.sender and refusal.id):
             body = self.node.error_body(refusal.code, refusal.rule)
             self.write_message(await self.node.build(0x0F, body, self.peer))
             return True

@@ -1,13 +1,7 @@
-//! What servers of tests have in common: a free port, and requests as they come.
+//! Requests as a server gets them.
 
 use std::io::Read;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-
-/// A port of this machine where nobody listens.
-pub(crate) fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address")
-}
+use std::net::TcpStream;
 
 /// The head of the next request as text, and its body. `None` at the end of the connection.
 pub(crate) fn request(stream: &mut TcpStream) -> Option<(String, Vec<u8>)> {

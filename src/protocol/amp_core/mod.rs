@@ -35,7 +35,7 @@ mod vector_tests;
 mod view;
 
 use super::{Defect, Inputs, Known, Operation, Protocol, Setting, Sight};
-use crate::exchange::{Encoded, Exchange, Move, Transport};
+use crate::exchange::{Arrival, Encoded, Exchange, Move, Transport};
 use crate::matcher::Matcher;
 use crate::target::{RouteOverride, Target};
 use crate::template::Function;
@@ -186,11 +186,15 @@ impl Protocol for AmpCore {
         status.is_some_and(|status| operation.accepts(status)) && seen.member("code").is_none()
     }
 
+    fn is_beside(&self, message: &[u8], arrival: &Arrival) -> bool {
+        arrival.is_keep_alive() || view::answers_another(message, arrival)
+    }
+
     fn fetch(&self, exchange: &Exchange, sight: &Sight<'_>, behind: Option<&str>) -> Option<Encoded> {
         let configured = sight.target.setting("reply").and_then(Value::as_text).unwrap_or("auto");
-        let answered = !exchange.received.body.is_empty();
-        let taken = matches!(exchange.received.status, Some(200 | 202 | 204));
-        if configured == "response" || !taken || (answered && configured == "auto") {
+        // A status that says that it was taken, whichever. What came with it may be the first answer of several (E70).
+        let taken = exchange.received.status.is_some_and(|status| (200..300).contains(&status));
+        if configured == "response" || !taken {
             return None;
         }
         let sender = self.mailbox(exchange, sight)?;

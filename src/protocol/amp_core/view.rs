@@ -2,7 +2,7 @@
 
 use super::reading::{self, typ};
 use super::{did, party, receipt};
-use crate::exchange::{Ended, Exchange, Transport};
+use crate::exchange::{Arrival, Ended, Exchange, Transport};
 use crate::protocol::{Sight, base_view};
 use crate::value::Value;
 use crate::wire::cbor::{self, Limits};
@@ -173,12 +173,43 @@ fn sent(exchange: &Exchange) -> Sent {
         }),
         _ => Some(exchange.sent.body.0.clone()),
     };
-    let map =
-        bytes.and_then(|bytes| cbor::read_prefix(&bytes, Limits::default()).ok().map(|(document, _)| document.value));
-    let map = map.filter(|value| value.as_map().is_some());
-    let id = map.as_ref().and_then(|map| map.member("id")).cloned();
-    let typ = map.as_ref().and_then(|map| map.member("typ")).and_then(Value::as_integer).unwrap_or(-1);
-    Sent { map, id, typ }
+    Sent::of(bytes.as_deref())
+}
+
+impl Sent {
+    /// A message as it was sent, in whatever state.
+    fn of(bytes: Option<&[u8]>) -> Self {
+        let map = bytes
+            .and_then(|bytes| cbor::read_prefix(bytes, Limits::default()).ok().map(|(document, _)| document.value));
+        let map = map.filter(|value| value.as_map().is_some());
+        let id = map.as_ref().and_then(|map| map.member("id")).cloned();
+        let typ = map.as_ref().and_then(|map| map.member("typ")).and_then(Value::as_integer).unwrap_or(-1);
+        Self { map, id, typ }
+    }
+}
+
+/// Whether what arrived is a message that answers another one than that which was sent, or none, or a page of such messages.
+pub(super) fn answers_another(message: &[u8], arrival: &Arrival) -> bool {
+    let sent = Sent::of(Some(message));
+    let asked = asked(&sent);
+    let another = |bytes: &[u8]| {
+        let said = Sent::of(Some(bytes));
+        let reply_to = said.map.as_ref().and_then(|map| map.member("reply_to")).cloned();
+        let of_item = matches!((&reply_to, &asked), (Some(reply_to), Some(asked)) if asked.contains(reply_to));
+        let holds_several = [sent.typ, said.typ].contains(&typ::BATCH) && (reply_to.is_none() || asked.is_none());
+        let Some(map) = said.map.filter(|_| said.id.is_some() && !of_item && !holds_several) else { return false };
+        !answers(&Value::map([("message", map)]), &sent, &[])
+    };
+    match arrival.kind.as_str() {
+        "ws-binary" => another(&arrival.body.0),
+        "tcp-frame" => arrival.code.is_none_or(|kind| kind == MESSAGE_FRAME) && another(&arrival.body.0),
+        "polled" => {
+            let page = cbor::parse(&arrival.body.0).ok();
+            let messages = page.as_ref().and_then(|page| page.member("messages")).and_then(Value::as_array);
+            messages.is_some_and(|all| all.iter().all(|one| matches!(one, Value::Bytes(bytes) if another(bytes))))
+        }
+        _ => false,
+    }
 }
 
 fn rpc(exchange: &Exchange) -> Option<Value> {
