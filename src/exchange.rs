@@ -263,7 +263,12 @@ impl Arrival {
     /// Whether it only keeps a connection alive, or answers what does: a control frame of a WebSocket (RFC 6455 section 5.5), or
     /// PING and PONG over TCP (RFC 002 section 4.3). Such a one may come at any time, and is no answer to a message.
     pub fn is_keep_alive(&self) -> bool {
-        matches!((self.kind.as_str(), self.code), ("ws-ping" | "ws-pong", _) | ("tcp-frame", Some(3 | 4)))
+        self.is_ping() || matches!((self.kind.as_str(), self.code), ("ws-pong", _) | ("tcp-frame", Some(4)))
+    }
+
+    /// Whether it asks whether the connection is alive, which answers nothing, whatever was said.
+    pub fn is_ping(&self) -> bool {
+        matches!((self.kind.as_str(), self.code), ("ws-ping", _) | ("tcp-frame", Some(3)))
     }
 }
 

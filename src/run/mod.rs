@@ -586,10 +586,13 @@ impl<'r> Engine<'r> {
             Carried::unsent(message, "it answered nothing before")
         } else {
             let protocol = talk.context.plan.knowledge.protocol;
-            let beside = |sent: &Outgoing, arrival: &Arrival| protocol.is_beside(&sent.body.0, arrival);
+            let beside = |sent: &Outgoing, arrival: &Arrival| match action {
+                Move::Message => protocol.is_beside(&sent.body.0, arrival),
+                _ => arrival.is_ping(),
+            };
             let mut enough = |sent: &Outgoing, received: &Incoming| match walk.as_deref_mut() {
                 Some(walk) => walk.content(planned, &exchange(sent, received)),
-                None => !received.arrived.iter().all(|arrival| action == Move::Message && beside(sent, arrival)),
+                None => !received.arrived.iter().all(|arrival| beside(sent, arrival)),
             };
             let at_least = planned.step.settle.as_ref().map_or(Duration::ZERO, |settle| **settle);
             // In a set-up nothing is judged, so that nothing that comes late matters.

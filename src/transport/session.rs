@@ -284,7 +284,7 @@ impl Connection {
             match channel.receive(until).await {
                 Received::Arrived(arrival) => {
                     let arrival = told(arrival, offset);
-                    let beside = message.action == Move::Message && (collecting.wait.beside)(sent, &arrival);
+                    let beside = (collecting.wait.beside)(sent, &arrival);
                     received.arrived.push(arrival);
                     collecting.arrived(sent, received, beside);
                     if received.arrived.len() >= KEPT {
@@ -352,7 +352,11 @@ impl Collecting<'_, '_> {
         let end = match (self.content, self.last) {
             (Some(content), _) if self.wait.hasty => content,
             (Some(content), _) => content + AFTERWARDS,
-            (None, Some(last)) => (last + self.limits.settle).min(self.begun + self.limits.request),
+            (None, Some(last)) => {
+                // Who took long to say the first thing may take as long to say the next.
+                let pace = (last.saturating_duration_since(self.begun) * 2).min(self.limits.reply);
+                (last + self.limits.settle.max(pace)).min(self.begun + self.limits.request)
+            }
             (None, None) if self.begun.elapsed() < self.limits.settle => self.begun + self.limits.settle,
             (None, None) => self.begun + self.limits.reply,
         };
