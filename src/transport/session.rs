@@ -368,6 +368,9 @@ impl Collecting<'_, '_> {
         let now = Instant::now();
         if !beside {
             self.last = Some(now);
+        } else if self.begun.elapsed() < self.limits.settle {
+            // As long as nothing came but this, it is as silent as before, and too early to say that nothing will come.
+            return;
         }
         if received.arrived.len() >= self.look_at && self.content.is_none() {
             self.look_at = if self.look_at < LOOKED_AT { self.look_at + 1 } else { self.look_at + self.look_at / 8 };

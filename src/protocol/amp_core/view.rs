@@ -196,7 +196,10 @@ pub(super) fn answers_another(message: &[u8], arrival: &Arrival) -> bool {
         let said = Sent::of(Some(bytes));
         let reply_to = said.map.as_ref().and_then(|map| map.member("reply_to")).cloned();
         let of_item = matches!((&reply_to, &asked), (Some(reply_to), Some(asked)) if asked.contains(reply_to));
-        let holds_several = [sent.typ, said.typ].contains(&typ::BATCH) && (reply_to.is_none() || asked.is_none());
+        let holds_several = match reply_to {
+            Some(_) => sent.typ == typ::BATCH && asked.is_none(),
+            None => said.typ == typ::BATCH,
+        };
         let Some(map) = said.map.filter(|_| said.id.is_some() && !of_item && !holds_several) else { return false };
         !answers(&Value::map([("message", map)]), &sent, &[])
     };
