@@ -65,7 +65,16 @@ impl Campaign<'_> {
                 state.progress.repeated += 1;
                 continue;
             }
-            match self.confirmed(&trial, &suspicion, &trial.edits, state, TIMES).await {
+            let mut confirmed = self.confirmed(&trial, &suspicion, &trial.edits, state, TIMES).await;
+            let unclear = matches!(confirmed, Confirmed::No) && suspicion.kind == Kind::Survival;
+            if unclear && !self.is_alive(state).await {
+                // It was only about to die when it was asked whether it lives.
+                if !self.comes_back(state).await {
+                    return Some(self.lost(vec![(trial, words, Some(suspicion))], state));
+                }
+                confirmed = self.confirmed(&trial, &suspicion, &trial.edits, state, TIMES).await;
+            }
+            match confirmed {
                 Confirmed::No => state.progress.unfounded += 1,
                 Confirmed::Yes(suspicion) => {
                     let (edits, suspicion) = self.shrunk(&trial, suspicion, state).await;
