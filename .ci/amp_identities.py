@@ -11,7 +11,7 @@ import sys
 import tempfile
 import urllib.request
 
-CASE = "amp-core/basics#takes-a*"  # plaintext and encrypted
+CASE = "amp-core/basics#accepts-*message"  # plaintext and encrypted
 
 
 def check(program, folder, name, settings):
@@ -50,7 +50,7 @@ def main():
             server.kill()
             server.wait()
         # A did:web whose host does not exist, and whose listed key agreement key is not the derived one.
-        server, url, tcp = served(program, "--did", "did:web:agent.proofmark.invalid")
+        server, url, tcp = served(program, "--set", "did=did:web:agent.proofmark.invalid")
         try:
             found = document(url)
             assert found["id"] == "did:web:agent.proofmark.invalid"

@@ -144,7 +144,7 @@ SUITES = {
 cases:
   - case: refuses-it
     covers: [A-1]
-    for_each: [{ row: title, with: x }, { row: status }]
+    for-each: [{ row: title, with: x }, { row: status }]
     let: { p: { base: min, set: { /title: "${repeat 3 é}" } } }
     steps:
       - send: deposit
@@ -159,14 +159,14 @@ cases:
     about: One wins.
     covers: [A-1, A-2]
     needs: [L1]
-    reach: [endpoint]
+    runs-on: [endpoint]
     steps:
       - parallel:
           - { send: deposit, with: { package: { base: min } }, capture: { id: /package/package_id } }
-          - { send: describe, as: b, repeat: 3, at-once: true }
+          - { send: describe, as: b, repeat: 3, concurrent: true }
       - send: pull-specific
         with: { package_id: "${id}" }
-        until: 2s
+        retry-for: 2s
         expect: [{ at: /status, equals: 200, covers: [A-1] }, { at: /package, exists: true, strict-only: true, covers: [A-2] }]
         expect-all: [{ at: /answers, each: { at: /status, one-of: [200] } }]
       - pause: 10ms
@@ -249,11 +249,11 @@ settings:
   did: did:web:agent.example.com
   did_document: { file: did.json }
   reply: poll
-options: { batch: false }
+features: { batch: false }
 """,
     "adapter": "adapter: [python3, my adapter.py]\nname: mine\nwaivers:\n  - requirement: A-1\n    reason: later\n",
     "wrong": "url: ftp://x\nlevle: L1\ntcp: a:b\ncredentials: { a: { value: s } }\nlimits: { run: 5 }\nstatuses: []\n",
-    "json": '{"url": "http://localhost:1", "limits": {"settle": "1s", "clock-skew": "5s"}}',
+    "json": '{"url": "http://localhost:1", "limits": {"collect-for": "1s", "clock-skew": "5s"}}',
 }
 
 FACTS = {

@@ -1,11 +1,9 @@
-//! The data files of a run: the ones in the binary, or a folder that replaces them.
+//! The data files of a run: the ones that the program embeds, or a folder that replaces them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::source::Source;
-
-static EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// Suite and vector files by name, in the order of their names.
 #[derive(Clone, Debug, Default)]
@@ -31,10 +29,10 @@ pub enum BundleError {
 }
 
 impl Bundle {
-    /// The files in the binary.
-    pub fn embedded() -> Self {
+    /// Files given by name and text, in the order of their names. A name starts with `suites/` or `vectors/`.
+    pub fn new(files: &[(&str, &str)]) -> Self {
         let source = |(name, text): &(&str, &str)| Arc::new(Source { name: (*name).into(), text: (*text).into() });
-        Self { files: EMBEDDED.iter().map(source).collect(), cases: Vec::new() }
+        Self { files: files.iter().map(source).collect(), cases: Vec::new() }
     }
 
     /// Replaces the suites by those in `folder`, which is laid out as `suites/` is: a folder for each protocol.
@@ -79,7 +77,7 @@ impl Bundle {
         Ok(self)
     }
 
-    /// The files of cases besides those of the folders; each says in its text which protocol it is for.
+    /// The files of cases besides those of the folders; each names its protocol in its text.
     pub fn cases(&self) -> &[Arc<Source>] {
         &self.cases
     }

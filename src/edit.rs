@@ -1,7 +1,11 @@
-//! Edits: one way to be wrong on purpose.
+//! Edits: deliberate defects of messages.
 //!
 //! A negative case is a well-built message and a list of edits, and so is what a fuzzer sends. Because the defect is a
 //! list of its own, the same message can be sent without it: the twin.
+
+mod keys;
+
+pub use keys::EDIT;
 
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Span, Yaml};
 use crate::template::{Expr, read_path};
@@ -33,39 +37,38 @@ pub enum Stage {
 /// What an edit changes.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// Takes away what is at the place.
+    /// Removes what is at the place.
     Remove(Path),
-    /// Puts a value at the place.
+    /// Writes a value at the place.
     Set(Path, Expr),
     /// Gives a member another name, at its place in the order.
     Rename(Path, String),
     /// Writes a member a second time, behind the first, with this value.
     Repeat(Path, Expr),
-    /// Puts a value in the place of the whole message.
+    /// Sends a value instead of the whole message.
     Whole(Expr),
     /// Keeps the first bytes only.
     Truncate(usize),
-    /// Puts bytes in the place of the whole body.
+    /// Sends bytes instead of the whole body.
     Bytes(Vec<u8>),
     /// Replaces the first occurrence of one text in the bytes by other bytes.
     Replace(Vec<u8>, Vec<u8>),
-    /// Turns one bit of one byte; the index wraps at the end.
+    /// Inverts one bit of one byte; the index wraps at the end.
     Flip(usize, u8),
-    /// Puts bytes in between, before the byte with this index; behind everything without one.
+    /// Inserts bytes before the byte with this index; at the end without one.
     Insert(Vec<u8>, Option<usize>),
-    /// Takes this many bytes away, from the byte with this index on, which wraps at the end.
+    /// Removes this many bytes, from the byte with this index on, which wraps at the end.
     Cut(usize, usize),
-    /// Puts bytes in the place of as many others, from the byte with this index on, which wraps at the end.
+    /// Writes bytes over as many others, from the byte with this index on, which wraps at the end.
     Overwrite(Vec<u8>, usize),
-    /// Sets a header field, or takes it away.
+    /// Sets a header field, or leaves it out.
     Header(String, Option<String>),
 }
 
 impl Edit {
-    /// Reads an edit: one of `remove`, `set`, `rename`, `repeat`, `whole`, `truncate`, `bytes`, `replace`, `flip`, `insert`,
-    /// `cut`, `overwrite` and `header`, with what each needs beside it, and an optional `stage`.
+    /// Reads an edit: one of the changes of [`EDIT`], with the keys that it needs, and an optional `stage`.
     pub fn read(node: &Node, problems: &mut Problems) -> Option<Self> {
-        let mut fields = Fields::new(node, "an edit", problems);
+        let mut fields = Fields::new(node, &EDIT, problems);
         let stage = fields.text("stage", problems);
         let place = |text: Located<String>, problems: &mut Problems| read_path(&text, &text.span, problems);
         let mut changes = Vec::new();
@@ -80,11 +83,11 @@ impl Edit {
             let to = fields.required_text("to", problems);
             changes.extend(place(path, problems).zip(to).map(|(path, to)| Change::Rename(path, to.value)));
         }
-        if let Some(path) = fields.text("repeat", problems) {
+        if let Some(path) = fields.text("duplicate", problems) {
             let to = value_of(&mut fields, problems);
             changes.extend(place(path, problems).zip(to).map(|(path, to)| Change::Repeat(path, to)));
         }
-        if let Some(whole) = fields.take("whole") {
+        if let Some(whole) = fields.take("replace-message") {
             changes.push(Change::Whole(Expr::read(whole, problems)));
         }
         if let Some(count) = fields.number("truncate", problems) {
@@ -119,15 +122,12 @@ impl Edit {
             changes.push(Change::Header(name.value, to.map(|to| to.value)));
         }
         let span = fields.span().clone();
-        let asked = fields.asked().len();
+        let present = fields.present();
         fields.finish(problems);
         if changes.len() != 1 {
-            if changes.len() > 1 || asked > 0 {
+            if changes.len() > 1 || present > 0 {
                 let message = format!("an edit makes one change, not {}", changes.len());
-                problems.note(
-                    Diagnostic::new(&span, message)
-                        .hint("one of remove, set, rename, repeat, whole, truncate, bytes, replace, flip, insert, cut, overwrite, header"),
-                );
+                problems.note(Diagnostic::new(&span, message).hint(format!("one of {}", EDIT.choice.list())));
             }
             return None;
         }
@@ -141,7 +141,7 @@ impl Edit {
                 "encoded" => Stage::Encoded,
                 _ => {
                     problems.note(
-                        Diagnostic::new(&word.span, format!("no stage `{}`", *word))
+                        Diagnostic::new(&word.span, format!("unknown stage `{}`", *word))
                             .hint("one of built, protected, encoded"),
                     );
                     natural
@@ -150,14 +150,14 @@ impl Edit {
         };
         if (stage == Stage::Encoded) != (natural == Stage::Encoded) {
             problems.note(
-                Diagnostic::new(&span, "the change and its stage do not fit")
-                    .hint("bytes are changed at stage encoded, values before it"),
+                Diagnostic::new(&span, "a change of this kind cannot be made at this stage")
+                    .hint("bytes are changed at stage `encoded`, values at `built` or `protected`"),
             );
         }
         Some(Self { stage, change, span })
     }
 
-    /// The expression that it puts in place, if it has one.
+    /// The expression of its new value, if it has one.
     pub fn expr(&self) -> Option<&Expr> {
         match &self.change {
             Change::Set(_, expr) | Change::Repeat(_, expr) | Change::Whole(expr) => Some(expr),
@@ -165,24 +165,24 @@ impl Edit {
         }
     }
 
-    /// The edit in words, with the value that it puts in place.
+    /// The edit in words, with its new value.
     pub fn describe(&self, rendered: Option<&Value>) -> String {
         let shown = rendered.map(show).unwrap_or_default();
         match &self.change {
             Change::Remove(path) => format!("remove {path}"),
             Change::Set(path, _) => format!("set {path} to {shown}"),
             Change::Rename(path, name) => format!("rename {path} to {name}"),
-            Change::Repeat(path, _) => format!("write {path} again as {shown}"),
+            Change::Repeat(path, _) => format!("duplicate {path} with {shown}"),
             Change::Whole(_) => format!("send {shown} instead"),
             Change::Truncate(count) => format!("keep the first {count} bytes"),
             Change::Bytes(bytes) => format!("send the bytes {:?} instead", String::from_utf8_lossy(bytes)),
             Change::Replace(from, to) => {
                 format!("replace {:?} by {:?}", String::from_utf8_lossy(from), String::from_utf8_lossy(to))
             }
-            Change::Flip(byte, bit) => format!("turn bit {bit} of byte {byte}"),
-            Change::Insert(bytes, Some(at)) => format!("put the bytes {} before byte {at}", hex(bytes)),
-            Change::Insert(bytes, None) => format!("put the bytes {} behind the message", hex(bytes)),
-            Change::Cut(count, at) => format!("take away {count} bytes from byte {at} on"),
+            Change::Flip(byte, bit) => format!("invert bit {bit} of byte {byte}"),
+            Change::Insert(bytes, Some(at)) => format!("insert the bytes {} before byte {at}", hex(bytes)),
+            Change::Insert(bytes, None) => format!("append the bytes {} to the message", hex(bytes)),
+            Change::Cut(count, at) => format!("remove {count} bytes from byte {at} on"),
             Change::Overwrite(bytes, at) => format!("write the bytes {} over those from byte {at} on", hex(bytes)),
             Change::Header(name, Some(value)) => format!("set the header {name} to {value}"),
             Change::Header(name, None) => format!("leave out the header {name}"),
@@ -311,7 +311,7 @@ fn with_member(
     Ok(())
 }
 
-/// The value beside a place: `to: YAML`, or `json: TEXT` where the spelling counts.
+/// The new value: `to: YAML`, or `json: TEXT` where the spelling matters.
 fn value_of(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<Expr> {
     match (fields.take("to"), fields.take("json")) {
         (Some(node), None) => Some(Expr::read(node, problems)),
@@ -328,12 +328,12 @@ fn bytes_of(node: &Node, problems: &mut Problems) -> Option<Vec<u8>> {
     match &node.value {
         Yaml::Text(text) => Some(text.clone().into_bytes()),
         Yaml::Map(_) => {
-            let mut fields = Fields::new(node, "bytes", problems);
+            let mut fields = Fields::new(node, &keys::HEX, problems);
             let hex = fields.required_text("hex", problems)?;
             fields.finish(problems);
             let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(hex.as_bytes());
             if let Err(error) = &bytes {
-                problems.note(Diagnostic::new(&hex.span, format!("no hex: {error}")));
+                problems.note(Diagnostic::new(&hex.span, format!("invalid hex: {error}")));
             }
             bytes.ok()
         }

@@ -3,89 +3,16 @@
 //! An exchange knows no protocol and no expectation; `protocol` decodes it and `judge` looks at it. Exchanges are
 //! stored whole in the record, so that a run can be judged again without the target.
 
+mod body;
+mod hosted;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::value::Value;
 
-/// The bytes of a message body: as text where they are UTF-8, as lower-case hex otherwise.
-#[derive(Clone, PartialEq, Eq, Default)]
-pub struct Body(pub Vec<u8>);
-
-impl Body {
-    /// The body as text, if it is UTF-8.
-    pub fn text(&self) -> Option<&str> {
-        std::str::from_utf8(&self.0).ok()
-    }
-
-    /// Number of bytes.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there are no bytes at all.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl std::fmt::Debug for Body {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.text() {
-            Some(text) => write!(f, "Body({text:?})"),
-            None => write!(f, "Body({} bytes)", self.len()),
-        }
-    }
-}
-
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-enum BodyForm {
-    /// The body, which is UTF-8.
-    Text(String),
-    /// The body in lower-case hex, because it is not UTF-8.
-    Hex(String),
-}
-
-impl Serialize for Body {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.text() {
-            Some(text) => BodyForm::Text(text.to_owned()),
-            None => BodyForm::Hex(data_encoding::HEXLOWER.encode(&self.0)),
-        }
-        .serialize(serializer)
-    }
-}
-
-/// Covers every occurrence of a secret with asterisks, and leaves every length as it is.
-pub fn mask(bytes: &mut [u8], secret: &[u8]) {
-    let mut from = 0;
-    while let Some(at) = bytes[from..].windows(secret.len().max(1)).position(|window| window == secret) {
-        bytes[from + at..][..secret.len()].fill(b'*');
-        from += at + secret.len();
-    }
-}
-
-impl<'de> Deserialize<'de> for Body {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match BodyForm::deserialize(deserializer)? {
-            BodyForm::Text(text) => Ok(Self(text.into_bytes())),
-            BodyForm::Hex(hex) => {
-                data_encoding::HEXLOWER.decode(hex.as_bytes()).map(Self).map_err(serde::de::Error::custom)
-            }
-        }
-    }
-}
-
-impl JsonSchema for Body {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Body".into()
-    }
-
-    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        BodyForm::json_schema(generator)
-    }
-}
+pub use body::{Body, mask};
+pub use hosted::{HostArrival, HostReply, HostUrls, Hosted, HostedKind, Stray};
 
 /// A message as it left proofmark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -107,7 +34,7 @@ pub struct Outgoing {
 
 /// What is done with a connection that stays open.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub enum Move {
+pub enum ChannelAction {
     /// The body is sent as one message; the connection is opened first where there is none.
     #[default]
     Message,
@@ -127,6 +54,41 @@ pub enum Move {
     Reset,
     /// A request that tells the target to send something, which is listened for.
     Summon(Summons),
+    /// Something is done with files of a tree that the target shares.
+    Tree(TreeAction),
+}
+
+/// What is done with files of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeAction {
+    /// A file is written that must not be there yet: answered by 201, or by 409 if it is.
+    Write,
+    /// A file is written, in the place of one that may be there: answered by 201.
+    Replace,
+    /// A line is appended to a file: answered by 201.
+    Append,
+    /// The files whose paths match are read: answered by 200, or by 404 if there are none.
+    Read,
+    /// The same, repeated until the step has what it expects or its time has passed.
+    Await,
+}
+
+impl TreeAction {
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Replace => "replace",
+            Self::Append => "append",
+            Self::Read => "read",
+            Self::Await => "await",
+        }
+    }
+
+    /// Whether it changes the tree.
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Replace | Self::Append)
+    }
 }
 
 /// How something that the target is told to send is listened for.
@@ -157,7 +119,9 @@ pub struct Encoded {
     /// What carries it.
     pub transport: Transport,
     /// What is done, where the transport keeps connections open.
-    pub action: Move,
+    pub action: ChannelAction,
+    /// Name of the base URL of the target that it is for; `None` for the default one.
+    pub base: Option<String>,
     /// Name of the operation.
     pub operation: String,
     /// HTTP method or adapter method.
@@ -184,13 +148,15 @@ pub enum Transport {
     Ws,
     /// Frames over TCP.
     Tcp,
+    /// Files in a directory or a git work tree.
+    Tree,
     /// A library behind JSON-RPC on stdin and stdout.
     Adapter,
 }
 
 impl Transport {
     /// Every transport, in the order in which they are tried.
-    pub const ALL: [Self; 4] = [Self::Http, Self::Ws, Self::Tcp, Self::Adapter];
+    pub const ALL: [Self; 5] = [Self::Http, Self::Ws, Self::Tcp, Self::Tree, Self::Adapter];
 
     /// Its name in suites, ids of cases and reports.
     pub fn name(self) -> &'static str {
@@ -198,6 +164,7 @@ impl Transport {
             Self::Http => "http",
             Self::Ws => "ws",
             Self::Tcp => "tcp",
+            Self::Tree => "tree",
             Self::Adapter => "adapter",
         }
     }
@@ -223,6 +190,7 @@ impl Transport {
             Self::Http => "",
             Self::Ws => "@ws",
             Self::Tcp => "@tcp",
+            Self::Tree => "@tree",
             Self::Adapter => "@adapter",
         }
     }
@@ -259,19 +227,6 @@ pub struct Arrival {
     pub at_ms: u64,
 }
 
-impl Arrival {
-    /// Whether it only keeps a connection alive, or answers what does: a control frame of a WebSocket (RFC 6455 section 5.5), or
-    /// PING and PONG over TCP (RFC 002 section 4.3). Such a one may come at any time, and is no answer to a message.
-    pub fn is_keep_alive(&self) -> bool {
-        self.is_ping() || matches!((self.kind.as_str(), self.code), ("ws-pong", _) | ("tcp-frame", Some(4)))
-    }
-
-    /// Whether it asks whether the connection is alive, which answers nothing, whatever was said.
-    pub fn is_ping(&self) -> bool {
-        matches!((self.kind.as_str(), self.code), ("ws-ping", _) | ("tcp-frame", Some(3)))
-    }
-}
-
 /// An answer as it arrived, however far it came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Incoming {
@@ -305,6 +260,13 @@ impl Incoming {
     }
 }
 
+impl Exchange {
+    /// Whether it holds a message at all: what stands for a message that did not come to a host does not.
+    pub fn is_message(&self) -> bool {
+        self.hosted.as_ref().is_none_or(|hosted| hosted.kind.is_arrival())
+    }
+}
+
 /// One message and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exchange {
@@ -325,4 +287,15 @@ pub struct Exchange {
     pub started_ms: u64,
     /// Milliseconds between the first byte sent and the last byte read.
     pub elapsed_ms: u64,
+    /// What is particular to a message that the target sent to a host of proofmark.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosted: Option<Hosted>,
+    /// How far the clock of the target was ahead when it was sent, because cases had advanced it, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub clock_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Exchange, Transport};
+use crate::exchange::{Exchange, HostUrls, Stray, Transport};
 use crate::verdict::{Grant, NotRun, Profile, Verdict};
 
 /// Name and version of the record's shape.
@@ -42,9 +42,9 @@ pub struct RunRecord {
 /// What the run was asked to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
-    /// The level or profile that must be granted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<String>,
+    /// The levels or profiles that must be granted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<String>,
     /// Patterns of case ids; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
@@ -76,9 +76,15 @@ pub struct TargetRecord {
 pub struct TargetConfig {
     /// The paths by which it was reached.
     pub transports: Vec<Transport>,
-    /// The level that its owner claims.
+    /// The levels that its owner claims; empty if the target was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<String>,
+    /// The kinds of target that its owner says it is; empty for the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
+    /// The roles that its owner says it plays, if the owner says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub level: Option<String>,
+    pub roles: Option<Vec<String>>,
     /// Features that its owner says it has or lacks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, bool>,
@@ -94,6 +100,9 @@ pub struct TargetConfig {
     /// Status codes that stand for the one that the protocol names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<String, Vec<u16>>,
+    /// Times of the protocol that its owner set, in milliseconds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub timeouts_ms: BTreeMap<String, u64>,
     /// Added to both ends of every span of time, in milliseconds.
     #[serde(default)]
     pub clock_skew_ms: u64,
@@ -108,7 +117,7 @@ pub struct ProtocolRecord {
     pub spec: String,
     /// SHA-256 over the suite and vector files that were used, in hex.
     pub suite_hash: String,
-    /// The levels, lowest first.
+    /// The levels, in the order of the manifest.
     pub levels: Vec<LevelRecord>,
     /// What the probes found the target to offer.
     pub features: Vec<FeatureRecord>,
@@ -116,9 +125,23 @@ pub struct ProtocolRecord {
     pub requirements: Vec<RequirementRecord>,
     /// Every case, in the order of the plan.
     pub cases: Vec<CaseRecord>,
+    /// Where the hosts of the run were reached, by name and transport.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, HostUrls>,
+    /// Messages at hosts that no case received: they belong to no case, or came after it had ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strays: Vec<Stray>,
+    /// How many more there were than are kept.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub more_strays: u64,
     /// Set aside by the owner of the target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<WaiverRecord>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Whether a level was shown to hold.
@@ -133,6 +156,9 @@ pub struct LevelRecord {
     /// Whether everything that it demands was seen to hold although the target does not claim it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub met: bool,
+    /// Whether this kind of target cannot show it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unobservable: bool,
     /// The requirements that refuse it or leave it undecided, with verdict and reason; empty when granted.
     pub because: Vec<Because>,
     /// Requirements of the level that no case judges yet.
@@ -213,7 +239,7 @@ pub struct RequirementRecord {
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseRecord {
-    /// `<protocol>/<suite>#<case>`, with `[<row>]` for a row of a table, and with `@ws`, `@tcp` or `@adapter` where the same
+    /// `<protocol>/<suite>#<case>`, with `[<row>]` for a row of a table, and with `@ws`, `@tcp`, `@tree` or `@adapter` where the same
     /// case is put over several transports.
     pub id: String,
     /// What carried the question, and so the verdict.

@@ -1,9 +1,13 @@
 //! Requirement catalogues: the fixed denominator of coverage, and the errata that travel with them.
 
+mod keys;
+
 use std::sync::Arc;
 
+pub use keys::CATALOGUE;
+use keys::REQUIREMENT;
+
 use crate::source::{Diagnostic, Fields, Located, Problems, Source, Span, parse};
-use crate::value::Value;
 
 /// Every normative statement of one specification.
 #[derive(Clone, Debug)]
@@ -19,15 +23,91 @@ pub struct Catalogue {
 impl Catalogue {
     /// The requirement called `id`.
     pub fn find(&self, id: &str) -> Option<&Requirement> {
-        self.requirements.iter().find(|requirement| requirement.id.value == id)
+        self.requirements.iter().find(|requirement| requirement.id.as_str() == id)
     }
+}
+
+/// The id of a requirement, which never changes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequirementId(String);
+
+impl RequirementId {
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for RequirementId {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl std::borrow::Borrow<str> for RequirementId {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for RequirementId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// One clause of a requirement, as a case names it: `ID/2`, or `ID` for the first.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClauseId {
+    /// The requirement.
+    pub requirement: RequirementId,
+    /// Which of its clauses, counted from 1.
+    pub clause: usize,
+}
+
+impl ClauseId {
+    /// Reads `ID` or `ID/2`. `None` if what follows the slash is not the number of a clause.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.rsplit_once('/') {
+            None => Some(Self { requirement: text.into(), clause: 1 }),
+            Some((id, number)) => {
+                let clause = number.parse().ok().filter(|clause| *clause > 0)?;
+                Some(Self { requirement: id.into(), clause })
+            }
+        }
+    }
+}
+
+impl std::fmt::Display for ClauseId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.clause {
+            1 => f.pad(self.requirement.as_str()),
+            clause => f.pad(&format!("{}/{clause}", self.requirement)),
+        }
+    }
+}
+
+/// Reads a member that lists clauses of requirements.
+pub fn read_clauses(fields: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Vec<Located<ClauseId>> {
+    let texts = fields.texts(key, problems);
+    let read = |text: Located<String>| match ClauseId::parse(&text) {
+        Some(value) => Some(Located { value, span: text.span }),
+        None => {
+            problems.note(
+                Diagnostic::new(&text.span, format!("invalid clause `{}`", *text))
+                    .hint("ID for the first clause of a requirement, ID/2 for the second"),
+            );
+            None
+        }
+    };
+    texts.into_iter().filter_map(read).collect()
 }
 
 /// One normative statement.
 #[derive(Clone, Debug)]
 pub struct Requirement {
     /// Its id, which never changes.
-    pub id: Located<String>,
+    pub id: Located<RequirementId>,
     /// Section of the specification.
     pub section: String,
     /// How binding it is.
@@ -36,18 +116,24 @@ pub struct Requirement {
     pub level: Located<String>,
     /// Whom it binds.
     pub role: String,
+    /// Whom it binds in the words of the protocol, where `role` only says which side of an exchange it is.
+    pub actor: Option<String>,
     /// One sentence in our own words.
     pub summary: String,
     /// What can show it.
     pub testable: Testable,
-    /// How it is checked, in words.
-    pub check: String,
+    /// How it is checked, in words: each clause is a demand that a case can be about.
+    pub clauses: Vec<String>,
     /// Why it cannot be tested, where it cannot.
     pub why_not: Option<String>,
     /// Entries of the errata register that bear on it.
     pub errata: Vec<String>,
-    /// Further keys of the catalogue (`actor`, `since`, `feature`, …), kept as written.
-    pub extra: Vec<(String, Value)>,
+    /// The version of the specification that added it, if that is not the one that the catalogue names.
+    pub since: Option<String>,
+    /// The option of the protocol that it is about.
+    pub feature: Option<String>,
+    /// Whether it counts under the strict profile only.
+    pub strict_only: bool,
 }
 
 /// How binding a requirement is.
@@ -107,9 +193,14 @@ pub enum Testable {
 }
 
 impl Requirement {
-    /// Whether the catalogue counts it under the strict profile only (`strict_only: true`).
-    pub fn is_strict_only(&self) -> bool {
-        self.extra.iter().any(|(name, value)| name == "strict_only" && *value == Value::Bool(true))
+    /// How it is checked, as one text.
+    pub fn check(&self) -> String {
+        self.clauses.join(" ")
+    }
+
+    /// Whom it binds, in the most specific word of the catalogue.
+    pub fn binds(&self) -> &str {
+        self.actor.as_deref().unwrap_or(&self.role)
     }
 }
 
@@ -146,17 +237,35 @@ impl Testable {
 ///
 /// Everything that is wrong in the file.
 pub fn load(source: &Arc<Source>) -> Result<Catalogue, Vec<Diagnostic>> {
-    let root = parse(source)?;
     let mut problems = Problems::default();
-    let mut fields = Fields::new(&root, "a catalogue", &mut problems);
-    let protocol = fields.required_text("protocol", &mut problems);
-    let spec = fields.required_text("spec", &mut problems);
-    let _ = fields.text("source", &mut problems);
-    let nodes = fields.list("requirements", &mut problems);
-    fields.finish(&mut problems);
+    match load_partly(source, &mut problems) {
+        Some(catalogue) => problems.check(catalogue),
+        None => Err(problems.0),
+    }
+}
+
+/// Reads what can be read of a catalogue; `None` if an entry is missing from it, so that its ids are not all known.
+pub fn load_partly(source: &Arc<Source>, problems: &mut Problems) -> Option<Catalogue> {
+    let root = match parse(source) {
+        Ok(root) => root,
+        Err(found) => {
+            found.into_iter().for_each(|mistake| problems.note(mistake));
+            return None;
+        }
+    };
+    let mut fields = Fields::new(&root, &CATALOGUE, problems);
+    let protocol = fields.required_text("protocol", problems);
+    let spec = fields.required_text("spec", problems);
+    let _ = fields.text("source", problems);
+    let nodes = fields.list("requirements", problems);
+    fields.finish(problems);
+    let mut whole = true;
     let mut requirements: Vec<Requirement> = Vec::with_capacity(nodes.len());
     for node in nodes {
-        let Some(requirement) = one(node, &mut problems) else { continue };
+        let Some(requirement) = one(node, problems) else {
+            whole = false;
+            continue;
+        };
         if let Some(earlier) = requirements.iter().find(|earlier| earlier.id.value == requirement.id.value) {
             let message = format!("the id {} is used twice; first at {}", *requirement.id, earlier.id.span.place());
             problems.note(Diagnostic::new(&requirement.id.span, message));
@@ -167,11 +276,12 @@ pub fn load(source: &Arc<Source>) -> Result<Catalogue, Vec<Diagnostic>> {
         problems.note(Diagnostic::new(&Span::file(source), "the catalogue has no requirements"));
     }
     let text = |located: Option<Located<String>>| located.map(|text| text.value).unwrap_or_default();
-    problems.check(Catalogue { protocol: text(protocol), spec: text(spec), requirements })
+    let catalogue = Catalogue { protocol: text(protocol), spec: text(spec), requirements };
+    whole.then_some(catalogue)
 }
 
 fn one(node: &crate::source::Node, problems: &mut Problems) -> Option<Requirement> {
-    let mut fields = Fields::new(node, "a requirement", problems);
+    let mut fields = Fields::new(node, &REQUIREMENT, problems);
     let id = fields.required_text("id", problems);
     let section = fields.required_text("section", problems);
     let keyword = fields.required_text("keyword", problems);
@@ -179,10 +289,15 @@ fn one(node: &crate::source::Node, problems: &mut Problems) -> Option<Requiremen
     let role = fields.required_text("role", problems);
     let summary = fields.required_text("summary", problems);
     let testable = fields.required_text("testable", problems);
-    let check = fields.text("check", problems);
-    let why_not = fields.text("why_not", problems);
+    let check = fields.texts("check", problems);
+    let why_not = fields.text("why-not", problems);
     let errata = fields.texts("errata", problems);
-    let extra = fields.rest().into_iter().map(|(key, node)| (key.name.clone(), node.to_value())).collect();
+    let actor = fields.text("actor", problems);
+    let since = fields.text("since", problems);
+    let feature = fields.text("feature", problems);
+    let strict_only = fields.flag("strict-only", problems);
+    let span = fields.span().clone();
+    fields.finish(problems);
     let keyword = keyword.and_then(|word| {
         let found = Keyword::ALL.into_iter().find(|keyword| keyword.word() == word.value);
         if found.is_none() {
@@ -204,20 +319,23 @@ fn one(node: &crate::source::Node, problems: &mut Problems) -> Option<Requiremen
         found
     });
     if testable == Some(Testable::No) && why_not.is_none() {
-        problems.note(Diagnostic::new(fields.span(), "what cannot be tested needs a `why_not`"));
+        problems.note(Diagnostic::new(&span, "`testable: no` needs a `why-not`"));
     }
     Some(Requirement {
-        id: id?,
+        id: id.map(|id| Located { value: RequirementId(id.value), span: id.span })?,
         section: section?.value,
         keyword: keyword?,
         level: level?,
         role: role?.value,
         summary: summary?.value,
         testable: testable?,
-        check: check.map(|text| text.value).unwrap_or_default(),
+        clauses: check.into_iter().map(|text| text.value).collect(),
         why_not: why_not.map(|text| text.value),
         errata: errata.into_iter().map(|text| text.value).collect(),
-        extra,
+        actor: actor.map(|text| text.value),
+        since: since.map(|text| text.value),
+        feature: feature.map(|text| text.value),
+        strict_only,
     })
 }
 
@@ -297,9 +415,9 @@ mod tests {
 
     #[test]
     fn every_mistake_of_a_catalogue_is_reported_at_once() {
-        let text = "protocol: p\nspec: s\nrequirements:\n  - {id: A-1, section: '1', keyword: MUSTN'T, level: L0, role: server, summary: x, testable: maybe, check: c}\n  - {id: A-2, section: '1', keyword: MUST, level: L0, role: server, summary: x, testable: both, check: c}\n  - {id: A-2, section: '1', keyword: MUST, level: L0, role: server, summary: x, testable: both, check: c, since: '2'}\n";
+        let text = "protocol: p\nspec: s\nrequirements:\n  - {id: A-1, section: '1', keyword: MUSTN'T, level: L0, role: server, summary: x, testable: maybe, check: c}\n  - {id: A-2, section: '1', keyword: MUST, level: L0, role: server, summary: x, testable: both, check: c}\n  - {id: A-2, section: '1', keyword: MUST, level: L0, role: server, summary: x, testable: both, check: c, sinse: '2'}\n";
         let source = Arc::new(Source { name: "r.yaml".into(), text: text.into() });
         let places: Vec<_> = load(&source).unwrap_err().iter().map(|d| d.span.line_column().0).collect();
-        assert_eq!(places, [4, 4, 6]);
+        assert_eq!(places, [4, 4, 6, 6]);
     }
 }

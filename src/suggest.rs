@@ -11,7 +11,7 @@ pub fn nearest<'c>(wrong: &str, candidates: impl IntoIterator<Item = &'c str>) -
         .into_iter()
         .filter_map(|candidate| {
             let letters: Vec<char> = candidate.chars().collect();
-            // The difference in length is a lower bound, and saves the work for texts that are no names.
+            // The difference in length is a lower bound, and saves the work for texts that are not names.
             if letters.len().abs_diff(wrong.len()) > limit {
                 return None;
             }

@@ -1,6 +1,6 @@
-//! The manuals: their examples work, their lists are current, and what they quote is what is there.
+//! The manuals: their examples work, their lists are current, and their quotations match the source.
 //!
-//! `BLESS=1 cargo test --test contributing` writes the lists in `suites/README.md` anew.
+//! `BLESS=1 cargo test --test contributing` rewrites the lists in `suites/README.md`.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -93,12 +93,13 @@ fn every_case_in_the_manual_of_suites_passes() {
     let blocks = blocks(&page("suites/README.md"), "yaml");
     for (protocol, at_least) in [("agentic", 3), ("amp-core", 1)] {
         let head = format!("suite: {protocol}/example\ncases:\n");
-        // A block that names no suite goes on with the one before it.
+        // A block that starts with a case continues the suite of the block before it.
         let mut cases = head.clone();
         let mut counted = 0;
         let mut ours = false;
         for block in &blocks {
-            ours = if block.starts_with("suite: ") { block.starts_with(&head) } else { ours };
+            let continues = ours && block.starts_with("  - case: ");
+            ours = if block.starts_with("suite: ") { block.starts_with(&head) } else { continues };
             if ours {
                 cases.push_str(block.strip_prefix(&head).unwrap_or(block));
                 cases.push('\n');
@@ -144,11 +145,34 @@ fn every_key_is_in_the_manual_of_suites() {
     }
 }
 
+/// A table for each kind of map in a data file.
+fn keys(items: &[Value]) -> String {
+    let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().replace('|', "\\|");
+    let mut tables = String::new();
+    let mut of = String::new();
+    for item in items {
+        if of != text(item, "of") {
+            of = text(item, "of");
+            writeln!(tables, "\n| key of {of} | value | what it says | example |\n|---|---|---|---|")
+                .expect("a string grows");
+        }
+        let (name, value, about) = (text(item, "name"), text(item, "value"), text(item, "about"));
+        let about = format!("{about} {}", text(item, "default"));
+        writeln!(tables, "| `{name}` | {value} | {} | `{}` |", about.trim_end(), text(item, "example"))
+            .expect("a string grows");
+    }
+    tables.push('\n');
+    tables
+}
+
 /// A list of `proofmark list --what WHAT` as the rows of a table.
 fn list(what: &str) -> String {
     let output = proofmark(&["list", "--protocol", "agentic", "--what", what, "--format", "json"]);
     assert!(output.status.success(), "{}", shown(&output));
     let items: Vec<Value> = serde_json::from_slice(&output.stdout).expect("a list in JSON");
+    if what == "keys" {
+        return keys(&items);
+    }
     let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().replace('|', "\\|");
     let mut table = match what {
         "operations" => "| operation | level | inputs | what it does |\n|---|---|---|---|\n".to_owned(),
@@ -174,7 +198,7 @@ fn list(what: &str) -> String {
 fn the_lists_in_the_manual_of_suites_are_current() {
     let before = page("suites/README.md");
     let mut after = before.clone();
-    for what in ["operations", "matchers", "functions", "features"] {
+    for what in ["keys", "operations", "matchers", "functions", "features"] {
         let open = format!("<!-- list: {what} -->\n");
         let start = after.find(&open).unwrap_or_else(|| panic!("no list of {what}")) + open.len();
         let end = start + after[start..].find("<!-- end -->").unwrap_or_else(|| panic!("no end of {what}"));

@@ -8,13 +8,14 @@ use proofmark::plan::{self, Knowledge, LoadError};
 use proofmark::protocol;
 use proofmark::requirement::{self, Keyword, Requirement, Testable};
 use proofmark::source::Diagnostic;
+use proofmark::suite::CaseId;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 fn from_folder() -> Bundle {
-    let embedded = Bundle::embedded();
+    let embedded = Bundle::new(proofmark_data::FILES);
     let suites = embedded.with_suites(&root().join("suites")).expect("the suites");
     suites.with_vectors(&root().join("vectors")).expect("the vectors")
 }
@@ -33,8 +34,8 @@ fn load(bundle: &Bundle) -> Vec<Knowledge> {
 }
 
 #[test]
-fn every_suite_loads_and_what_is_embedded_is_what_lies_in_the_folders() {
-    let (embedded, folder) = (load(&Bundle::embedded()), load(&from_folder()));
+fn every_suite_loads_and_embedded_files_match_the_folders() {
+    let (embedded, folder) = (load(&Bundle::new(proofmark_data::FILES)), load(&from_folder()));
     for (embedded, folder) in embedded.iter().zip(&folder) {
         let slug = embedded.protocol.slug();
         assert_eq!(embedded.hash, folder.hash, "{slug}");
@@ -69,9 +70,9 @@ fn every_catalogue_loads_also_of_protocols_without_cases() {
 #[test]
 fn ids_are_unique_over_all_suites_and_say_what_they_are_about() {
     let mut ids = BTreeSet::new();
-    for knowledge in load(&Bundle::embedded()) {
+    for knowledge in load(&Bundle::new(proofmark_data::FILES)) {
         for (suite, case) in knowledge.cases() {
-            let id = format!("{}#{}", suite.name.value, case.name.value);
+            let id = CaseId::of(suite, case).to_string();
             assert!(ids.insert(id.clone()), "{id} is there twice");
             assert!(!case.covers.is_empty(), "{id} covers nothing");
         }
@@ -84,18 +85,24 @@ fn ids_are_unique_over_all_suites_and_say_what_they_are_about() {
 
 /// The requirements of the levels L0 and L1 that something can show, with whether a case covers each.
 fn lower(knowledge: &Knowledge) -> Vec<(&Requirement, bool)> {
-    let top = knowledge.level("L1");
+    let levels = &knowledge.manifest.levels;
+    let wanted = levels.closure("L1");
     let covered: BTreeSet<&str> =
-        knowledge.cases().flat_map(|(_, case)| case.covers.iter().map(|id| id.value.as_str())).collect();
+        knowledge.cases().flat_map(|(_, case)| case.covers.iter().map(|id| id.requirement.as_str())).collect();
     let requirements = knowledge.catalogue.requirements.iter();
     requirements
-        .filter(|requirement| knowledge.level(&requirement.level) <= top && requirement.testable != Testable::No)
+        .filter(|requirement| {
+            wanted.includes(levels.closure(&requirement.level)) && requirement.testable != Testable::No
+        })
         .map(|requirement| (requirement, covered.contains(requirement.id.value.as_str())))
         .collect()
 }
 
 fn agentic() -> Knowledge {
-    load(&Bundle::embedded()).into_iter().find(|knowledge| knowledge.protocol.slug() == "agentic").expect("agentic")
+    load(&Bundle::new(proofmark_data::FILES))
+        .into_iter()
+        .find(|knowledge| knowledge.protocol.slug() == "agentic")
+        .expect("agentic")
 }
 
 #[test]
@@ -115,4 +122,33 @@ fn most_of_the_levels_l0_and_l1_is_covered() {
     let lower = lower(&knowledge);
     let covered = lower.iter().filter(|(_, covered)| *covered).count();
     assert!(covered * 100 >= lower.len() * 60, "{covered} of {} testable requirements", lower.len());
+}
+
+#[test]
+fn mistakes_of_form_and_of_names_are_reported_together_and_in_order() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("cases.yaml");
+    let cases = "suite: agentic/example
+cases:
+  - case: names-an-unknown-requirement
+    covers: [AGENTIC-0-00]
+    steps: [{ send: describe, expect: [{ at: /status, equals: 200 }] }]
+  - case: uses-an-earlier-spelling
+    covers: [AGENTIC-0-01]
+    steps: [{ send: describe, settle: 1s, expect: [{ at: /status, equals: 200 }] }]
+  - case: names-an-unknown-operation
+    covers: [AGENTIC-6.1-20]
+    steps: [{ send: descrybe, expect: [{ at: /status, equals: 200 }] }]
+";
+    std::fs::write(&file, cases).expect("the cases");
+    let bundle = from_folder().with_cases(&file).expect("the cases");
+    let Err(LoadError::Mistakes(found)) = plan::load(protocol::ALL[0], &bundle) else { panic!("mistakes") };
+    let shown: Vec<_> = found.iter().map(|found| (found.span.line_column().0, found.message.as_str())).collect();
+    // What a case with a mistake of form names is looked up once that mistake is gone.
+    let expected = [
+        (4, "no requirement has the id AGENTIC-0-00"),
+        (8, "`settle` is now `collect-for`"),
+        (11, "no operation named `descrybe` in agentic"),
+    ];
+    assert_eq!(shown, expected);
 }

@@ -5,8 +5,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
-use proofmark::judge::{self, Context, Features};
+use proofmark::judge;
 use proofmark::plan::{self, Selection};
+use proofmark::walk::{Context, Features};
 use proofmark_benches::{CASES, Cost, Server, Work, clock, knowledge, run, side_by_side, target};
 
 fn main() {

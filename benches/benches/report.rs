@@ -7,8 +7,9 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput};
 use proofmark::judge;
+use proofmark::protocol::report_formats;
 use proofmark::record::{Asked, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
-use proofmark::report::{FORMATS, Format};
+use proofmark::report::Format;
 use proofmark::verdict::Profile;
 use proofmark_benches::{CASES, Cost, Server, Work, knowledge, run, side_by_side, target};
 
@@ -17,7 +18,7 @@ fn main() {
     let (live, record) = record();
     let mut group = criterion.benchmark_group("report");
     let mut lines = Vec::new();
-    for format in FORMATS {
+    for format in &report_formats() {
         let size = write(format, &record).len();
         group.throughput(Throughput::Bytes(size as u64));
         group.bench_function(format.name, |bencher| bencher.iter(|| write(format, &record)));

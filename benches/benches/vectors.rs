@@ -7,7 +7,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput};
 use proofmark::bundle::Bundle;
 use proofmark::protocol::{self, Protocol};
-use proofmark::vector::{self, KINDS, VectorFile};
+use proofmark::vector::{self, VectorFile};
 use proofmark_benches::{Cost, side_by_side};
 use sha2::{Digest, Sha256};
 
@@ -16,11 +16,13 @@ const PASSES: usize = 20;
 
 fn main() {
     let mut criterion = Criterion::default().configure_from_args().sample_size(20);
-    let bundle = Bundle::embedded();
+    let bundle = Bundle::new(proofmark_data::FILES);
     let files: Vec<(&dyn Protocol, VectorFile)> = protocol::ALL
         .iter()
         .flat_map(|protocol| bundle.files(protocol.slug(), ".json").into_iter().map(|file| (*protocol, file)))
-        .map(|(protocol, file)| (protocol, vector::load(file).expect("the embedded vectors have no mistakes")))
+        .map(|(protocol, file)| {
+            (protocol, vector::load(file, protocol.vector_kinds()).expect("the embedded vectors have no mistakes"))
+        })
         .collect();
     let inputs: Vec<&str> = files.iter().flat_map(|(_, file)| &file.vectors).map(input).collect();
     let bytes: usize = inputs.iter().map(|input| input.len()).sum();
@@ -57,8 +59,8 @@ fn main() {
 }
 
 fn confirm_all(file: &VectorFile, protocol: &dyn Protocol) -> usize {
-    let kind = KINDS.iter().find(|kind| kind.name() == file.kind.value).expect("loading looked it up");
-    file.vectors.iter().filter(|vector| kind.confirm(vector, protocol).is_ok()).count()
+    let form = protocol.codec().canonical_form();
+    file.vectors.iter().filter(|vector| file.kind.confirm(vector, form).is_ok()).count()
 }
 
 /// What a vector asks about, as it stands in its file.

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use futures_util::stream;
 use proofmark::exchange::Exchange;
-use proofmark::judge::Transcript;
+use proofmark::walk::Transcript;
 use tokio::runtime::Runtime;
 use url::Url;
 

@@ -4,16 +4,17 @@ use std::fmt::Write as _;
 use std::time::Instant;
 
 use proofmark::bundle::Bundle;
-use proofmark::judge::{self, Context, Facts, Features, Transcript};
+use proofmark::judge;
 use proofmark::plan::{self, Knowledge, Plan, Selection};
 use proofmark::protocol;
 use proofmark::record::ProtocolRecord;
-use proofmark::run::{self, Silent};
+use proofmark::run::{Runner, Silent};
 use proofmark::target::Target;
 use proofmark::template::Clock;
 use proofmark::transport::Connections;
 use proofmark::verdict::Profile;
-use reference_impl::{Config, Handle, Protocol};
+use proofmark::walk::{Context, Facts, Features, Transcript};
+use reference_impl::Handle;
 use tokio::runtime::Runtime;
 use url::Url;
 
@@ -84,7 +85,7 @@ impl Work {
 
 /// The embedded catalogue and manifest of agentic, with the cases of a workload in place of its own.
 pub fn knowledge(work: Work, cases: usize) -> Knowledge {
-    let embedded = Bundle::embedded();
+    let embedded = Bundle::new(proofmark_data::FILES);
     let mut bundle = Bundle::default();
     for name in ["protocol.yaml", "requirements.yaml", "errata.md"] {
         let file = embedded.file("agentic", name).expect("the binary embeds it");
@@ -113,8 +114,9 @@ impl Server {
             .enable_all()
             .build()
             .expect("the machine can start a thread");
-        let handle = runtime.block_on(reference_impl::serve(Config::new(Protocol::Agentic))).expect("a port is free");
-        let url = Url::parse(&handle.url()).expect("its URL is one");
+        let agentic = reference_impl::find("agentic").expect("a reference implementation");
+        let handle = runtime.block_on(agentic.serve(agentic.config())).expect("a port is free");
+        let url = Url::parse(handle.url("http").expect("it listens")).expect("its URL is one");
         Self { runtime, handle: Some(handle), url }
     }
 }
@@ -152,8 +154,8 @@ pub fn run(runtime: &Runtime, knowledge: &Knowledge, target: &Target) -> (Cost, 
     let (keep, cancel) = tokio::sync::watch::channel(false);
     let (cost, (transcript, judged)) = Cost::of_program(|| {
         let plan: Plan<'_> = plan::build(knowledge, target, &Selection::default());
-        let work = run::run(&plan, clock(), &connections, Instant::now(), cancel, &Silent);
-        let (transcript, _) = runtime.block_on(work);
+        let runner = Runner::new(&connections, &target.limits, Instant::now());
+        let transcript = runtime.block_on(runner.run_all(&plan, clock(), cancel, &Silent));
         let features = Features::read(&plan, clock(), &transcript);
         let judged = judge::protocol(&Context { plan: &plan, facts: clock(), features }, &transcript);
         (transcript, judged)

@@ -65,10 +65,10 @@ fn bare(name: &str) -> Option<fn(&[u8])> {
         "agentic_message" | "canonical" | "json_reader" => |data| drop(json::read(data)),
         "amp_envelope" | "cbor_decode" => |data| drop(cbor::read(data, cbor::Limits::default())),
         "suite_parse" => |data| drop(read_suite(&source(data))),
-        "target_parse" => |data| drop(target::load(&source(data))),
+        "target_parse" => |data| drop(target::load(&source(data), &proofmark::protocol::url_schemes())),
         "tcp_frames" => |data| drop(decode(data, Framing::Typed, 1 << 20)),
         "template" => |data| drop(Template::parse(&String::from_utf8_lossy(data))),
-        "vector_parse" => |data| drop(vector::load(&source(data))),
+        "vector_parse" => |data| drop(vector::load(&source(data), &proofmark::protocol::vector_kinds())),
         "ws_frames" => |data| drop(frame::decode(data, Side::Client, 1 << 20)),
         _ => return None,
     })

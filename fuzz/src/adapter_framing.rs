@@ -7,12 +7,11 @@
 use std::time::Duration;
 
 use arbitrary::{Result, Unstructured};
-use proofmark::exchange::{Encoded, Ended, Move, Transport};
+use proofmark::exchange::{ChannelAction, Encoded, Ended, Transport};
 use proofmark::target::Limits;
 use proofmark::transport::adapter::{Adapter, Pipes};
 use proofmark::value::Value;
 use proofmark::wire::json;
-use reference_impl::{Config, Protocol};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Runtime;
 
@@ -101,7 +100,8 @@ async fn hear(pieces: &[&[u8]]) -> Vec<u8> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (read, write) = tokio::io::split(theirs);
     let (mut hear, mut say) = tokio::io::split(ours);
-    let serve = reference_impl::serve_adapter(Config::new(Protocol::Agentic), read, write);
+    let agentic = crate::reference::implementation("agentic");
+    let serve = agentic.serve_adapter(agentic.config(), Box::new(read), Box::new(write));
     let talk = async move {
         for piece in pieces {
             say.write_all(piece).await.expect("it reads");
@@ -176,7 +176,8 @@ fn wanted<'s>(rest: &mut &'s [u8], id: i128, limit: usize) -> (Ended, &'s [u8]) 
 fn message() -> Encoded {
     Encoded {
         transport: Transport::Adapter,
-        action: Move::Message,
+        action: ChannelAction::Message,
+        base: None,
         operation: "describe".to_owned(),
         method: "describe".to_owned(),
         path: String::new(),

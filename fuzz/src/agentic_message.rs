@@ -154,7 +154,9 @@ fn is_tolerated(pointer: &str, value: &Value) -> bool {
         "/title" => text("title").is_some_and(|title| title.chars().count() > 200),
         "/package_type" => text("package_type") == Some("x-"),
         // E88: UTC may be written otherwise than with a Z, which a server need not take.
-        "/created_at" | "/valid_from" => text(&pointer[1..]).is_some_and(|time| !time.ends_with('Z') || time.contains('t')),
+        "/created_at" | "/valid_from" => {
+            text(&pointer[1..]).is_some_and(|time| !time.ends_with('Z') || time.contains('t'))
+        }
         // E42: an interval that ends before it begins.
         "/valid_to" => text("valid_to").is_some(),
         "/confidence" => value.member("confidence").is_some_and(Value::is_number),

@@ -11,7 +11,7 @@ use data_encoding::HEXLOWER;
 use proofmark::exchange::{Arrival, Body, Ended, Exchange, Incoming, Outgoing, Transport};
 use proofmark::protocol::amp_core::explain;
 use proofmark::protocol::amp_core::sig_input::Material;
-use proofmark::protocol::{self, Known, Sight};
+use proofmark::protocol::{self, Known, ObservationContext};
 use proofmark::target::Target;
 use proofmark::template::Clock;
 use proofmark::value::Value;
@@ -145,10 +145,12 @@ fn observed(bytes: &[u8]) -> Value {
             received,
             started_ms: 0,
             elapsed_ms: 1,
+            hosted: None,
+            clock_ms: 0,
         };
         let clock = Clock(1_767_323_045_000_000_000);
-        amp.emitted(&exchange, &Sight { target: &target, transport, clock, known: &known });
-        amp.observe(&exchange, &Sight { target: &target, transport, clock, known: &known })
+        amp.emitted(&exchange, &ObservationContext { target: &target, transport, clock, known: &known });
+        amp.observe(&exchange, &ObservationContext { target: &target, transport, clock, known: &known })
     };
     let nothing = || Incoming::nothing(Ended::Complete);
     for (kind, code) in [("tcp-frame", Some(1)), ("tcp-frame", Some(6)), ("ws-binary", None), ("polled", None)] {

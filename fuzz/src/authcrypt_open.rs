@@ -20,7 +20,7 @@ use crate::{generate, reference};
 /// If a box does not open to what was sealed; if it opens with another key, nonce or ciphertext; if the reference disagrees;
 /// or if an encrypted message is refused although it is well formed, or taken although its box was changed.
 pub fn run(data: &[u8]) {
-    // A stream that ends early is no box.
+    // A stream that ends early gives no box.
     let mut u = Unstructured::new(data);
     let _ = boxes(&mut u).and_then(|()| messages(&mut u));
 }
@@ -109,7 +109,7 @@ fn messages(u: &mut Unstructured<'_>) -> Result<()> {
 
     let mut enc = envelope.member("enc").expect("it was encrypted").clone();
     match u.int_in_range(0..=3)? {
-        // Sealed anew by somebody else, or for somebody else.
+        // Sealed again by another sender, or for another recipient.
         0 => enc = sealed(&plaintext, &Identity::named("relay"), &recipient),
         1 => enc = sealed(&plaintext, &sender, &Identity::named("relay")),
         2 => damage(u, &mut enc, "ciphertext")?,

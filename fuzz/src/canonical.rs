@@ -21,7 +21,7 @@ pub fn run(data: &[u8]) {
 }
 
 fn agree(text: &[u8]) {
-    let form = protocol::find("agentic").and_then(|agentic| agentic.canonical_form()).expect("agentic has one");
+    let form = protocol::find("agentic").and_then(|agentic| agentic.codec().canonical_form()).expect("agentic has one");
     let ours = ours(text, form);
     let theirs = reference::canonical(text);
     let shown = || String::from_utf8_lossy(text).into_owned();

@@ -89,7 +89,7 @@ pub(crate) fn verifies(bytes: &[u8]) -> bool {
     let from = material.envelope().member("from").and_then(Value::as_text).map(did::without_fragment);
     let key = from.and_then(|from| did::key_of(from).ok()).map(|(_, key)| key);
     let (Some(key), Some(signature)) = (key, material.signature()) else { return false };
-    // Of a member that occurs twice nobody can say which one was meant.
+    // A member that occurs twice is ambiguous.
     let meant = signed(material.envelope()).is_some() && material.missing().is_empty();
     meant && sign::verify_strict(&key, &material.sig_input(), signature)
 }

@@ -5,7 +5,7 @@
 
 use proofmark::exchange::{Body, Ended, Exchange, Incoming, Outgoing, Transport};
 use proofmark::matcher::Compiler;
-use proofmark::protocol::{self, Known, Sight};
+use proofmark::protocol::{self, Known, ObservationContext};
 use proofmark::target::Target;
 use proofmark::template::Clock;
 use proofmark::wire::json;
@@ -32,14 +32,14 @@ pub fn run(data: &[u8]) {
     let mut target = Target::endpoint(url);
     for configured in [false, true] {
         if configured {
-            // Places of the target's own, such as somebody might name them by mistake.
+            // Places of the target's own, also mistaken ones.
             for what in ["package", "packages", "facts", "content_hash", "metadata"] {
                 target.places.insert(what.to_owned(), vec!["/data".to_owned(), "/0".to_owned(), "no place".to_owned()]);
             }
         }
         let (transport, known) = (exchange.sent.transport, Known::new());
         let clock = Clock(1_767_323_045_000_000_000);
-        let seen = agentic.observe(&exchange, &Sight { target: &target, transport, clock, known: &known });
+        let seen = agentic.observe(&exchange, &ObservationContext { target: &target, transport, clock, known: &known });
         for written in EXPECTATIONS {
             let written = json::parse(written.as_bytes()).expect("it is JSON");
             let expectation = Compiler::new(agentic.matchers()).expectation(&written, &[]);
@@ -82,5 +82,7 @@ fn exchange(data: &[u8]) -> Exchange {
         received: Incoming { status, headers, body: Body(rest.to_vec()), ..Incoming::nothing(Ended::Complete) },
         started_ms: 0,
         elapsed_ms: 1,
+        hosted: None,
+        clock_ms: 0,
     }
 }

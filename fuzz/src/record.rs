@@ -1,4 +1,4 @@
-//! Records of runs from the choices of an input, with a hostile text wherever a text of somebody else's can stand.
+//! Records of runs from the choices of an input, with a hostile text wherever a foreign text can appear.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,7 +108,7 @@ impl Author<'_, '_> {
         self.u.choose(list).copied()
     }
 
-    /// An id, or what somebody takes for one.
+    /// An id, or a text in its place.
     fn id(&mut self) -> Result<String> {
         if self.u.ratio(3, 4)? { Ok(self.choose(&["A-1", "A-2", "AMP-A.2-01"])?.to_owned()) } else { self.words() }
     }
@@ -169,6 +169,8 @@ impl Author<'_, '_> {
             },
             started_ms: self.u.arbitrary::<u32>()?.into(),
             elapsed_ms: self.u.arbitrary::<u32>()?.into(),
+            hosted: None,
+            clock_ms: 0,
         })
     }
 
@@ -231,6 +233,7 @@ impl Author<'_, '_> {
             outcome: self.choose(&[Grant::Granted, Grant::Refused, Grant::Undecided])?,
             claimed: self.u.arbitrary()?,
             met: self.u.arbitrary()?,
+            unobservable: self.u.arbitrary()?,
             because: self.several(|a| {
                 Ok(Because { requirement: a.id()?, verdict: a.choose(&Verdict::ALL)?, reason: a.reason()? })
             })?,
@@ -268,6 +271,9 @@ impl Author<'_, '_> {
             waivers: self.several(|a| {
                 Ok(WaiverRecord { what: a.words()?, reason: a.words()?, at: a.words()?, stale: a.some()? })
             })?,
+            hosts: std::collections::BTreeMap::new(),
+            strays: Vec::new(),
+            more_strays: 0,
         })
     }
 
@@ -285,7 +291,7 @@ impl Author<'_, '_> {
             profile: Profile::Lenient,
             started_at: if self.u.arbitrary()? { "2026-11-20T12:00:00.000Z".to_owned() } else { self.words()? },
             asked: Asked {
-                level: self.some()?,
+                levels: self.several(Self::words)?,
                 only: self.several(Self::words)?,
                 requirements: self.several(Self::words)?,
                 shard: self.some()?,
@@ -298,7 +304,7 @@ impl Author<'_, '_> {
                     serde_json::json!({ word: self.words()?, "implementation": { "name": self.words()?, "version": self.words()? } }),
                 )]),
                 config: TargetConfig {
-                    level: self.some()?,
+                    levels: self.several(Self::words)?,
                     routes: self.several(Self::words)?,
                     ..TargetConfig::default()
                 },

@@ -1,9 +1,9 @@
 //! The reference implementation as a library, asked through its adapter: the only door it has.
 
 use std::cell::RefCell;
+use std::thread::LocalKey;
 
 use data_encoding::HEXLOWER;
-use reference_impl::{Config, Protocol};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::runtime::Runtime;
@@ -18,16 +18,17 @@ struct Library {
 }
 
 thread_local! {
-    static AGENTIC: RefCell<Library> = RefCell::new(Library::start(Protocol::Agentic));
-    static AMP: RefCell<Library> = RefCell::new(Library::start(Protocol::AmpCore));
+    static AGENTIC: RefCell<Library> = RefCell::new(Library::start("agentic"));
+    static AMP: RefCell<Library> = RefCell::new(Library::start("amp-core"));
 }
 
 impl Library {
-    fn start(protocol: Protocol) -> Self {
+    fn start(slug: &str) -> Self {
+        let implementation = implementation(slug);
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (read, write) = tokio::io::split(theirs);
-        runtime.spawn(reference_impl::serve_adapter(Config::new(protocol), read, write));
+        runtime.spawn(implementation.serve_adapter(implementation.config(), Box::new(read), Box::new(write)));
         let (read, write) = tokio::io::split(ours);
         Self { runtime, write, read: BufReader::new(read) }
     }
@@ -44,12 +45,17 @@ impl Library {
     }
 }
 
+/// The reference implementation of a protocol.
+///
+/// # Panics
+///
+/// If there is none.
+pub(crate) fn implementation(slug: &str) -> &'static dyn reference_impl::Implementation {
+    reference_impl::find(slug).expect("a reference implementation")
+}
+
 /// What the reference makes of a call: its result, or its error.
-fn call(protocol: Protocol, method: &str, params: &Value) -> Result<Value, Value> {
-    let library = match protocol {
-        Protocol::AmpCore => &AMP,
-        _ => &AGENTIC,
-    };
+fn call(library: &'static LocalKey<RefCell<Library>>, method: &str, params: &Value) -> Result<Value, Value> {
     let mut answer = library.with_borrow_mut(|library| library.call(method, params));
     match answer.get_mut("result") {
         Some(result) => Ok(result.take()),
@@ -59,16 +65,16 @@ fn call(protocol: Protocol, method: &str, params: &Value) -> Result<Value, Value
 
 /// Calls a method of agentic. An error is an answer there.
 pub(crate) fn agentic(method: &str, params: &Value) -> Result<Value, Value> {
-    call(Protocol::Agentic, &format!("agentic/{method}"), params)
+    call(&AGENTIC, &format!("agentic/{method}"), params)
 }
 
 /// Calls a method of amp-core.
 ///
 /// # Panics
 ///
-/// If the parameters are refused: whatever a target puts into them, it puts it there well formed.
+/// If the parameters are rejected: the target that builds them always builds them well-formed.
 pub(crate) fn amp(method: &str, params: &Value) -> Value {
-    call(Protocol::AmpCore, &format!("amp-core/{method}"), params)
+    call(&AMP, &format!("amp-core/{method}"), params)
         .unwrap_or_else(|error| panic!("{method} refuses its parameters: {error} for {params}"))
 }
 

@@ -2,23 +2,23 @@
 //! taken is what is given back.
 //!
 //! The input is a few choices (see `generate::halves`), and bytes: a body for the routes of agentic and amp-core, and once more
-//! what somebody says on a connection without any regard for HTTP, or behind the opening of a WebSocket.
+//! bytes on a connection that are not HTTP, or that follow the opening of a WebSocket.
 
 use arbitrary::{Result, Unstructured};
 use proofmark::exchange::{Body, Ended, Exchange, Incoming, Outgoing, Transport};
 use proofmark::matcher::{Compiler, Outcome};
-use proofmark::protocol::{self, Known, Sight};
+use proofmark::protocol::{self, Known, ObservationContext};
 use proofmark::target::Target;
 use proofmark::template::Clock;
 use proofmark::value::Value;
 use proofmark::wire::{cbor, json};
-use reference_impl::{Config, Protocol};
 
 use crate::generate;
 use crate::letter;
+use crate::reference;
 use crate::server::{Answer, Server};
 
-/// Requests of agentic. `{}` becomes an id or what somebody takes for one.
+/// Requests of agentic. `{}` becomes an id, or a text in its place.
 const ROUTES: &[(&str, &str)] = &[
     ("POST", "/v1/projects/p/packages"),
     ("POST", "/v1/projects/p/packages"),
@@ -79,7 +79,7 @@ pub fn run(data: &[u8]) {
 }
 
 fn agentic(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
-    let server = Server::start(Config::new(Protocol::Agentic));
+    let server = Server::start(reference::implementation("agentic"));
     for _ in 0..u.int_in_range(1..=4)? {
         let (method, path) = *u.choose(ROUTES)?;
         let mut path = path.to_owned();
@@ -126,7 +126,7 @@ fn comes_back(server: &Server, bytes: &[u8]) {
 }
 
 fn amp(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
-    let server = Server::start(Config::new(Protocol::AmpCore));
+    let server = Server::start(reference::implementation("amp-core"));
     let own = match u.arbitrary()? {
         true => {
             let (mut envelope, sender) = letter::unsigned(u)?;
@@ -156,11 +156,11 @@ fn amp(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
 
 /// Whatever is said on a connection, the next one is served.
 fn raw(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
-    let (protocol, alive) = match u.arbitrary()? {
-        true => (Protocol::Agentic, "/v1/conformance"),
-        false => (Protocol::AmpCore, "/amp/v1/health"),
+    let (slug, alive) = match u.arbitrary()? {
+        true => ("agentic", "/v1/conformance"),
+        false => ("amp-core", "/amp/v1/health"),
     };
-    let server = Server::start(Config::new(protocol));
+    let server = Server::start(reference::implementation(slug));
     let opening = "GET /amp/v1/ws HTTP/1.1\r\nhost: pipe\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
                    sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\nsec-websocket-protocol: amp.v1\r\n\r\n";
     let said = if u.arbitrary()? { [opening.as_bytes(), bytes].concat() } else { bytes.to_vec() };
@@ -195,7 +195,12 @@ fn observed(slug: &str, operation: &str, sent: &[u8], answer: &Answer) -> Value 
         },
         started_ms: 0,
         elapsed_ms: 1,
+        hosted: None,
+        clock_ms: 0,
     };
     let clock = Clock(1_767_323_045_000_000_000);
-    protocol.observe(&exchange, &Sight { target: &target, transport: Transport::Http, clock, known: &Known::new() })
+    protocol.observe(
+        &exchange,
+        &ObservationContext { target: &target, transport: Transport::Http, clock, known: &Known::new() },
+    )
 }

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use proofmark::protocol::report_formats;
 use proofmark::record::RunRecord;
+use proofmark::report::json;
 use proofmark::report::text::{TerminalStyle, write_terminal};
-use proofmark::report::{FORMATS, json};
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use quick_xml::XmlVersion;
 use quick_xml::events::Event as Xml;
@@ -23,9 +24,9 @@ use crate::record::Author;
 pub fn run(data: &[u8]) {
     let (mut u, text) = generate::halves(data);
     let text = String::from_utf8_lossy(text);
-    // A stream that ends early is no record.
+    // A stream that ends early gives no record.
     let Ok(record) = (Author { u: &mut u, text: &text }).record() else { return };
-    for format in FORMATS {
+    for format in report_formats() {
         let mut out = Vec::new();
         (format.write)(&record, &mut out).unwrap_or_else(|error| panic!("{}: {error}", format.name));
         let page = String::from_utf8(out).unwrap_or_else(|error| panic!("{}: {error}", format.name));

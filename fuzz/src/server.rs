@@ -1,7 +1,7 @@
 //! The reference implementation as a server in this process: HTTP over pipes in memory, each input with a server of its own.
 
 use proofmark::wire::json;
-use reference_impl::Config;
+use reference_impl::Implementation;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -43,10 +43,10 @@ impl Answer {
 
 impl Server {
     /// Starts a server with an empty database in memory.
-    pub(crate) fn start(config: Config) -> Self {
+    pub(crate) fn start(implementation: &dyn Implementation) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let (connections, taken) = unbounded_channel();
-        let serving = runtime.spawn(reference_impl::serve_connections(config, taken));
+        let serving = runtime.spawn(implementation.serve_connections(implementation.config(), taken));
         Self { runtime, connections, serving }
     }
 

@@ -18,7 +18,7 @@ use crate::{generate, reference};
 /// If a well-formed message does not verify, in the harness or the reference; if the two make different bytes of what is
 /// signed; or if a mutated message verifies although what is signed, or the signature, is another.
 pub fn run(data: &[u8]) {
-    // A stream that ends early is no message.
+    // A stream that ends early gives no message.
     let _ = look(&mut Unstructured::new(data));
 }
 

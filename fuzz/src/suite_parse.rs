@@ -4,7 +4,7 @@
 //! that people make.
 
 use proofmark::bundle::Bundle;
-use proofmark::judge::{self, Context, Facts, Features, Part, Transcript, Walk};
+use proofmark::judge;
 use proofmark::plan::{self, Knowledge, LoadError, SETUP_STEPS, Selection};
 use proofmark::protocol;
 use proofmark::requirement;
@@ -13,12 +13,13 @@ use proofmark::target::{self, Target};
 use proofmark::template::Clock;
 use proofmark::vector;
 use proofmark::verdict::Profile;
+use proofmark::walk::{Context, Facts, Features, Part, Transcript, Walk};
 
 use crate::mistakes;
 
 /// A manifest with one of everything that a suite may refer to.
 const MANIFEST: &str = r#"protocol: agentic
-levels: [L0, L1]
+levels: [{ name: L0 }, { name: L1, includes: [L0] }, { name: L2, includes: [L1] }, { name: L3, includes: [L2] }]
 claims: { default: L1 }
 let:
   project: "proj_${hex 8}"
@@ -27,18 +28,18 @@ objects:
     json: |
       { "package_id": "pkg_${hex 8}", "project_id": "${project}", "title": "pm ${word}" }
 setup:
-  - reach: adapter
+  - runs-on: adapter
     steps:
       - send: open
         capture: { store: /result/store }
-  - uses: [project]
+  - for-each-binding: [project]
     steps:
       - send: project-create
         with: { project: "${it}", name: pm }
 features:
   - feature: descriptor
     about: The descriptor.
-    absent: not-claimed
+    if-missing: not-claimed
     probe: [{ send: describe }]
     missing: [{ at: /status, equals: 404 }]
     offered: [{ at: /status, equals: 200 }]
@@ -77,8 +78,8 @@ pub fn run(data: &[u8]) {
     let good = mistakes::none(read_suite(&source)).is_some();
     mistakes::none(read_manifest(&source));
     mistakes::none(requirement::load(&source));
-    mistakes::none(target::load(&source));
-    mistakes::none(vector::load(&source));
+    mistakes::none(target::load(&source, &protocol::url_schemes()));
+    mistakes::none(vector::load(&source, &protocol::vector_kinds()));
     let _ = requirement::errata(text);
     if good {
         walk(text);

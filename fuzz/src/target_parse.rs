@@ -28,7 +28,7 @@ pub fn run(data: &[u8]) {
         // A target file may name other files, and not every file of a machine has an end.
         if !text.contains("/dev/") && !text.contains("/proc/") {
             look(text);
-            let _ = (parse_tcp(text), parse_duration(text));
+            let _ = (parse_tcp(text, &protocol::url_schemes()), parse_duration(text));
         }
     }
     if let Ok(wanted) = made(&mut Unstructured::new(data)) {
@@ -40,11 +40,11 @@ pub fn run(data: &[u8]) {
 }
 
 fn look(text: &str) -> Option<Target> {
-    let mut target = mistakes::none(target::load(&mistakes::source("target.yaml", text)))?;
+    let mut target = mistakes::none(target::load(&mistakes::source("target.yaml", text), &protocol::url_schemes()))?;
     let reached = |target: &Target| Transport::ALL.into_iter().any(|transport| target.is_reached_over(transport));
     assert!(reached(&target), "it cannot be reached:\n{text}");
     for slug in ["agentic", "amp-core"] {
-        protocol::find(slug).expect("it is implemented").complete(&mut target);
+        protocol::complete(protocol::find(slug).expect("it is implemented"), &mut target);
     }
     assert!(reached(&target), "it cannot be reached any more:\n{text}");
     for credential in target.credentials.values().flatten() {
@@ -103,7 +103,7 @@ impl Wanted {
         json!({
             "name": self.name,
             "tcp": self.tcp(),
-            "options": { "batch": self.option },
+            "features": { "batch": self.option },
             "statuses": { self.status.to_string(): self.aliases },
             "limits": { "request": format!("{}{}", self.request.0, self.request.1) },
             "credentials": { "a": { "env": SECRET, "prefix": "Bearer " } },
@@ -123,7 +123,7 @@ impl Wanted {
         }
         write!(
             text,
-            "]\noptions: {{ batch: {} }}\ncredentials:\n  a:\n    env: {SECRET}\n    prefix: 'Bearer '\n",
+            "]\nfeatures: {{ batch: {} }}\ncredentials:\n  a:\n    env: {SECRET}\n    prefix: 'Bearer '\n",
             self.option
         )
         .expect("a string grows");
@@ -131,8 +131,8 @@ impl Wanted {
     }
 
     fn check(&self, target: &Target, text: &str) {
-        let tcp = target.tcp.as_ref().map(ToString::to_string);
-        assert_eq!(tcp.as_deref(), Some(&*self.tcp()), "{text}");
+        let tcp = target.tcp.as_ref().map(|tcp| (tcp.host.as_str(), tcp.port, tcp.tls));
+        assert_eq!(tcp, Some((self.host.as_str(), self.port, self.tls)), "{text}");
         assert_eq!(target.name, self.name, "{text}");
         assert_eq!(target.limits.request, self.request(), "{text}");
         assert_eq!(target.statuses.get(&self.status), Some(&self.aliases), "{text}");

@@ -37,7 +37,7 @@ pub fn run(data: &[u8]) {
             any(text);
         }
     }
-    // A stream that ends early is no template.
+    // A stream that ends early gives no template.
     let _ = made(&mut Unstructured::new(data));
 }
 
@@ -58,7 +58,7 @@ fn any(yaml: &str) {
         assert!(weight(value) <= calls * LARGEST, "{} bytes of {yaml}", weight(value));
         let _ = show(value);
     }
-    // A float that is no number is not even equal to itself.
+    // NaN is not equal to itself.
     assert_eq!(format!("{first:?}").len(), format!("{:?}", render(yaml)).len(), "{yaml}");
 }
 

@@ -1,7 +1,7 @@
 //! Vector files: any text is vectors or mistakes that can be printed, the order of members is of no matter, and a vector with
-//! another result than proofmark's own is not confirmed.
+//! a result that differs from proofmark's own is not confirmed.
 //!
-//! The input is put twice: as a text of its own, and as the choices from which one of our own vectors is taken and changed.
+//! The input is used twice: as a text of its own, and as the choices that select and change one of our own vectors.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use arbitrary::{Result, Unstructured};
 use proofmark::bundle::Bundle;
 use proofmark::protocol;
 use proofmark::value::Value;
-use proofmark::vector::{self, KINDS, VectorFile};
+use proofmark::vector::{self, VectorFile};
 use proofmark::wire::json::{self, Layout};
 
 use crate::{generate, mistakes};
@@ -43,7 +43,7 @@ pub fn run(data: &[u8]) {
 }
 
 fn load(text: &str) -> Option<VectorFile> {
-    mistakes::none(vector::load(&mistakes::source("vectors/amp-core/fuzz.json", text)))
+    mistakes::none(vector::load(&mistakes::source("vectors/amp-core/fuzz.json", text), &protocol::vector_kinds()))
 }
 
 fn look(text: &str) -> Option<VectorFile> {
@@ -93,9 +93,9 @@ fn sorted(value: &Value) -> String {
 
 /// Whether each vector agrees with proofmark's own reading and writing.
 fn confirm(file: &VectorFile) -> Vec<bool> {
-    let kind = KINDS.iter().find(|kind| kind.name() == file.kind.value);
-    let (Some(kind), Some(protocol)) = (kind, protocol::find(&file.protocol)) else { return Vec::new() };
-    file.vectors.iter().map(|vector| kind.confirm(vector, protocol).is_ok()).collect()
+    let Some(protocol) = protocol::find(&file.protocol) else { return Vec::new() };
+    let form = protocol.codec().canonical_form();
+    file.vectors.iter().map(|vector| file.kind.confirm(vector, form).is_ok()).collect()
 }
 
 /// One of our own vectors in a file of its own: the head of the file that it is from, the group, the vector.
@@ -107,7 +107,7 @@ struct One {
 
 /// All of them that are short.
 static VECTORS: LazyLock<Vec<One>> = LazyLock::new(|| {
-    let bundle = Bundle::embedded();
+    let bundle = Bundle::new(proofmark_data::FILES);
     let files = ["agentic", "amp-core"].into_iter().flat_map(|slug| bundle.files(slug, ".json"));
     let mut found = Vec::new();
     for file in files {

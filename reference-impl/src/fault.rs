@@ -4,6 +4,8 @@
 //! breaks, as `if fault.is("name")`. So the names double as an index from requirement to code: look the
 //! requirement up in the table of the protocol, then search the source for the name.
 
+use crate::names::nearest;
+
 /// A mistake that can be planted, and what it must be caught by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
@@ -22,14 +24,14 @@ pub struct Fault {
 /// What a fault needs besides its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// Credentials: a server without any has nobody to reject.
-    Credentials,
-    /// A server of a level below the one it declares; arranged by the fault itself.
-    LowerLevel,
-    /// A server without search; arranged by the fault itself.
-    NoSearch,
     /// Nothing.
     Nothing,
+    /// The setup of this name, one of [`crate::Implementation::setups`]: in another one the fault does not show.
+    Setup(&'static str),
+    /// A server of this level; planting the fault lowers the level.
+    Level(&'static str),
+    /// A server with this value of a setting; planting the fault gives it.
+    Setting(&'static str, &'static str),
 }
 
 /// The fault that is planted in this run, if any.
@@ -40,17 +42,16 @@ impl Planted {
     /// A program without a planted fault.
     pub(crate) const NONE: Self = Self(None);
 
-    /// Looks `name` up in the table of a protocol.
+    /// Looks `name` up in the tables of a protocol.
     ///
     /// # Errors
     ///
     /// [`UnknownFault`] with the nearest name.
-    pub(crate) fn find(name: &str, table: &'static [Fault]) -> Result<Self, UnknownFault> {
-        let found = table.iter().find(|fault| fault.name == name);
-        let unknown = || UnknownFault {
-            name: name.to_owned(),
-            nearest: table.iter().map(|fault| fault.name).min_by_key(|known| distance(name, known)),
-        };
+    pub(crate) fn find(name: &str, tables: &[&'static [Fault]]) -> Result<Self, UnknownFault> {
+        let faults = || tables.iter().flat_map(|table| table.iter());
+        let found = faults().find(|fault| fault.name == name);
+        let unknown =
+            || UnknownFault { name: name.to_owned(), nearest: nearest(name, faults().map(|fault| fault.name)) };
         found.map(|fault| Self(Some(fault))).ok_or_else(unknown)
     }
 
@@ -67,6 +68,30 @@ impl Planted {
     }
 }
 
+/// Does the one thing that a fault does wrong, if it is the planted one: `planted!(rules.fault, "name", what)`, or
+/// `planted!(rules.fault, "name", condition => what)`, or `planted!(rules.fault, "name", found in option => what)`. It takes one line, so that the path around it reads as the protocol;
+/// what takes more stands in the module `faults` of the protocol.
+macro_rules! planted {
+    ($fault:expr, $name:literal, $found:ident in $option:expr => $what:expr) => {
+        if $fault.is($name)
+            && let Some($found) = $option
+        {
+            $what;
+        }
+    };
+    ($fault:expr, $name:literal, $what:expr) => {
+        if $fault.is($name) {
+            $what;
+        }
+    };
+    ($fault:expr, $name:literal, $condition:expr => $what:expr) => {
+        if $fault.is($name) && $condition {
+            $what;
+        }
+    };
+}
+pub(crate) use planted;
+
 /// No fault has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no fault named {name:?}{}", nearest.map_or_else(String::new, |known| format!("; the nearest is {known:?}")))]
@@ -75,21 +100,6 @@ pub struct UnknownFault {
     pub name: String,
     /// The known name that is most like it.
     pub nearest: Option<&'static str>,
-}
-
-/// How many single-byte edits lead from one name to the other.
-fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (above, left) in from.bytes().enumerate() {
-        let mut diagonal = above;
-        row[0] = above + 1;
-        for (index, right) in to.bytes().enumerate() {
-            let replace = diagonal + usize::from(left != right);
-            diagonal = row[index + 1];
-            row[index + 1] = replace.min(diagonal + 1).min(row[index] + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -103,9 +113,8 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_brings_the_nearest_one() {
-        let error = Planted::find("tag-sorted", TABLE).expect_err("no such fault");
+        let error = Planted::find("tag-sorted", &[TABLE]).expect_err("no such fault");
         assert_eq!(error.nearest, Some("tags-sorted"));
-        assert!(Planted::find("hash-missing", TABLE).is_ok_and(|fault| fault.is("hash-missing")));
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert!(Planted::find("hash-missing", &[TABLE]).is_ok_and(|fault| fault.is("hash-missing")));
     }
 }

@@ -3,18 +3,18 @@
 //! It prints `listening on URL` when it is ready, and serves until it is killed. With `--adapter` it is a library
 //! behind stdin and stdout instead. The `proofmark` program offers the same as `proofmark serve`.
 
+use std::fmt::Write as _;
 use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
-use reference_impl::{Config, Database, Protocol, Role, Variant};
+use reference_impl::{ALL, Config, Database, Implementation, Variant};
 
-const USAGE: &str = "usage: proofmark-reference [--protocol agentic|amp-core] [--listen ADDRESS] [--db FILE]
-       [--fault NAME] [--variant own|other] [--auth KEY=ACTOR]... [--now INSTANT] [--adapter]
-   agentic: [--level L0..L3] [--search on|off] [--load FILE]
-   amp-core: [--tcp ADDRESS|off] [--role agent|relay|both] [--control on|off] [--documents FILE]...
-       [--trusted-relay DID]... [--seed HEX] [--did DID] [--ack-timeout MILLISECONDS]
+const USAGE: &str = "usage: proofmark-reference [--protocol SLUG] [--listen ADDRESS] [--db FILE] [--fault NAME]
+       [--variant own|other] [--level LEVEL] [--clock INSTANT] [--set NAME=VALUE]... [--adapter]
 ";
+
+/// The protocol without `--protocol`.
+const DEFAULT: &str = "agentic";
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -29,28 +29,33 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), String> {
-    let mut config = Config::new(Protocol::Agentic);
     let mut adapter = false;
+    let mut slug = DEFAULT.to_owned();
+    let mut options = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(option) = arguments.next() {
-        if option == "--help" {
-            return std::io::stdout().write_all(USAGE.as_bytes()).map_err(|error| error.to_string());
+        match option.as_str() {
+            "--help" => return std::io::stdout().write_all(usage().as_bytes()).map_err(|error| error.to_string()),
+            "--adapter" => adapter = true,
+            _ => {
+                let value = arguments.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
+                if option == "--protocol" { slug = value } else { options.push((option, value)) }
+            }
         }
-        if option == "--adapter" {
-            adapter = true;
-            continue;
-        }
-        let value = arguments.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
+    }
+    let implementation = reference_impl::find(&slug).ok_or_else(|| format!("unknown protocol `{slug}`"))?;
+    let mut config = implementation.config();
+    for (option, value) in options {
         set(&mut config, &option, value)?;
     }
     if adapter {
-        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-        return reference_impl::serve_adapter(config, input, output).await.map_err(|error| error.to_string());
+        let (input, output) = (Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout()));
+        return implementation.serve_adapter(config, input, output).await.map_err(|error| error.to_string());
     }
-    let handle = reference_impl::serve(config).await.map_err(|error| error.to_string())?;
+    let handle = implementation.serve(config).await.map_err(|error| error.to_string())?;
     let mut out = std::io::stdout();
-    let frames = handle.tcp_address().map_or_else(String::new, |address| format!(" and amp://{address}"));
-    let announced = writeln!(out, "listening on {}{frames}", handle.url()).and_then(|()| out.flush());
+    let urls: Vec<&str> = handle.addresses().iter().map(|(_, url)| url.as_str()).collect();
+    let announced = writeln!(out, "listening on {}", urls.join(" and ")).and_then(|()| out.flush());
     announced.map_err(|error| error.to_string())?;
     handle.wait().await;
     Ok(())
@@ -58,67 +63,44 @@ async fn run() -> Result<(), String> {
 
 fn set(config: &mut Config, option: &str, value: String) -> Result<(), String> {
     match option {
-        "--listen" => {
-            let address = value.parse();
-            config.listen = address.map_err(|_| format!("not an address: {value:?}"))?;
-        }
+        "--listen" => config.listen = value.parse().map_err(|_| format!("--listen: invalid address `{value}`"))?,
         "--db" => config.database = Database::File(value.into()),
         "--fault" => config.fault = Some(value),
         "--variant" => {
             let known = Variant::ALL.into_iter().find(|variant| variant.name() == value);
-            config.variant = known.ok_or_else(|| format!("neither own nor other: {value:?}"))?;
-        }
-        "--protocol" => {
-            let known = reference_impl::protocols().iter().find(|protocol| protocol.slug() == value);
-            config.protocol = *known.ok_or_else(|| format!("no protocol {value:?}"))?;
+            config.variant = known.ok_or_else(|| format!("--variant: expected own or other, got `{value}`"))?;
         }
         "--level" => config.level = Some(value),
-        "--search" => config.search = on_or_off(&value)?,
-        "--auth" => {
-            let (key, actor) = value.split_once('=').ok_or("--auth wants KEY=ACTOR")?;
-            config.auth.push((key.to_owned(), actor.to_owned()));
+        "--clock" => config.clock = Some(value),
+        "--set" => {
+            let (name, value) = value.split_once('=').ok_or("--set: expected NAME=VALUE")?;
+            config.set(name, value).map_err(|error| error.to_string())?;
         }
-        "--now" => config.now = Some(value),
-        "--load" => config.load = Some(value.into()),
-        _ => return set_amp(config, option, value),
+        _ => return Err(format!("unknown option {option}\n{USAGE}")),
     }
     Ok(())
 }
 
-fn set_amp(config: &mut Config, option: &str, value: String) -> Result<(), String> {
-    let amp = &mut config.amp;
-    match option {
-        "--tcp" if value == "off" => amp.tcp = None,
-        "--tcp" => amp.tcp = Some(value.parse().map_err(|_| format!("not an address: {value:?}"))?),
-        "--role" => {
-            let known = Role::ALL.into_iter().find(|role| role.name() == value);
-            amp.role = known.ok_or_else(|| format!("neither agent nor relay nor both: {value:?}"))?;
-        }
-        "--control" => amp.control = on_or_off(&value)?,
-        "--documents" => {
-            let text = std::fs::read_to_string(&value);
-            amp.documents.push(text.map_err(|error| format!("{value}: {error}"))?);
-        }
-        "--trusted-relay" => amp.trusted_relays.push(value),
-        "--seed" => amp.seed = Some(seed(&value).ok_or_else(|| format!("not 64 hexadecimal digits: {value:?}"))?),
-        "--did" => amp.did = Some(value),
-        "--ack-timeout" => {
-            let milliseconds = value.parse().map_err(|_| format!("not a number of milliseconds: {value:?}"))?;
-            amp.ack_timeout = Duration::from_millis(milliseconds);
-        }
-        _ => return Err(format!("no option {option}\n{USAGE}")), // not one of ours
+/// How the program is called, with the settings of each protocol.
+fn usage() -> String {
+    let mut text = USAGE.to_owned();
+    for implementation in ALL {
+        settings(&mut text, *implementation);
     }
-    Ok(())
+    text
 }
 
-fn seed(digits: &str) -> Option<[u8; 32]> {
-    data_encoding::HEXLOWER_PERMISSIVE.decode(digits.as_bytes()).ok()?.try_into().ok()
-}
-
-fn on_or_off(value: &str) -> Result<bool, String> {
-    match value {
-        "on" => Ok(true),
-        "off" => Ok(false),
-        _ => Err(format!("neither on nor off: {value:?}")), // any other word
+fn settings(text: &mut String, implementation: &dyn Implementation) {
+    let slug = implementation.slug();
+    let levels = implementation.levels().join(", ");
+    let levels = if levels.is_empty() { levels } else { format!(" (levels {levels})") };
+    // Writing to a string cannot fail.
+    writeln!(text, "\n{slug}{levels}").ok();
+    for setting in implementation.settings() {
+        let repeats = if setting.repeats { "; may be repeated" } else { "" };
+        let default = setting.default.map_or_else(String::new, |value| format!(" [default: {value}]"));
+        let summary = setting.summary.trim_end_matches('.');
+        writeln!(text, "  --set {}={}\n      {summary}{repeats}{default}", setting.name, setting.value.placeholder())
+            .ok();
     }
 }

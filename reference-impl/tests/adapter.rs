@@ -5,7 +5,7 @@ mod support;
 
 use reference_impl::Config;
 use serde_json::{Value, json};
-use support::{config, full, minimal};
+use support::{agentic, config, full, minimal};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
 struct Library {
@@ -17,7 +17,7 @@ impl Library {
     fn start(config: Config) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
-        tokio::spawn(reference_impl::serve_adapter(config, reader, writer));
+        tokio::spawn(agentic().serve_adapter(config, Box::new(reader), Box::new(writer)));
         let (reader, writer) = tokio::io::split(ours);
         Self { reader: BufReader::new(reader), writer }
     }

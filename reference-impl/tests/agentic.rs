@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{config, encode, full, minimal, start, with};
+use support::{config, encode, full, minimal, set, start, with};
 
 #[tokio::test]
 async fn a_deposit_comes_back_as_it_was_sent_with_its_hash_beside_it() {
@@ -143,7 +143,7 @@ async fn relevant_finds_ranks_and_stays_inside_the_project() {
 
 #[tokio::test]
 async fn without_search_relevant_names_the_missing_capability() {
-    let (_server, mut client) = start(reference_impl::Config { search: false, ..config() }).await;
+    let (_server, mut client) = start(set(config(), &[("search", "off")])).await;
     client.deposit(&minimal("proj", "a")).await;
     let answer = client.get("/v1/projects/proj/packages?mode=relevant&query=a").await;
     assert_eq!((answer.status, answer.code().as_str()), (501, "search_not_supported"));
@@ -156,7 +156,7 @@ async fn without_search_relevant_names_the_missing_capability() {
 #[tokio::test]
 async fn orient_bundles_what_is_recent_and_current() {
     let now = "2026-01-20T00:00:00Z".to_owned();
-    let (_server, mut client) = start(reference_impl::Config { now: Some(now.clone()), ..config() }).await;
+    let (_server, mut client) = start(reference_impl::Config { clock: Some(now.clone()), ..config() }).await;
     for (id, created_at, question) in
         [("new", "2026-01-18T00:00:00Z", "why?"), ("old", "2025-12-31T00:00:00Z", "when?")]
     {
@@ -179,7 +179,7 @@ async fn orient_bundles_what_is_recent_and_current() {
 #[tokio::test]
 async fn a_digest_leaves_drafts_out() {
     let (_server, mut client) =
-        start(reference_impl::Config { now: Some("2026-01-20T00:00:00Z".into()), ..config() }).await;
+        start(reference_impl::Config { clock: Some("2026-01-20T00:00:00Z".into()), ..config() }).await;
     for (id, status) in [("finished", "complete"), ("unfinished", "draft")] {
         let members = json!({ "status": status, "title": format!("marker {id}"), "open_questions": [id],
             "created_at": "2026-01-19T00:00:00Z" });

@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{Answer, Client, config, encode, full, minimal, start, with};
+use support::{Answer, Client, address, config, encode, full, minimal, start, with};
 
 fn at(hour: u32) -> String {
     format!("2026-01-01T{hour:02}:00:00Z")
@@ -139,7 +139,7 @@ async fn racing_assertions_leave_one_current_fact_and_a_clean_history() {
     let (server, mut client) = start(config()).await;
     let racers: Vec<_> = (0..16)
         .map(|number| {
-            let address = server.address();
+            let address = address(&server);
             tokio::spawn(async move {
                 let mut client = Client::connect(address).await.expect("the server listens");
                 assert_fact(&mut client, &format!("v{number}"), None).await.status

@@ -5,8 +5,8 @@
 mod library;
 
 use ciborium::Value as Cbor;
-use library::{Library, hex};
-use reference_impl::{Config, Protocol, Variant};
+use library::{Library, hex, library_config};
+use reference_impl::{Config, Variant};
 use serde_json::{Value, json};
 
 const ALICE: &str = "46918a243ff3cf322a4ca7599bc2694890ae5240d437f3af6b7fd5f4b4733635";
@@ -21,7 +21,7 @@ fn list<'a>(data: &'a Value, name: &str) -> &'a [Value] {
 }
 
 async fn library() -> Library {
-    Library::start(Config::new(Protocol::AmpCore))
+    Library::start(library_config())
 }
 
 /// The identities of binding.md, 6, and those of RFC 001, A.1.
@@ -110,7 +110,7 @@ async fn every_vector_gives_what_it_says() {
 #[tokio::test]
 async fn the_other_variant_keeps_to_what_is_tolerated() {
     let data = data();
-    let mut library = Library::start(Config { variant: Variant::Other, ..Config::new(Protocol::AmpCore) });
+    let mut library = Library::start(Config { variant: Variant::Other, ..library_config() });
     let documents = spec_documents(&mut library).await;
     let mut differing = 0;
     let mut wrong = Vec::new();

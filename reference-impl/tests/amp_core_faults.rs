@@ -8,8 +8,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ciborium::cbor;
-use library::Library;
-use reference_impl::{Config, Protocol, faults, parser_faults};
+use library::{Library, library_config};
+use reference_impl::{Config, Fault};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -23,9 +23,17 @@ const OF_A_NODE: [&str; 4] = ["node", "net", "store", "adapter"];
 /// Shows in an ERROR that a node sends, not in an outcome.
 const IN_AN_ERROR: &str = "decrypt-oracle-details";
 
+fn amp_core() -> &'static dyn reference_impl::Implementation {
+    reference_impl::find("amp-core").expect("a row")
+}
+
+fn faults() -> &'static [Fault] {
+    amp_core().faults()
+}
+
 #[test]
 fn the_table_is_well_formed() {
-    let table = faults(Protocol::AmpCore);
+    let table = faults();
     for (index, fault) in table.iter().enumerate() {
         assert!(table[..index].iter().all(|other| other.name != fault.name), "{} occurs twice", fault.name);
         assert!(!fault.breaks.is_empty() && fault.breaks.iter().all(|id| id.starts_with("AMP-")), "{}", fault.name);
@@ -33,7 +41,7 @@ fn the_table_is_well_formed() {
     }
 }
 
-/// The names behind `is("` in all program text under `folder`, without tests, by the folder they are in.
+/// The faults that are planted in all program text under `folder`, without tests, by the folder they are in.
 fn planted(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).expect("readable") {
@@ -44,9 +52,17 @@ fn planted(folder: &Path) -> Vec<String> {
         }
         let file = std::fs::read_to_string(&path).expect("readable");
         let text = file.split("#[cfg(test)]").next().unwrap_or_default();
-        names.extend(text.split(".is(\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned));
+        names.extend(self::names(text));
     }
     names
+}
+
+/// The names of the faults that are planted in a program text: `fault.is("name")` and `planted!(fault, "name", ..)`.
+fn names(text: &str) -> Vec<String> {
+    let quoted = |rest: &str| rest.split('"').next().map(str::to_owned);
+    let asked = text.split(".is(\"").skip(1).filter_map(quoted);
+    let done = text.split("planted!(").skip(1).filter_map(|rest| quoted(rest.split_once(", \"")?.1));
+    asked.chain(done).collect()
 }
 
 fn folder() -> std::path::PathBuf {
@@ -56,7 +72,7 @@ fn folder() -> std::path::PathBuf {
 #[test]
 fn every_fault_is_planted_exactly_once() {
     let names = planted(&folder());
-    let table = || faults(Protocol::AmpCore).iter().chain(parser_faults(Protocol::AmpCore));
+    let table = || amp_core().all_faults();
     for fault in table() {
         let places = names.iter().filter(|name| *name == fault.name).count();
         assert_eq!(places, 1, "{} is planted {places} times", fault.name);
@@ -68,7 +84,7 @@ fn every_fault_is_planted_exactly_once() {
 
 /// Calls of all kinds, and what they answer, without what is different each time.
 async fn conversation(questions: Arc<Vec<(&'static str, Value)>>, fault: Option<&str>) -> Vec<Value> {
-    let mut library = Library::start(Config { fault: fault.map(str::to_owned), ..Config::new(Protocol::AmpCore) });
+    let mut library = Library::start(Config { fault: fault.map(str::to_owned), ..library_config() });
     let mut said = Vec::new();
     for (method, params) in questions.iter() {
         let mut answer = library.answer(&format!("amp-core/{method}"), params).await;
@@ -170,7 +186,7 @@ async fn questions() -> Vec<(&'static str, Value)> {
     for wrapper in data["wrappers"].as_array().expect("a list") {
         questions.push(("wrapper_decode", json!({"kind": "poll", "cbor": wrapper["cbor"]})));
     }
-    let mut plain = Library::start(Config::new(Protocol::AmpCore));
+    let mut plain = Library::start(library_config());
     questions.extend(crafted(&mut plain).await);
     questions.extend(acknowledgements(&mut plain).await);
     questions.extend(documents());
@@ -437,7 +453,7 @@ fn of_the_library() -> Vec<&'static str> {
     let others: Vec<String> =
         OF_A_NODE.iter().filter(|name| folder().join(name).exists()).flat_map(|name| names(name)).collect();
     let all = planted(&folder());
-    let table = faults(Protocol::AmpCore).iter().map(|fault| fault.name);
+    let table = faults().iter().map(|fault| fault.name);
     table.filter(|name| all.iter().any(|known| known == name) && !others.iter().any(|other| other == name)).collect()
 }
 

@@ -7,7 +7,7 @@ mod library;
 use amp_support::*;
 use ciborium::Value;
 use library::Library;
-use reference_impl::{Config, Protocol, Variant};
+use reference_impl::{Config, Variant};
 use serde_json::json;
 
 const NOW: u64 = 1_760_000_001_000;
@@ -16,7 +16,7 @@ const BOB: &str = "ce2e8ea1d4135d748bff94d5824a7d6befb1ba537a5d882d5956ad3f53bdb
 #[tokio::test]
 async fn a_node_remembers_repeats_and_gives_up() {
     let (alice, bob) = (Party::named("alice"), Party::named("bob"));
-    let mut library = Library::start(Config::new(Protocol::AmpCore));
+    let mut library = Library::start(library::library_config());
     let open =
         json!({"self": {"did": bob.did, "ed25519_seed": BOB}, "documents": [], "trusted_relays": [], "now": NOW});
     let node = library.call("node_open", &open).await["node"].clone();
@@ -52,7 +52,7 @@ async fn a_node_remembers_repeats_and_gives_up() {
 #[tokio::test]
 async fn the_other_readings_serve_as_well() {
     let handle = start(Config { variant: Variant::Other, ..config() }).await;
-    let (alice, me, address) = (Party::named("alice"), handle.did().expect("a DID").to_owned(), handle.address());
+    let (alice, me, address) = (Party::named("alice"), did(&handle).to_owned(), address(&handle));
     let (status, replies) = post(address, &alice.message(&me, MESSAGE, text_body("x")).bytes).await;
     assert_eq!((status, replies[0].typ()), (200, ACK));
     // E70: several replies stand one behind the other.

@@ -5,7 +5,7 @@ mod amp_support;
 use amp_support::*;
 use ciborium::Value;
 use futures_util::{SinkExt, StreamExt};
-use reference_impl::{AmpConfig, Config, Database, Role};
+use reference_impl::{Config, Database};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 #[tokio::test]
 async fn http_answers_by_type_and_refuses_by_code() {
     let handle = start(config()).await;
-    let (alice, me, address) = (Party::named("alice"), handle.did().expect("a DID").to_owned(), handle.address());
+    let (alice, me, address) = (Party::named("alice"), did(&handle).to_owned(), address(&handle));
     assert_eq!(me, "did:key:z6MkpkwHZkknwudMEYhR1tXdi4f3fLPe5oSnT6Kpme6c8F3o");
     let base = alice.message(&me, MESSAGE, text_body("hello"));
     let (status, replies) = post(address, &base.bytes).await;
@@ -55,12 +55,12 @@ async fn http_answers_by_type_and_refuses_by_code() {
 #[tokio::test]
 async fn a_batch_is_answered_item_by_item() {
     let handle = start(config()).await;
-    let (alice, me) = (Party::named("alice"), handle.did().expect("a DID").to_owned());
+    let (alice, me) = (Party::named("alice"), did(&handle).to_owned());
     let good = [alice.message(&me, MESSAGE, text_body("1")), Party::named("bob").message(&me, MESSAGE, text_body("2"))];
     let items =
         vec![Value::Bytes(good[0].bytes.clone()), Value::Bytes(vec![0xff, 0x00]), Value::Bytes(good[1].bytes.clone())];
     let batch = alice.message(&me, BATCH, map(vec![("items", Value::Array(items))]));
-    let (status, replies) = post(handle.address(), &batch.bytes).await;
+    let (status, replies) = post(address(&handle), &batch.bytes).await;
     let shown: Vec<_> = replies.iter().map(|reply| (reply.typ(), reply.reply_to())).collect();
     assert_eq!(status, 200);
     assert_eq!(shown, [(ACK, good[0].id.clone()), (ERROR, batch.id), (ACK, good[1].id.clone())]);
@@ -70,9 +70,9 @@ async fn a_batch_is_answered_item_by_item() {
 #[tokio::test]
 async fn websocket_wants_amp_v1_hello_and_binary() {
     let handle = start(config()).await;
-    let (alice, me) = (Party::named("alice"), handle.did().expect("a DID").to_owned());
-    assert!(tokio_tungstenite::connect_async(handle.ws_url()).await.is_err(), "without a subprotocol");
-    let mut request = handle.ws_url().into_client_request().expect("a URL");
+    let (alice, me) = (Party::named("alice"), did(&handle).to_owned());
+    assert!(tokio_tungstenite::connect_async(ws_url(&handle)).await.is_err(), "without a subprotocol");
+    let mut request = ws_url(&handle).into_client_request().expect("a URL");
     request.headers_mut().insert("sec-websocket-protocol", "chat, amp.v1".parse().expect("a header"));
     let (mut socket, response) = tokio_tungstenite::connect_async(request).await.expect("upgraded");
     assert_eq!(response.headers()["sec-websocket-protocol"], "amp.v1");
@@ -97,7 +97,7 @@ async fn websocket_wants_amp_v1_hello_and_binary() {
 async fn websocket_closes_with_1009_on_too_much() {
     let handle = start(config()).await;
     for size in [4 * 1024 * 1024 + 1, 6 * 1024 * 1024] {
-        let mut request = handle.ws_url().into_client_request().expect("a URL");
+        let mut request = ws_url(&handle).into_client_request().expect("a URL");
         request.headers_mut().insert("sec-websocket-protocol", "amp.v1".parse().expect("a header"));
         let (mut socket, _) = tokio_tungstenite::connect_async(request).await.expect("upgraded");
         socket.send(Message::Binary(vec![0; size].into())).await.ok();
@@ -113,7 +113,7 @@ async fn websocket_closes_with_1009_on_too_much() {
 #[tokio::test]
 async fn tcp_handshake_frames_and_messages() {
     let handle = start(config()).await;
-    let (alice, me) = (Party::named("alice"), handle.did().expect("a DID").to_owned());
+    let (alice, me) = (Party::named("alice"), did(&handle).to_owned());
     let mut frames = Frames::open(&handle, &alice).await;
     frames.send(3, b"ping").await;
     assert_eq!(frames.receive().await, Some((4, b"ping".to_vec())));
@@ -166,14 +166,13 @@ async fn tcp_peers_that_declare_much_or_stop_half_way_harm_nobody() {
         assert_eq!(frames.receive().await.map(|(kind, _)| kind), Some(6));
         assert_eq!(frames.receive().await, None);
     }
-    let me = handle.did().expect("a DID").to_owned();
-    assert_eq!(post(handle.address(), &alice.message(&me, MESSAGE, Value::Null).bytes).await.0, 200);
+    let me = did(&handle).to_owned();
+    assert_eq!(post(address(&handle), &alice.message(&me, MESSAGE, Value::Null).bytes).await.0, 200);
 }
 
 fn relay_config(path: Option<&std::path::Path>) -> Config {
     let database = path.map_or(Database::Memory, |path| Database::File(path.to_owned()));
-    let amp = AmpConfig { role: Role::Relay, control: true, ..AmpConfig::default() };
-    Config { database, amp, ..config() }
+    set(Config { database, ..config() }, &[("role", "relay")])
 }
 
 #[tokio::test]
@@ -182,17 +181,17 @@ async fn a_restart_keeps_replies_and_queue() {
     let path = folder.path().join("amp.db");
     let (alice, bob) = (Party::named("alice"), Party::named("bob"));
     let handle = start(relay_config(Some(&path))).await;
-    let me = handle.did().expect("a DID").to_owned();
+    let me = did(&handle).to_owned();
     let own = alice.message(&me, MESSAGE, text_body("for the relay"));
-    let first = post(handle.address(), &own.bytes).await.1;
+    let first = post(address(&handle), &own.bytes).await.1;
     let message = alice.message(&bob.did, MESSAGE, text_body("for bob"));
-    let (status, replies) = post(handle.address(), &message.bytes).await;
+    let (status, replies) = post(address(&handle), &message.bytes).await;
     assert_eq!((status, replies[0].typ(), replies[0].text("from")), (200, ACK, me.clone()));
     assert_eq!(replies[0].body("ack_source").and_then(Value::as_text), Some("relay"));
     handle.stop().await;
 
     let handle = start(relay_config(Some(&path))).await;
-    let address = handle.address();
+    let address = address(&handle);
     assert_eq!(post(address, &own.bytes).await.1[0].0, first[0].0);
     for _ in 0..2 {
         assert_eq!(poll(address, &bob, "").await, (vec![message.bytes.clone()], None, false));
@@ -209,7 +208,7 @@ async fn a_restart_keeps_replies_and_queue() {
 #[tokio::test]
 async fn a_relay_pages_expires_and_delivers_at_once() {
     let handle = start(relay_config(None)).await;
-    let (alice, bob, address) = (Party::named("alice"), Party::named("bob"), handle.address());
+    let (alice, bob, address) = (Party::named("alice"), Party::named("bob"), address(&handle));
     let messages: Vec<Vec<u8>> =
         (0..5).map(|n| alice.message(&bob.did, MESSAGE, text_body(&format!("{n}"))).bytes).collect();
     for message in &messages {
@@ -247,13 +246,12 @@ async fn a_relay_pages_expires_and_delivers_at_once() {
 
 #[tokio::test]
 async fn sending_is_repeated_until_it_is_confirmed() {
-    let amp = AmpConfig { control: true, ack_timeout: Duration::from_millis(50), ..AmpConfig::default() };
-    let handle = start(Config { amp, ..config() }).await;
+    let handle = start(set(config(), &[("ack-timeout", "50ms")])).await;
     let (bob, peer) = (Party::named("bob"), TcpListener::bind("127.0.0.1:0").await.expect("a port"));
     let url = format!("http://{}", peer.local_addr().expect("an address"));
     let request =
         json!({ "op": "send", "to": bob.did, "url": url, "typ": "MESSAGE", "body": { "n": 1 }, "ttl": 60000 });
-    let sent = control(handle.address(), &request).await;
+    let sent = control(address(&handle), &request).await;
     let mut copies = Vec::new();
     for copy in 0..2 {
         let (mut stream, _) = timeout(PATIENCE, peer.accept()).await.expect("in time").expect("a connection");
@@ -274,7 +272,7 @@ async fn sending_is_repeated_until_it_is_confirmed() {
         let got = Got::read(&body);
         let ack = map(vec![("ack_source", "recipient".into()), ("received_at", now().into())]);
         let id = got.get("id").and_then(Value::as_bytes).expect("an id").clone();
-        let ack = bob.message_with(handle.did().expect("a DID"), ACK, ack, now(), 60_000, Some(&id));
+        let ack = bob.message_with(did(&handle), ACK, ack, now(), 60_000, Some(&id));
         let body = if copy == 0 { Vec::new() } else { ack.bytes };
         let head =
             format!("HTTP/1.1 200 OK\r\nContent-Type: application/cbor\r\nContent-Length: {}\r\n\r\n", body.len());
@@ -284,7 +282,7 @@ async fn sending_is_repeated_until_it_is_confirmed() {
     assert_eq!(copies[0], copies[1]);
     let state = json!({ "op": "outbound", "id": sent["id"] });
     timeout(PATIENCE, async {
-        while control(handle.address(), &state).await["state"] != "confirmed" {
+        while control(address(&handle), &state).await["state"] != "confirmed" {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     })
@@ -295,21 +293,17 @@ async fn sending_is_repeated_until_it_is_confirmed() {
 
 #[tokio::test]
 async fn a_message_is_sent_to_another_node_by_every_transport() {
-    let (from, to) = (start(config()).await, start(Config { amp: other_identity(), ..config() }).await);
-    let urls = [to.url(), to.ws_url(), format!("amp://{}", to.tcp_address().expect("TCP is on"))];
+    let (from, to) = (start(config()).await, start(set(config(), &[("seed", &"07".repeat(32))])).await);
+    let urls = ["http", "ws", "tcp"].map(|name| to.url(name).expect("it listens"));
     for (url, encrypt) in urls.iter().flat_map(|url| [(url, false), (url, true)]) {
-        let request = json!({ "op": "send", "to": to.did(), "url": url, "body": [1, "x"], "encrypt": encrypt });
-        let sent = control(from.address(), &request).await;
+        let request = json!({ "op": "send", "to": did(&to), "url": url, "body": [1, "x"], "encrypt": encrypt });
+        let sent = control(address(&from), &request).await;
         let state = json!({ "op": "outbound", "id": sent["id"] });
         let confirmed = timeout(PATIENCE, async {
-            while control(from.address(), &state).await["state"] != "confirmed" {
+            while control(address(&from), &state).await["state"] != "confirmed" {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         });
         confirmed.await.unwrap_or_else(|_| panic!("{url} {encrypt}"));
     }
-}
-
-fn other_identity() -> AmpConfig {
-    AmpConfig { seed: Some([7; 32]), ..AmpConfig::default() }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use amp_support::*;
 use ciborium::Value;
 use futures_util::{SinkExt, StreamExt};
-use reference_impl::{AmpConfig, Config, Handle, Needs, Protocol, Role, faults};
+use reference_impl::{Config, Handle, Needs};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -27,9 +27,17 @@ fn planted(folder: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(folder).expect("readable") {
         let file = std::fs::read_to_string(entry.expect("readable").path()).expect("readable");
-        names.extend(file.split(".is(\"").skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned));
+        names.extend(self::names(&file));
     }
     names
+}
+
+/// The names of the faults that are planted in a program text: `fault.is("name")` and `planted!(fault, "name", ..)`.
+fn names(text: &str) -> Vec<String> {
+    let quoted = |rest: &str| rest.split('"').next().map(str::to_owned);
+    let asked = text.split(".is(\"").skip(1).filter_map(quoted);
+    let done = text.split("planted!(").skip(1).filter_map(|rest| quoted(rest.split_once(", \"")?.1));
+    asked.chain(done).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -46,8 +54,8 @@ async fn every_fault_of_the_server_shows() {
         let (turns, plain, silent) = (Arc::clone(&turns), Arc::clone(&plain), Arc::clone(&silent));
         running.spawn(async move {
             let _turn = turns.acquire().await.expect("open");
-            let row = faults(Protocol::AmpCore).iter().find(|fault| fault.name == name).expect("a row");
-            let tokens = row.needs == Needs::Credentials;
+            let row = amp_core().faults().iter().find(|fault| fault.name == name).expect("a row");
+            let tokens = row.needs == Needs::Setup("auth");
             let said = conversation(Some(&name), tokens).await;
             if said == if tokens { &plain.1 } else { &plain.0 }.clone() {
                 silent.lock().await.push(name);
@@ -62,15 +70,10 @@ async fn every_fault_of_the_server_shows() {
 }
 
 fn faulty(fault: Option<&str>, tokens: bool) -> Config {
-    let amp = AmpConfig {
-        role: Role::Both,
-        control: true,
-        trusted_relays: vec![Party::named("relay").did],
-        ack_timeout: Duration::from_millis(10),
-        ..AmpConfig::default()
-    };
-    let auth = if tokens { vec![("secret".to_owned(), Party::named("alice").did)] } else { Vec::new() };
-    Config { fault: fault.map(str::to_owned), amp, auth, ..config() }
+    let relay = Party::named("relay").did;
+    let settings = [("role", "both"), ("trusted-relay", &relay), ("ack-timeout", "10ms")];
+    let config = set(Config { fault: fault.map(str::to_owned), ..config() }, &settings);
+    if tokens { set(config, &[("auth", &format!("secret={}", Party::named("alice").did))]) } else { config }
 }
 
 /// What is said about messages, without what is different each time.
@@ -78,11 +81,11 @@ async fn conversation(fault: Option<&str>, tokens: bool) -> Vec<String> {
     let handle = start(faulty(fault, tokens)).await;
     let mut said = Vec::new();
     if tokens {
-        let (alice, bob, me) = (Party::named("alice"), Party::named("bob"), handle.did().expect("a DID").to_owned());
+        let (alice, bob, me) = (Party::named("alice"), Party::named("bob"), did(&handle).to_owned());
         for (party, token) in [(&alice, "secret"), (&alice, "wrong"), (&bob, "secret")] {
             let header = format!("Content-Type: application/cbor\r\nAuthorization: Bearer {token}\r\n");
             let bytes = party.message(&me, MESSAGE, Value::Null).bytes;
-            said.push(http(handle.address(), "POST", "/amp/v1/messages", &header, &bytes).await.0.to_string());
+            said.push(http(address(&handle), "POST", "/amp/v1/messages", &header, &bytes).await.0.to_string());
         }
         return said;
     }
@@ -92,8 +95,7 @@ async fn conversation(fault: Option<&str>, tokens: bool) -> Vec<String> {
     said.extend(on_connections(&handle).await);
     said.extend(as_sender(&handle).await);
     // Who is no relay has nothing to do with messages for others.
-    let agent = faulty(fault, false);
-    let agent = start(Config { amp: AmpConfig { role: Role::Agent, ..agent.amp.clone() }, ..agent }).await;
+    let agent = start(set(faulty(fault, false), &[("role", "agent")])).await;
     said.push(ask(&agent, &Party::named("alice").message(&Party::named("carol").did, MESSAGE, Value::Null)).await);
     said
 }
@@ -101,7 +103,7 @@ async fn conversation(fault: Option<&str>, tokens: bool) -> Vec<String> {
 /// Status and replies of a message that is posted.
 async fn ask(handle: &Handle, message: &Sent) -> String {
     let header = "Content-Type: application/cbor\r\n";
-    let (status, body) = http(handle.address(), "POST", "/amp/v1/messages", header, &message.bytes).await;
+    let (status, body) = http(address(handle), "POST", "/amp/v1/messages", header, &message.bytes).await;
     format!("{status} {}", shown(&body, Some(message)))
 }
 
@@ -131,7 +133,7 @@ fn shown(bytes: &[u8], cause: Option<&Sent>) -> String {
 }
 
 async fn as_agent(handle: &Handle) -> Vec<String> {
-    let (alice, bob, me) = (Party::named("alice"), Party::named("bob"), handle.did().expect("a DID").to_owned());
+    let (alice, bob, me) = (Party::named("alice"), Party::named("bob"), did(handle).to_owned());
     let mut said = Vec::new();
     let op = |name: &str| map(vec![("op", name.into())]);
     let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
@@ -196,7 +198,7 @@ async fn as_agent(handle: &Handle) -> Vec<String> {
 }
 
 async fn as_relay(handle: &Handle) -> Vec<String> {
-    let (alice, dave, address) = (Party::named("alice"), Party::named("dave"), handle.address());
+    let (alice, dave, address) = (Party::named("alice"), Party::named("dave"), address(handle));
     let mut said = Vec::new();
     let unusual = alice.message(&dave.did, MESSAGE, text_body("a")).reversed();
     let more = alice.message(&dave.did, MESSAGE, text_body("b"));
@@ -223,12 +225,12 @@ async fn as_relay(handle: &Handle) -> Vec<String> {
 
 async fn between_relays(handle: &Handle) -> Vec<String> {
     let (alice, bob, relay) = (Party::named("alice"), Party::named("bob"), Party::named("relay"));
-    let me = handle.did().expect("a DID").to_owned();
+    let me = did(handle).to_owned();
     let next = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let endpoint = format!("http://{}", next.local_addr().expect("an address"));
     let far = "did:web:far.test";
     let service = json!([{ "id": "#r", "type": "AgentMessagingRelay", "serviceEndpoint": endpoint }]);
-    control(handle.address(), &json!({ "op": "documents", "documents": [{ "id": far, "service": service }] })).await;
+    control(address(handle), &json!({ "op": "documents", "documents": [{ "id": far, "service": service }] })).await;
     let wrapper = |to: &str, from_did: &str| {
         map(vec![
             ("fwd_v", 1.into()),
@@ -258,7 +260,7 @@ async fn between_relays(handle: &Handle) -> Vec<String> {
     ] {
         let header = format!("Content-Type: application/cbor\r\nX-Principal-Did: {principal}\r\n");
         let path = format!("/amp/v1/relay/{path}");
-        let (status, body) = http(handle.address(), "POST", &path, &header, &encoded(&body)).await;
+        let (status, body) = http(address(handle), "POST", &path, &header, &encoded(&body)).await;
         let mut answer: Value = ciborium::from_reader(&body[..]).expect("CBOR");
         if let Value::Map(pairs) = &mut answer {
             for (key, value) in pairs.iter_mut().filter(|(key, _)| key.as_text() == Some("receipt")) {
@@ -282,14 +284,14 @@ fn key_id(party: &Party) -> Vec<u8> {
 }
 
 async fn on_connections(handle: &Handle) -> Vec<String> {
-    let (alice, me) = (Party::named("alice"), handle.did().expect("a DID").to_owned());
-    let mut said = vec![format!("{}", tokio_tungstenite::connect_async(handle.ws_url()).await.is_ok())];
+    let (alice, me) = (Party::named("alice"), did(handle).to_owned());
+    let mut said = vec![format!("{}", tokio_tungstenite::connect_async(ws_url(handle)).await.is_ok())];
     let base = alice.message(&me, MESSAGE, text_body("early"));
     let greeting = alice.message(&me, HELLO, hello());
     let large = alice.message(&me, MESSAGE, text_body(&"x".repeat(600_000)));
     let text = Message::Text(data_encoding::HEXLOWER.encode(&base.bytes).into());
     let binary = |sent: &Sent| Message::Binary(sent.bytes.clone().into());
-    let mut request = handle.ws_url().into_client_request().expect("a URL");
+    let mut request = ws_url(handle).into_client_request().expect("a URL");
     request.headers_mut().insert("sec-websocket-protocol", "amp.v1".parse().expect("a header"));
     let (mut socket, _) = tokio_tungstenite::connect_async(request).await.expect("upgraded");
     for message in [binary(&base), binary(&greeting), binary(&large), text] {
@@ -346,7 +348,7 @@ async fn read_request(peer: &TcpListener, reply: &[u8], patience: Duration) -> O
 
 /// Three peers: one that says nothing, one that refuses for good, and a relay that takes over.
 async fn as_sender(handle: &Handle) -> Vec<String> {
-    let (bob, relay, me) = (Party::named("bob"), Party::named("relay"), handle.did().expect("a DID").to_owned());
+    let (bob, relay, me) = (Party::named("bob"), Party::named("relay"), did(handle).to_owned());
     let error = map(vec![
         ("code", 1002.into()),
         ("category", "protocol".into()),
@@ -358,7 +360,7 @@ async fn as_sender(handle: &Handle) -> Vec<String> {
     for (party, answer) in [(&bob, None), (&bob, Some((ERROR, error))), (&relay, Some((ACK, ack)))] {
         let peer = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", peer.local_addr().expect("an address"));
-        let sent = control(handle.address(), &json!({ "op": "send", "to": bob.did, "url": url, "body": 1 })).await;
+        let sent = control(address(handle), &json!({ "op": "send", "to": bob.did, "url": url, "body": 1 })).await;
         let id = data_encoding::HEXLOWER.decode(sent["id"].as_str().expect("hex").as_bytes()).expect("hex");
         let reply = answer.map(|(typ, body)| party.message_with(&me, typ, body, now(), 60_000, Some(&id)).bytes);
         peers.push((peer, reply.unwrap_or_default(), 0, std::collections::BTreeSet::new()));
@@ -372,7 +374,7 @@ async fn as_sender(handle: &Handle) -> Vec<String> {
         futures_util::future::join_all(reading).await;
         sleep(Duration::from_millis(50)).await;
         // Time for the next copy.
-        control(handle.address(), &json!({ "op": "clock", "offset_ms": step * 20_000 })).await;
+        control(address(handle), &json!({ "op": "clock", "offset_ms": step * 20_000 })).await;
     }
     let mut said: Vec<String> =
         peers.iter().map(|(_, _, copies, ids)| format!("{copies} copies, {} ids", ids.len())).collect();
@@ -382,7 +384,7 @@ async fn as_sender(handle: &Handle) -> Vec<String> {
 
 /// A relay that keeps one message for the node.
 async fn as_poller(handle: &Handle) -> String {
-    let (alice, me) = (Party::named("alice"), handle.did().expect("a DID").to_owned());
+    let (alice, me) = (Party::named("alice"), did(handle).to_owned());
     let relay = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let kept = alice.message_with(&me, MESSAGE, text_body("kept"), now(), 60_000, None).bytes;
     let page = map(vec![
@@ -391,8 +393,8 @@ async fn as_poller(handle: &Handle) -> String {
         ("has_more", false.into()),
     ]);
     let url = format!("http://{}/amp/v1/messages", relay.local_addr().expect("an address"));
-    control(handle.address(), &json!({ "op": "clock", "offset_ms": 0 })).await;
-    control(handle.address(), &json!({ "op": "receive", "url": url })).await;
+    control(address(handle), &json!({ "op": "clock", "offset_ms": 0 })).await;
+    control(address(handle), &json!({ "op": "receive", "url": url })).await;
     let polled = read_request(&relay, &encoded(&page), Duration::from_secs(5)).await.is_some();
     let answered = read_request(&relay, b"", Duration::from_secs(2)).await.is_some();
     format!("polled {polled}, answered {answered}")

@@ -9,15 +9,15 @@ mod support;
 use std::path::Path;
 
 use conversation::conversation;
-use reference_impl::{Config, Fault, Needs, Protocol, faults, parser_faults};
-use support::config;
+use reference_impl::{Config, Fault, Needs};
+use support::{agentic, config, set};
 
 /// How many conversations are held side by side.
 const CONVERSATIONS: usize = 16;
 
 #[test]
 fn the_table_is_well_formed() {
-    let table = faults(Protocol::Agentic);
+    let table = agentic().faults();
     for (index, fault) in table.iter().enumerate() {
         assert!(table[..index].iter().all(|other| other.name != fault.name), "{} occurs twice", fault.name);
         assert!(!fault.breaks.is_empty() && fault.breaks.iter().all(|id| id.starts_with("AGENTIC-")), "{}", fault.name);
@@ -29,9 +29,9 @@ fn the_table_is_well_formed() {
 fn every_fault_is_planted_exactly_once() {
     // The other protocols have faults of their own, some by the same names.
     let source = source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agentic"));
-    for Fault { name, .. } in faults(Protocol::Agentic).iter().chain(parser_faults(Protocol::Agentic)) {
+    for Fault { name, .. } in agentic().all_faults() {
         // At a line of its own, or as a row of a table of alike faults.
-        let forms = [format!("is(\"{name}\")"), format!("(\"{name}\", &[")];
+        let forms = [format!("is(\"{name}\")"), format!("fault, \"{name}\", "), format!("(\"{name}\", &[")];
         let places: usize = forms.iter().map(|form| source.matches(form).count()).sum();
         assert_eq!(places, 1, "{name} is planted {places} times");
     }
@@ -56,17 +56,18 @@ fn source(folder: &Path) -> String {
 async fn every_fault_shows() {
     let plain = conversation(faulty(None)).await;
     assert!(conversation(faulty(None)).await == plain, "the conversation is not repeatable");
-    let without_search = conversation(Config { search: false, ..faulty(None) }).await;
+    let without_search = conversation(set(faulty(None), &[("search", "off")])).await;
     let second_level = conversation(Config { level: Some("L2".into()), ..faulty(None) }).await;
     let mut silent = Vec::new();
-    for several in faults(Protocol::Agentic).chunks(CONVERSATIONS) {
+    for several in agentic().faults().chunks(CONVERSATIONS) {
         let observed: Vec<_> =
             several.iter().map(|fault| tokio::spawn(conversation(faulty(Some(fault.name))))).collect();
         for (fault, observed) in several.iter().zip(observed) {
             let expected = match fault.needs {
-                Needs::Credentials | Needs::Nothing => &plain,
-                Needs::LowerLevel => &second_level,
-                Needs::NoSearch => &without_search,
+                Needs::Setup("auth") | Needs::Nothing => &plain,
+                Needs::Level("L2") => &second_level,
+                Needs::Setting("search", "off") => &without_search,
+                other => panic!("there is no conversation with a server that has {other:?}"),
             };
             if observed.await.expect("the conversation ends") == *expected {
                 silent.push(fault.name);
@@ -77,10 +78,6 @@ async fn every_fault_shows() {
 }
 
 fn faulty(fault: Option<&str>) -> Config {
-    Config {
-        fault: fault.map(str::to_owned),
-        auth: vec![("key".into(), "key-owner".into())],
-        now: Some("2026-01-20T00:00:00Z".into()),
-        ..config()
-    }
+    let clock = Some("2026-01-20T00:00:00Z".into());
+    set(Config { fault: fault.map(str::to_owned), clock, ..config() }, &[("auth", "key=key-owner")])
 }

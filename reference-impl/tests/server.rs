@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::json;
-use support::{Client, config, full, minimal, start, with};
+use support::{Client, address, agentic, config, full, minimal, set, start, with};
 
 #[tokio::test]
 async fn broken_bodies_get_a_json_400_and_the_server_lives_on() {
@@ -55,8 +55,7 @@ async fn levels_answer_501_above_themselves() {
 
 #[tokio::test]
 async fn keys_are_asked_for_and_attribution_stays_with_the_package() {
-    let auth = vec![("key-a".to_owned(), "anna".to_owned())];
-    let (_server, mut client) = start(reference_impl::Config { auth, ..config() }).await;
+    let (_server, mut client) = start(set(config(), &[("auth", "key-a=anna")])).await;
     for headers in ["", "Authorization: Bearer wrong\r\n", "Authorization: key-a\r\n"] {
         headers.clone_into(&mut client.headers);
         let refused = client.deposit(&minimal("proj", "a")).await;
@@ -95,7 +94,7 @@ async fn errors_of_the_transport_are_json_too() {
     assert_eq!(client.send("POST", path, &padded).await.expect("an answer").status, 201);
     padded.resize(5 * 1024 * 1024, b'\n');
     assert_eq!(client.send("POST", "/v1/import", &padded).await.expect("an answer").status, 200);
-    let mut bare = Client::connect(server.address()).await.expect("the server listens");
+    let mut bare = Client::connect(address(&server)).await.expect("the server listens");
     let hostless = bare.raw(b"GET /v1/conformance HTTP/1.1\r\n\r\n").await.expect("an answer");
     assert_eq!((hostless.status, hostless.code().as_str()), (400, "missing_host"));
 }
@@ -109,7 +108,7 @@ async fn racing_deposits_of_one_id_have_one_winner() {
             .map(|number| {
                 let title = if same { "one".to_owned() } else { format!("title {number}") };
                 let package = with(minimal("proj", &id), &json!({ "title": title }));
-                let address = server.address();
+                let address = address(&server);
                 tokio::spawn(async move {
                     let mut client = Client::connect(address).await.expect("the server listens");
                     client.deposit(&package).await.status
@@ -142,13 +141,14 @@ async fn a_server_can_be_stopped_and_started_on_its_file() {
 
 #[tokio::test]
 async fn a_bad_configuration_says_what_is_wrong() {
-    use reference_impl::{Config, ServeError, serve};
+    use reference_impl::{Config, ServeError};
+    let serve = |config| agentic().serve(config);
     let fault = serve(Config { fault: Some("hash-mising".into()), ..config() }).await;
     assert!(fault.is_err_and(|error| { error.to_string().contains("the nearest is \"hash-missing\"") }));
-    assert!(matches!(serve(Config { level: Some("L4".into()), ..config() }).await, Err(ServeError::Level(_))));
-    assert!(matches!(serve(Config { now: Some("noon".into()), ..config() }).await, Err(ServeError::Now(_))));
+    assert!(matches!(serve(Config { level: Some("L4".into()), ..config() }).await, Err(ServeError::Level { .. })));
+    assert!(matches!(serve(Config { clock: Some("noon".into()), ..config() }).await, Err(ServeError::Clock(_))));
     let (server, _client) = start(config()).await;
-    let taken = serve(Config { listen: server.address(), ..config() }).await;
+    let taken = serve(Config { listen: address(&server), ..config() }).await;
     assert!(matches!(taken, Err(ServeError::Listen { .. })));
     let folder = tempfile::tempdir().expect("a folder");
     let database = reference_impl::Database::File(folder.path().to_owned());

@@ -4,7 +4,7 @@
 mod support;
 
 use serde_json::json;
-use support::{config, full, minimal, start, with};
+use support::{agentic, config, full, minimal, set, start, with};
 
 #[tokio::test]
 async fn an_export_restores_everything_elsewhere() {
@@ -71,10 +71,12 @@ async fn a_read_only_server_gets_its_data_from_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("fixture.ndjson");
     std::fs::write(&path, format!("{}\n{{\"project_id\":\"empty\"}}\n", minimal("proj", "a"))).expect("written");
-    let loaded = reference_impl::Config { level: Some("L0".into()), load: Some(path.clone()), ..config() };
+    let loaded = reference_impl::Config { level: Some("L0".into()), ..config() };
+    let loaded = set(loaded, &[("load", path.to_str().expect("UTF-8"))]);
     let (_server, mut client) = start(loaded.clone()).await;
     assert_eq!(client.get("/v1/projects/proj/packages?mode=latest").await.ids(), ["a"]);
     assert!(client.get("/v1/projects/empty/packages?mode=latest").await.ids().is_empty());
     std::fs::write(&path, "{}").expect("written");
-    assert!(matches!(reference_impl::serve(loaded).await, Err(reference_impl::ServeError::Load { .. })));
+    let error = agentic().serve(loaded).await.expect_err("a record is refused").to_string();
+    assert!(error.starts_with("setting `load`: ") && error.contains("fixture.ndjson"), "{error}");
 }

@@ -1,15 +1,15 @@
-//! `adapter check`: the manners of an adapter.
+//! `adapter check`: the adapter protocol rules.
 
 use std::io::Write;
 
 use super::args::{AdapterCheckOptions, DataFormat};
 use super::exit::Failure;
-use super::serve::runtime;
-use crate::manners::{self, Adapter, Finding, MANNERS};
+use super::start::runtime;
+use crate::adapter_rules::{self, Adapter, Finding, RULES};
 use crate::report::printable;
 use crate::target;
 
-/// Asks an adapter for its manners.
+/// Checks an adapter against the rules.
 pub(super) fn check(options: &AdapterCheckOptions) -> Result<u8, Failure> {
     let command = words(&options.command)?;
     let patience = match &options.timeout {
@@ -18,7 +18,7 @@ pub(super) fn check(options: &AdapterCheckOptions) -> Result<u8, Failure> {
             .filter(|duration| !duration.is_zero())
             .ok_or_else(|| Failure::Usage(format!("`{text}` is no duration"), Some("such as 500ms or 10s".into())))?,
     };
-    let findings = runtime()?.block_on(manners::check(&Adapter { command, patience }));
+    let findings = runtime()?.block_on(adapter_rules::check(&Adapter { command, patience }));
     let broken = findings.iter().filter(|finding| !finding.kept).count();
     let mut out = anstream::stdout();
     match options.format {
@@ -33,8 +33,8 @@ pub(super) fn check(options: &AdapterCheckOptions) -> Result<u8, Failure> {
 
 fn print(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
     for finding in findings {
-        let word = if finding.kept { "kept  " } else { "broken" };
-        writeln!(out, "{word}  {}", finding.manner)?;
+        let word = if finding.kept { "followed" } else { "broken  " };
+        writeln!(out, "{word}  {}", finding.name)?;
         if !finding.kept {
             for (what, text) in
                 [("expected", finding.rule), ("observed", finding.observed.as_str()), ("what to do", finding.advice)]
@@ -46,7 +46,7 @@ fn print(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
         }
     }
     let kept = findings.iter().filter(|finding| finding.kept).count();
-    writeln!(out, "\n{kept} of {} manners kept", MANNERS.len())
+    writeln!(out, "\n{kept} of {} rules followed", RULES.len())
 }
 
 /// The words of a command: blanks separate, quotes of either kind hold together, a backslash takes the next character.

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::protocol;
+use crate::report::printable;
+
 /// Conformance test harness and fuzzer for agent protocols.
 #[derive(Debug, Parser)]
 #[command(
@@ -43,7 +46,7 @@ pub enum Command {
     Promote(PromoteOptions),
     /// Serve the reference implementation
     Serve(ServeOptions),
-    /// Be the reference implementation as a library behind the adapter protocol, or check the manners of an adapter
+    /// Be the reference implementation as a library behind the adapter protocol, or check an adapter against the adapter protocol rules
     Adapter(AdapterOptions),
     /// Show that the suites catch every planted fault and pass no dumb target: the test of the tests
     Prove(ProveOptions),
@@ -112,6 +115,9 @@ pub struct TargetOptions {
     /// Which readings the embedded reference implementation takes (see `serve --help`)
     #[arg(long, value_enum, default_value_t = VariantWord::Own, requires = "reference")]
     pub variant: VariantWord,
+    /// How the embedded reference implementation is set up, such as `auth` or `read-only` [default: default]
+    #[arg(long, value_name = "NAME", requires = "reference")]
+    pub setup: Option<String>,
 }
 
 /// Arguments of `check`.
@@ -127,9 +133,9 @@ pub struct CheckOptions {
     pub at: TargetOptions,
     #[command(flatten)]
     pub data: DataOptions,
-    /// The level that must be granted, such as L1; requirements above it are not asked for
+    /// A level that must be granted, such as L1; cases of levels that it does not include are skipped; may be repeated
     #[arg(long, value_name = "LEVEL")]
-    pub level: Option<String>,
+    pub level: Vec<String>,
     /// `strict` counts only the rulings of the errata, and a SHOULD as a MUST; the name of a conformance profile, such as
     /// `core`, is the level that must be granted; may be repeated
     #[arg(long, value_name = "PROFILE")]
@@ -258,70 +264,82 @@ pub enum ProfileWord {
     Strict,
 }
 
-/// What an AMP node is to others (RFC 001 section 1.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RoleWord {
-    /// Takes messages that are addressed to it
-    Agent,
-    /// Keeps messages for others
-    Relay,
-    /// An agent for its own DID, a relay for everybody else
-    Both,
+/// How the reference implementation of a protocol is started.
+#[derive(Debug, Args)]
+pub struct ReferenceOptions {
+    /// Protocol, by slug
+    #[arg(long, short, value_name = "SLUG", default_value = first_reference())]
+    pub protocol: String,
+    /// Plant a fault
+    #[arg(long, value_name = "NAME")]
+    pub fault: Option<String>,
+    /// Which readings to take where the specification leaves room
+    #[arg(long, value_enum, default_value_t = VariantWord::Own)]
+    pub variant: VariantWord,
+    /// Level to implement, of a protocol that has levels [default: the highest]
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<String>,
+    /// Fixed present time, RFC 3339 [default: the clock of the machine]
+    #[arg(long, value_name = "INSTANT")]
+    pub clock: Option<String>,
+    /// A setting of the protocol; may be repeated. The settings are listed below
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// The protocol that is served without `--protocol`.
+fn first_reference() -> &'static str {
+    reference_impl::ALL.first().map_or("", |implementation| implementation.slug())
 }
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  proofmark serve --protocol agentic --listen 127.0.0.1:8787
-  proofmark serve --protocol agentic --db relay.sqlite --fault title-limit-255
-  proofmark serve --protocol agentic --variant other
-  proofmark serve --protocol agentic --list-faults")]
+#[command(after_help = serve_help())]
 pub struct ServeOptions {
-    /// Protocol, by slug
-    #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
-    pub protocol: String,
+    #[command(flatten)]
+    pub reference: ReferenceOptions,
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8787")]
     pub listen: SocketAddr,
-    /// SQLite file; in memory if not said
+    /// SQLite file [default: in memory]
     #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
-    /// Plant a fault
-    #[arg(long, value_name = "NAME")]
-    pub fault: Option<String>,
     /// Print the faults and what they break, and stop
     #[arg(long)]
     pub list_faults: bool,
-    /// Which readings to take where the specification leaves room
-    #[arg(long, value_enum, default_value_t = VariantWord::Own)]
-    pub variant: VariantWord,
-    /// Level to implement; operations above it answer that they are not implemented
-    #[arg(long, value_name = "LEVEL")]
-    pub level: Option<String>,
-    /// Whether pull in mode relevant is offered
-    #[arg(long, value_enum, default_value_t = Switch::On)]
-    pub search: Switch,
-    /// amp-core: where frames are taken over TCP, or `off`
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
-    pub tcp: String,
-    /// amp-core: its DID, such as did:web:agent.example.com, where it is to be no did:key
-    #[arg(long, value_name = "DID")]
-    pub did: Option<String>,
-    /// amp-core: what the node is to others
-    #[arg(long, value_enum, default_value_t = RoleWord::Both)]
-    pub role: RoleWord,
-    /// amp-core: whether it can be told to send, to set its clock and to learn documents; only for tests
-    #[arg(long, value_enum, default_value_t = Switch::Off)]
-    pub control: Switch,
-    /// A key and the actor that it belongs to; makes credentials necessary; may be repeated
-    #[arg(long, value_name = "KEY=ACTOR")]
-    pub auth: Vec<String>,
-    /// Fixed clock, RFC 3339
-    #[arg(long, value_name = "INSTANT")]
-    pub now: Option<String>,
-    /// NDJSON file to load at the start
-    #[arg(long, value_name = "FILE")]
-    pub load: Option<PathBuf>,
+}
+
+/// Examples of `serve`, and the settings of each protocol.
+fn serve_help() -> String {
+    let mut text = "Examples:
+  proofmark serve --protocol agentic --listen 127.0.0.1:8787
+  proofmark serve --protocol agentic --db relay.sqlite --fault title-limit-255
+  proofmark serve --protocol agentic --variant other
+  proofmark serve --protocol agentic --list-faults
+"
+    .to_owned();
+    for implementation in reference_impl::ALL {
+        text.push_str(&settings_help(*implementation));
+    }
+    text
+}
+
+/// The settings of one protocol, for help texts.
+fn settings_help(implementation: &dyn reference_impl::Implementation) -> String {
+    const INDENT: &str = "      ";
+    let levels = implementation.levels().join(", ");
+    let levels = if levels.is_empty() { levels } else { format!(" (levels {levels})") };
+    let mut text = format!("\nSettings of {}{levels}:\n", implementation.slug());
+    for setting in implementation.settings() {
+        let repeats = if setting.repeats { "; may be repeated" } else { "" };
+        let default = setting.default.map_or_else(String::new, |value| format!(" [default: {value}]"));
+        let about = format!("{}{repeats}{default}", setting.summary.trim_end_matches('.'));
+        text.push_str(&format!("  --set {}={}\n", setting.name, setting.value.placeholder()));
+        for line in printable::wrap(&about, 80) {
+            text.push_str(&format!("{INDENT}{line}\n"));
+        }
+    }
+    text
 }
 
 /// Which readings the reference implementation takes.
@@ -333,15 +351,6 @@ pub enum VariantWord {
     /// Wherever a ruling tolerates another reading, that one: other statuses, envelopes and places of the hash, other
     /// spellings of JSON and of times, and so on. It is correct too: a check that it fails is a mistake of the check
     Other,
-}
-
-/// On or off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Switch {
-    /// On
-    On,
-    /// Off
-    Off,
 }
 
 /// Arguments of `adapter`.
@@ -356,21 +365,14 @@ pub enum Switch {
 pub struct AdapterOptions {
     #[command(subcommand)]
     pub command: Option<AdapterCommand>,
-    /// Protocol, by slug
-    #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
-    pub protocol: String,
-    /// Plant a fault
-    #[arg(long, value_name = "NAME")]
-    pub fault: Option<String>,
-    /// Which readings to take where the specification leaves room (see `serve --help`)
-    #[arg(long, value_enum, default_value_t = VariantWord::Own)]
-    pub variant: VariantWord,
+    #[command(flatten)]
+    pub reference: ReferenceOptions,
 }
 
 /// What else can be done with adapters.
 #[derive(Debug, Subcommand)]
 pub enum AdapterCommand {
-    /// Check the manners of an adapter: form, order, errors, large and broken input, its end
+    /// Check an adapter against the adapter protocol rules: form, order, errors, large and broken input, its end
     Check(AdapterCheckOptions),
 }
 
@@ -381,7 +383,7 @@ pub enum AdapterCommand {
   proofmark adapter check 'node adapter.mjs' --timeout 2s
 
 Exit codes:
-  0  every manner is kept
+  0  every rule is followed
   1  at least one is not")]
 pub struct AdapterCheckOptions {
     /// Command that wraps a library (JSON-RPC on stdin and stdout)
@@ -438,6 +440,10 @@ pub enum What {
     Features,
     /// What a target file may say under `settings`
     Settings,
+    /// Peers that proofmark hosts for a target, for `hosts` of a target file
+    Hosts,
+    /// Keys of every data file: suites, manifests, catalogues, vectors and target files
+    Keys,
     /// Protocols
     Protocols,
 }
@@ -484,13 +490,17 @@ pub struct ProveOptions {
 /// Arguments of `coverage`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  proofmark coverage --protocol agentic --level L1")]
+  proofmark coverage --protocol agentic --level L1
+  proofmark coverage --protocol agentic --clauses")]
 pub struct CoverageOptions {
     #[command(flatten)]
     pub data: DataOptions,
-    /// Levels up to this one
+    /// A level, with the levels that it includes; may be repeated
     #[arg(long, value_name = "LEVEL")]
-    pub level: Option<String>,
+    pub level: Vec<String>,
+    /// Print each clause of each requirement with the cases that are about it
+    #[arg(long)]
+    pub clauses: bool,
     /// text or json
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     pub format: DataFormat,
@@ -575,7 +585,7 @@ pub enum SchemaKind {
   proofmark init --url http://127.0.0.1:8787 > target.yaml")]
 pub struct InitOptions {
     /// Protocol, by slug
-    #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
+    #[arg(long, short, value_name = "SLUG", default_value = protocol::ALL[0].slug())]
     pub protocol: String,
     /// URL to put in
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8787")]
@@ -595,7 +605,7 @@ pub struct NewOptions {
     #[arg(value_enum)]
     pub what: NewWhat,
     /// Protocol, by slug
-    #[arg(long, short, value_name = "SLUG", default_value = "agentic")]
+    #[arg(long, short, value_name = "SLUG", default_value = protocol::ALL[0].slug())]
     pub protocol: String,
     /// Requirement that the case covers
     #[arg(long, value_name = "ID")]

@@ -1,38 +1,41 @@
 //! `check`: the main job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use tokio::sync::watch;
 
 use super::adapter;
 use super::args::{CheckOptions, DataOptions, TargetOptions, VariantWord};
 use super::data;
 use super::exit::Failure;
-use super::reference::{self, Reference, Setup};
-use super::serve::runtime;
+use super::program::Program;
+use super::reference::{self, Reference, Start};
+use super::start::{now, runtime};
+use super::{interrupt, launch};
 use crate::exchange::Transport;
-use crate::judge::{self, Context, Facts, Features};
-use crate::plan::{self, Knowledge, Plan, Selection, glob};
+use crate::judge;
+use crate::plan::{self, Knowledge, Plan, Selection, TargetScope, glob};
 use crate::protocol;
 use crate::record::{Asked, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
 use crate::report::{self, Format};
-use crate::run::{self, Event, Sink};
+use crate::run::{self, Event, Runner, Sink};
 use crate::source::Source;
 use crate::suggest::nearest;
+use crate::suite::CaseId;
 use crate::target::{self, Target};
-use crate::template::{Clock, format_time};
 use crate::transport::Connections;
+use crate::transport::launch::free_port;
 use crate::value::Value;
 use crate::verdict::Profile;
+use crate::walk::{Context, Facts, Features};
 use crate::wire;
 
 /// Checks a target.
-pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
+pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failure> {
     let options = &with_level(options.clone())?;
     let reports = reports(options)?;
     let mut target = target(&options.at)?;
@@ -44,7 +47,7 @@ pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
         }
         _ => {}
     }
-    let known = data::knowledge(&data)?;
+    let known = data::knowledge(&data, program)?;
     if known.len() > 1 && !options.at.reference && options.data.protocol.is_empty() {
         let slugs: Vec<_> = known.iter().map(|knowledge| knowledge.protocol.slug()).collect();
         let hint = format!("--protocol with one of {}", slugs.join(", "));
@@ -54,10 +57,10 @@ pub(super) fn run(options: &CheckOptions) -> Result<u8, Failure> {
     let selection = selection(options, &known)?;
     limits(options, &mut target)?;
     if options.list {
-        return list(&known, &target, &selection);
+        return list(program, &known, &target, &selection);
     }
     let runtime = runtime()?;
-    let record = runtime.block_on(check(options, &known, target, &selection))?;
+    let record = runtime.block_on(check(program, options, &known, target, &selection))?;
     let written = report::files::write_all(&record, &reports)?;
     if !options.quiet {
         match print(&record, options.verbose, &written) {
@@ -92,14 +95,15 @@ fn reports(options: &CheckOptions) -> Result<Vec<(Format, PathBuf)>, Failure> {
 
 /// Reads `FORMAT=PATH`.
 pub(super) fn report_file(word: &str) -> Result<(Format, PathBuf), Failure> {
-    let names = || report::FORMATS.iter().map(|format| format.name);
+    let formats = protocol::report_formats();
+    let names = || formats.iter().map(|format| format.name);
     let (name, path) = word.split_once('=').ok_or_else(|| {
         Failure::Usage(
             format!("`{word}` is no FORMAT=PATH"),
             Some(format!("FORMAT is one of {}", names().collect::<Vec<_>>().join(", "))),
         )
     })?;
-    let format = report::format(name).ok_or_else(|| {
+    let format = formats.iter().find(|format| format.name == name).ok_or_else(|| {
         let hint = nearest(name, names()).map(|name| format!("did you mean `{name}`?"));
         Failure::Usage(
             format!("no report format `{name}`"),
@@ -120,7 +124,8 @@ pub(super) fn target(at: &TargetOptions) -> Result<Target, Failure> {
         let name = path.display().to_string();
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-        return target::load(&Arc::new(Source { name, text })).map_err(Failure::Mistakes);
+        return target::load_with(&Arc::new(Source { name, text }), &protocol::url_schemes(), &mut free_port)
+            .map_err(Failure::Mistakes);
     }
     if let Some(command) = &at.adapter {
         let words = adapter::words(command)?;
@@ -152,18 +157,20 @@ fn with_level(mut options: CheckOptions) -> Result<CheckOptions, Failure> {
         return Err(Failure::usage("--profile is either strict or lenient"));
     }
     options.profile = judging;
-    for level in claimed {
-        if options.level.as_ref().is_some_and(|asked| *asked != level) {
-            return Err(Failure::usage("only one level, or conformance profile, can be asked for"));
+    options.level.extend(claimed);
+    let mut seen = Vec::new();
+    options.level.retain(|level| {
+        !seen.contains(level) && {
+            seen.push(level.clone());
+            true
         }
-        options.level = Some(level);
-    }
+    });
     Ok(options)
 }
 
 fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, Failure> {
-    if let Some(level) = &options.level {
-        let levels = || known.iter().flat_map(|knowledge| &knowledge.manifest.levels).map(|level| level.value.as_str());
+    for level in &options.level {
+        let levels = || known.iter().flat_map(|knowledge| knowledge.manifest.levels.names());
         if !levels().any(|name| name == level) {
             let hint = format!("one of {}", levels().collect::<Vec<_>>().join(", "));
             return Err(Failure::Usage(format!("no level `{level}`"), Some(format!("{hint}; or strict"))));
@@ -185,8 +192,8 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
             .iter()
             .flat_map(Knowledge::cases)
             .flat_map(|(suite, case)| {
-                let id = format!("{}#{}", suite.name.value, case.name.value);
-                [format!("{id}@ws"), format!("{id}@tcp"), format!("{id}@adapter"), id]
+                let id = CaseId::of(suite, case);
+                Transport::ALL.map(|transport| id.over(transport).to_string())
             })
             .collect();
         if !ids.iter().any(|id| glob(pattern, id)) {
@@ -199,8 +206,8 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
     }
     Ok(Selection {
         only: options.only.clone(),
-        requirements: options.requirement.clone(),
-        level: options.level.clone(),
+        requirements: options.requirement.iter().map(|id| id.as_str().into()).collect(),
+        levels: options.level.clone(),
         shard: options.shard,
     })
 }
@@ -230,6 +237,34 @@ pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure
             }
         }
     }
+    for (name, path) in target.tree.iter().flat_map(|tree| &tree.paths) {
+        let operations = || known.iter().flat_map(|knowledge| knowledge.protocol.operations());
+        let found = operations().find(|operation| operation.name == name && operation.tree.is_some());
+        let unknown = found.map(|found| protocol::places(path).into_iter().find(|place| found.input(place).is_none()));
+        match unknown {
+            None => {
+                return Err(Failure::usage(format!(
+                    "the target file has a path for `{name}`, which is not an operation on files"
+                )));
+            }
+            Some(Some(place)) => {
+                return Err(Failure::usage(format!(
+                    "the path for `{name}` has a place `{{{place}}}`, which is not an input of the operation"
+                )));
+            }
+            Some(None) => {}
+        }
+    }
+    for name in target.timeouts.keys() {
+        let names = || known.iter().flat_map(|knowledge| knowledge.manifest.timeouts.keys());
+        if !names().any(|known| known == name) {
+            let hint = nearest(name, names().map(String::as_str));
+            return Err(Failure::Usage(
+                format!("the target file has an unknown time `{name}` under `timeouts`"),
+                hint.map(|name| format!("did you mean `{name}`?")),
+            ));
+        }
+    }
     for name in target.options.keys() {
         let features = || known.iter().flat_map(|knowledge| &knowledge.manifest.features);
         if !features().any(|feature| feature.name.value == *name) {
@@ -243,10 +278,60 @@ pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure
             ));
         }
     }
-    if let Some(level) = &target.level
-        && !known.iter().any(|knowledge| knowledge.manifest.levels.iter().any(|known| known.value == *level))
-    {
-        return Err(Failure::usage(format!("the target file claims level `{level}`, which there is not")));
+    claims(target, known)
+}
+
+/// Looks up the levels, kinds and roles that a target file names.
+fn claims(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
+    let manifests = || known.iter().map(|knowledge| &knowledge.manifest);
+    let levels = || manifests().flat_map(|manifest| manifest.levels.names()).collect::<Vec<_>>();
+    let kinds =
+        || manifests().flat_map(|manifest| &manifest.kinds).map(|kind| kind.name.value.as_str()).collect::<Vec<_>>();
+    let roles =
+        || manifests().flat_map(|manifest| &manifest.roles).map(|role| role.name.value.as_str()).collect::<Vec<_>>();
+    named("level", &target.levels, &levels())?;
+    named("kind", &target.kinds, &kinds())?;
+    named("role", target.roles.iter().flatten(), &roles())?;
+    for knowledge in known {
+        let mut transports = knowledge.protocol.transports().to_vec();
+        if target.kind != "reference" {
+            transports.retain(|transport| target.is_reached_over(*transport));
+        }
+        let scope = TargetScope::new(knowledge, target, &transports);
+        let kinds = transports.iter().map(|transport| scope.kind_names(*transport)).collect::<BTreeSet<_>>();
+        let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+        for name in &target.levels {
+            if knowledge.manifest.levels.find(name).is_some_and(|level| !scope.observable_levels().includes(level)) {
+                let message =
+                    format!("the target file claims level `{name}`, which a target of kind {kinds} cannot show");
+                return Err(Failure::Usage(message, Some("give its `kind`, or leave the level out".into())));
+            }
+        }
+        for name in target.roles.iter().flatten() {
+            let is_of_this = knowledge.manifest.roles.iter().any(|role| role.name.value == *name);
+            let is_played =
+                transports.iter().any(|transport| scope.playable_roles(*transport).contains(&name.as_str()));
+            if is_of_this && !is_played {
+                let message =
+                    format!("the target file claims role `{name}`, which a target of kind {kinds} cannot play");
+                return Err(Failure::Usage(message, Some("give its `kind`, or leave the role out".into())));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether each of the names that a target file gives is one of `known`.
+fn named<'n>(what: &str, names: impl IntoIterator<Item = &'n String>, known: &[&str]) -> Result<(), Failure> {
+    for name in names {
+        if !known.contains(&name.as_str()) {
+            let hint = match nearest(name, known.iter().copied()) {
+                Some(name) => Some(format!("did you mean `{name}`?")),
+                None if known.is_empty() => None,
+                None => Some(format!("one of {}", known.join(", "))),
+            };
+            return Err(Failure::Usage(format!("unknown {what} `{name}` in the target file"), hint));
+        }
     }
     Ok(())
 }
@@ -266,17 +351,13 @@ fn limits(options: &CheckOptions, target: &mut Target) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list(known: &[Knowledge], target: &Target, selection: &Selection) -> Result<u8, Failure> {
-    let mut target = target.clone();
-    if target.kind == "reference" {
-        target.adapter = Some(vec!["the reference".to_owned()]);
-        // Never connected to: the plan only asks which transports there are.
-        target.url = url::Url::parse("http://127.0.0.1:1").ok();
-        target.ws = url::Url::parse("ws://127.0.0.1:1").ok();
-        target.tcp = target::parse_tcp("127.0.0.1:1").ok();
-    }
+fn list(program: &Program, known: &[Knowledge], target: &Target, selection: &Selection) -> Result<u8, Failure> {
     let mut out = anstream::stdout();
     for knowledge in known {
+        let mut target = target.clone();
+        if target.kind == "reference" {
+            reference::stand_in(program.implementation(knowledge.protocol.slug())?, &mut target)?;
+        }
         let plan = plan::build(knowledge, &target, selection);
         for case in plan.cases.iter().filter(|case| case.skip.is_none()) {
             writeln!(out, "{}", case.id)?;
@@ -286,6 +367,7 @@ fn list(known: &[Knowledge], target: &Target, selection: &Selection) -> Result<u
 }
 
 async fn check(
+    program: &Program,
     options: &CheckOptions,
     known: &[Knowledge],
     target: Target,
@@ -297,17 +379,7 @@ async fn check(
     let begun = Instant::now();
     let (clock, started_at) = now();
     let facts = Facts { seed, identity_seed, clock, profile };
-    let (cancel, cancelled) = watch::channel(false);
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            let _ = cancel.send(true);
-            // A second one does not wait for the report.
-            if tokio::signal::ctrl_c().await.is_ok() {
-                std::process::exit(3);
-            }
-        }
-        std::future::pending::<()>().await;
-    });
+    let (_cancel, cancelled) = interrupt::flag();
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         proofmark: env!("CARGO_PKG_VERSION").to_owned(),
@@ -316,7 +388,7 @@ async fn check(
         profile,
         started_at,
         asked: Asked {
-            level: options.level.clone(),
+            levels: options.level.clone(),
             only: options.only.clone(),
             requirements: options.requirement.clone(),
             shard: options.shard.map(|shard| format!("{}/{}", shard.index, shard.count)),
@@ -333,13 +405,22 @@ async fn check(
     for knowledge in known {
         let mut target = target.clone();
         let slug = knowledge.protocol.slug();
-        let (reference, connections) = connect(&options.at, knowledge, &mut target).await?;
+        let (reference, mut connections) = connect(program, &options.at, knowledge, &mut target, begun).await?;
+        let addresses = start_hosts(knowledge, &target, &mut connections, begun).await?;
+        let (running, cancelled) = launch::start(&target, &addresses, &cancelled).await?;
         let plan = plan::build(knowledge, &target, selection);
         record.target.config = config(&plan);
         let progress = Progress::new(options.quiet, slug, &target.name);
-        let (transcript, totals) = run::run(&plan, facts, &connections, begun, cancelled.clone(), &progress).await;
+        let runner = Runner::new(&connections, &target.limits, begun);
+        let mut transcript = runner.run_all(&plan, facts, cancelled, &progress).await;
         progress.finish();
         connections.close().await;
+        let ended = match running {
+            Some(running) => running.stop().await,
+            None => None,
+        };
+        // Whatever the run noticed first, that is why.
+        transcript.cut_short = transcript.cut_short.map(|why| ended.unwrap_or(why));
         if let Some(reference) = reference {
             reference.stop().await;
         }
@@ -354,7 +435,7 @@ async fn check(
             case.replay = replay(options, slug, &case.id, seed);
         }
         record.protocols.push(judged);
-        record.summary.requests += totals.requests;
+        record.summary.requests += runner.requests();
         if record.summary.cut_short.is_none() {
             record.summary.cut_short = transcript.cut_short;
         }
@@ -364,26 +445,45 @@ async fn check(
     Ok(record)
 }
 
+/// Starts the peers that the run hosts, and says where they are: a target that is launched is told so.
+pub(super) async fn start_hosts(
+    knowledge: &Knowledge,
+    target: &Target,
+    connections: &mut Connections,
+    begun: Instant,
+) -> Result<BTreeMap<String, String>, Failure> {
+    // Those of the embedded reference implementation started before it.
+    if connections.hosts.is_none() {
+        let started = run::start_hosts(knowledge, target, begun).await;
+        connections.hosts = started.map_err(|why| Failure::Usage(why, None))?;
+    }
+    Ok(connections.hosts.as_ref().map(|hosts| hosts.addresses()).unwrap_or_default())
+}
+
 /// The connections to a target, which is started first if it is the reference implementation.
 pub(super) async fn connect(
+    program: &Program,
     at: &TargetOptions,
     knowledge: &Knowledge,
     target: &mut Target,
+    begun: Instant,
 ) -> Result<(Option<Reference>, Connections), Failure> {
     if !at.reference {
-        knowledge.protocol.complete(target);
+        protocol::complete(knowledge.protocol, target);
         let connections = Connections::new(target).map_err(|error| Failure::Internal(error.to_string()))?;
         return Ok((None, connections));
     }
-    let slug = knowledge.protocol.slug();
-    let protocol = reference::protocol(slug)
-        .ok_or_else(|| Failure::usage(format!("there is no reference implementation of `{slug}` yet")))?;
+    let implementation = program.implementation(knowledge.protocol.slug())?;
     if let Some(fault) = &at.fault {
-        reference::check_fault(protocol, fault)?;
+        reference::check_fault(implementation, fault)?;
     }
-    let variant = reference::variant(at.variant);
-    let setup = Setup { fault: at.fault.clone(), variant, ..Setup::default() };
-    let (reference, connections) = Reference::start(protocol, &setup, target).await?;
+    let setup = reference::setup(implementation, at.setup.as_deref())?;
+    let variant = match at.variant {
+        VariantWord::Own => setup.variant,
+        other => reference::variant(other),
+    };
+    let start = Start { implementation, knowledge, setup, fault: at.fault.clone(), variant, clock: now().0, begun };
+    let (reference, connections) = Reference::start(&start, target).await?;
     Ok((Some(reference), connections))
 }
 
@@ -392,14 +492,21 @@ fn config(plan: &Plan<'_>) -> TargetConfig {
     let target = plan.target;
     TargetConfig {
         transports: plan.transports.clone(),
-        level: target.level.clone(),
+        levels: target.levels.clone(),
+        kinds: target.kinds.clone(),
+        roles: target.roles.clone(),
         options: target.options.clone(),
         settings: target.settings.iter().map(|(name, value)| (name.clone(), stored(value))).collect(),
         routes: target.routes.keys().cloned().collect(),
         places: target.places.clone(),
         statuses: target.statuses.iter().map(|(status, aliases)| (status.to_string(), aliases.clone())).collect(),
-        clock_skew_ms: u64::try_from(target.limits.clock_skew.as_millis()).unwrap_or(u64::MAX),
+        timeouts_ms: target.timeouts.iter().map(|(name, time)| (name.clone(), to_ms(*time))).collect(),
+        clock_skew_ms: to_ms(target.limits.clock_skew),
     }
+}
+
+fn to_ms(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A setting as the record holds it.
@@ -413,14 +520,6 @@ pub(super) fn random() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // The keys of a new `RandomState` come from the operating system.
     std::collections::hash_map::RandomState::new().build_hasher().finish() % 1_000_000_000_000
-}
-
-/// Now, to the millisecond, so that the record holds it whole.
-pub(super) fn now() -> (Clock, String) {
-    let now = chrono::Utc::now();
-    let milliseconds = i128::from(now.timestamp_millis());
-    let clock = Clock(milliseconds * 1_000_000);
-    (clock, format!("{}.{:03}Z", format_time(clock.0), milliseconds.rem_euclid(1000)))
 }
 
 /// The command that puts the question of one case again.
@@ -450,6 +549,9 @@ pub(super) fn check_words(at: &TargetOptions, data: &DataOptions) -> Vec<String>
         }
         if at.variant == VariantWord::Other {
             add(&["--variant", "other"]);
+        }
+        if let Some(setup) = &at.setup {
+            add(&["--setup", setup]);
         }
     } else if let Some(path) = &at.target {
         add(&["--target", &path.display().to_string()]);
@@ -548,13 +650,17 @@ impl Sink for Progress {
 pub(super) fn target_of_record(record: &RunRecord) -> Target {
     let config = &record.target.config;
     let mut target = Target::new("endpoint", record.target.name.clone());
-    target.level.clone_from(&config.level);
+    target.levels.clone_from(&config.levels);
+    target.kinds.clone_from(&config.kinds);
+    target.roles.clone_from(&config.roles);
     target.options.clone_from(&config.options);
     target.places.clone_from(&config.places);
     target.statuses =
         config.statuses.iter().filter_map(|(status, list)| Some((status.parse().ok()?, list.clone()))).collect();
     target.routes = config.routes.iter().map(|name| (name.clone(), target::RouteOverride::default())).collect();
     target.limits.clock_skew = std::time::Duration::from_millis(config.clock_skew_ms);
+    let times = config.timeouts_ms.iter();
+    target.timeouts = times.map(|(name, ms)| (name.clone(), std::time::Duration::from_millis(*ms))).collect();
     let read = |value: &serde_json::Value| wire::json::parse(value.to_string().as_bytes()).unwrap_or(Value::Null);
     target.settings = config.settings.iter().map(|(name, value)| (name.clone(), read(value))).collect();
     target.transports = Some(config.transports.clone());
@@ -563,7 +669,8 @@ pub(super) fn target_of_record(record: &RunRecord) -> Target {
         match transport {
             Transport::Http => target.url = url::Url::parse("http://127.0.0.1:1").ok(),
             Transport::Ws => target.ws = url::Url::parse("ws://127.0.0.1:1").ok(),
-            Transport::Tcp => target.tcp = target::parse_tcp("127.0.0.1:1").ok(),
+            Transport::Tcp => target.tcp = target::parse_tcp("127.0.0.1:1", &[]).ok(),
+            Transport::Tree => target.tree = Some(target::TreeRoot::new("")),
             Transport::Adapter => target.adapter = Some(vec![record.target.name.clone()]),
         }
     }

@@ -4,16 +4,18 @@ use std::io::Write;
 
 use super::args::{DataOptions, VectorsOptions};
 use super::exit::Failure;
+use super::program::Program;
 use crate::bundle::Bundle;
 use crate::plan::{self, Knowledge, LoadError};
-use crate::protocol::{self, Protocol};
+use crate::protocol::Protocol;
 use crate::requirement::{self, Catalogue, Erratum, errata};
+use crate::source::Diagnostic;
 use crate::suggest::nearest;
 use crate::vector;
 
-/// The data files that the options name.
-pub(super) fn bundle(options: &DataOptions) -> Result<Bundle, Failure> {
-    let mut bundle = Bundle::embedded();
+/// The data files that the options name, in place of or beside those that ship with the program.
+pub(super) fn bundle(options: &DataOptions, program: &Program) -> Result<Bundle, Failure> {
+    let mut bundle = program.data.clone();
     if let Some(folder) = &options.suites {
         bundle = bundle.with_suites(folder)?;
     }
@@ -27,15 +29,15 @@ pub(super) fn bundle(options: &DataOptions) -> Result<Bundle, Failure> {
 }
 
 /// The protocols that the options name.
-pub(super) fn protocols(slugs: &[String]) -> Result<Vec<&'static dyn Protocol>, Failure> {
+pub(super) fn protocols(program: &Program, slugs: &[String]) -> Result<Vec<&'static dyn Protocol>, Failure> {
     if slugs.is_empty() {
-        return Ok(protocol::ALL.to_vec());
+        return Ok(program.protocols.to_vec());
     }
     slugs
         .iter()
         .map(|slug| {
-            protocol::find(slug).ok_or_else(|| {
-                let known = || protocol::ALL.iter().map(|protocol| protocol.slug());
+            program.protocol(slug).ok_or_else(|| {
+                let known = || program.protocols.iter().map(|protocol| protocol.slug());
                 let hint = match nearest(slug, known()) {
                     Some(name) => format!("did you mean `{name}`?"),
                     None => format!("there is {}", known().collect::<Vec<_>>().join(", ")),
@@ -47,11 +49,11 @@ pub(super) fn protocols(slugs: &[String]) -> Result<Vec<&'static dyn Protocol>, 
 }
 
 /// Everything known of the protocols that the options name. Mistakes of all of them are reported together.
-pub(super) fn knowledge(options: &DataOptions) -> Result<Vec<Knowledge>, Failure> {
-    let bundle = bundle(options)?;
+pub(super) fn knowledge(options: &DataOptions, program: &Program) -> Result<Vec<Knowledge>, Failure> {
+    let bundle = bundle(options, program)?;
     let mut known = Vec::new();
     let mut mistakes = Vec::new();
-    for protocol in protocols(&options.protocol)? {
+    for protocol in protocols(program, &options.protocol)? {
         // A folder of suites need not have every protocol, unless one is asked for by name.
         let absent = bundle.file(protocol.slug(), "requirements.yaml").is_none();
         if absent && options.protocol.is_empty() && !bundle.slugs().is_empty() {
@@ -63,6 +65,9 @@ pub(super) fn knowledge(options: &DataOptions) -> Result<Vec<Knowledge>, Failure
             Err(missing) => return Err(missing.into()),
         }
     }
+    // A file of further cases is read for each protocol.
+    Diagnostic::sort(&mut mistakes);
+    mistakes.dedup();
     if mistakes.is_empty() { Ok(known) } else { Err(Failure::Mistakes(mistakes)) }
 }
 
@@ -75,12 +80,12 @@ pub(super) struct BareCatalogue {
 }
 
 /// The catalogues of the protocols that the options name and that proofmark does not speak yet.
-pub(super) fn bare_catalogues(options: &DataOptions) -> Result<Vec<BareCatalogue>, Failure> {
-    let bundle = bundle(options)?;
+pub(super) fn bare_catalogues(options: &DataOptions, program: &Program) -> Result<Vec<BareCatalogue>, Failure> {
+    let bundle = bundle(options, program)?;
     let mut found = Vec::new();
     for slug in bundle.slugs() {
         let asked = options.protocol.is_empty() || options.protocol.iter().any(|wanted| wanted == slug);
-        if !asked || protocol::find(slug).is_some() {
+        if !asked || program.protocol(slug).is_some() {
             continue;
         }
         if let Some(file) = bundle.file(slug, "requirements.yaml") {
@@ -93,23 +98,23 @@ pub(super) fn bare_catalogues(options: &DataOptions) -> Result<Vec<BareCatalogue
 }
 
 /// The options without the protocols that have no more than a catalogue; `None` if none is left.
-pub(super) fn spoken(options: &DataOptions) -> Result<Option<DataOptions>, Failure> {
-    let bundle = bundle(options)?;
+pub(super) fn spoken(options: &DataOptions, program: &Program) -> Result<Option<DataOptions>, Failure> {
+    let bundle = bundle(options, program)?;
     let slugs = bundle.slugs();
     let mut spoken = options.clone();
-    spoken.protocol.retain(|slug| protocol::find(slug).is_some() || !slugs.contains(&slug.as_str()));
+    spoken.protocol.retain(|slug| program.protocol(slug).is_some() || !slugs.contains(&slug.as_str()));
     Ok((options.protocol.is_empty() || !spoken.protocol.is_empty()).then_some(spoken))
 }
 
 /// Reads all data files and reports every mistake.
-pub(super) fn lint(options: &DataOptions) -> Result<u8, Failure> {
+pub(super) fn lint(options: &DataOptions, program: &Program) -> Result<u8, Failure> {
     let mut out = anstream::stdout();
-    for bare in bare_catalogues(options)? {
+    for bare in bare_catalogues(options, program)? {
         let count = bare.catalogue.requirements.len();
         writeln!(out, "{}: {count} requirements, no cases yet, no mistakes", bare.catalogue.protocol)?;
     }
-    let Some(options) = spoken(options)? else { return Ok(0) };
-    for knowledge in knowledge(&options)? {
+    let Some(options) = spoken(options, program)? else { return Ok(0) };
+    for knowledge in knowledge(&options, program)? {
         let cases = knowledge.cases().count();
         writeln!(
             out,
@@ -123,20 +128,18 @@ pub(super) fn lint(options: &DataOptions) -> Result<u8, Failure> {
 }
 
 /// Compares vectors with proofmark's own reading and writing of bytes.
-pub(super) fn vectors(options: &VectorsOptions) -> Result<u8, Failure> {
-    let bundle = bundle(&options.data)?;
+pub(super) fn vectors(options: &VectorsOptions, program: &Program) -> Result<u8, Failure> {
+    let bundle = bundle(&options.data, program)?;
     let mut out = anstream::stdout();
     let mut failed = 0_u32;
     let mut total = 0_u32;
-    for protocol in protocols(&options.data.protocol)? {
+    for protocol in protocols(program, &options.data.protocol)? {
         for file in bundle.files(protocol.slug(), ".json") {
-            let vectors = vector::load(file).map_err(Failure::Mistakes)?;
-            let kind = vector::KINDS.iter().find(|kind| kind.name() == vectors.kind.value);
-            let Some(kind) = kind else { continue };
+            let vectors = vector::load(file, protocol.vector_kinds()).map_err(Failure::Mistakes)?;
             let mut bad = 0_u32;
             for vector in &vectors.vectors {
                 total += 1;
-                if let Err(observed) = kind.confirm(vector, protocol) {
+                if let Err(observed) = vectors.kind.confirm(vector, protocol.codec().canonical_form()) {
                     bad += 1;
                     writeln!(out, "{}: {}: proofmark has {observed}", vector.id.span.place(), *vector.id)?;
                 }

@@ -5,31 +5,38 @@ use std::io::Write;
 use super::args::ExplainOptions;
 use super::data;
 use super::exit::Failure;
-use super::reference;
+use super::program::Program;
+use crate::exchange::Transport;
 use crate::plan::{Knowledge, glob};
-use crate::requirement::{Catalogue, Erratum, Requirement};
+use crate::requirement::{Catalogue, ClauseId, Erratum, Requirement};
 use crate::suggest::nearest;
-use crate::suite::Case;
+use crate::suite::{Case, CaseId};
 
 /// Explains a requirement or a case.
-pub(super) fn run(options: &ExplainOptions) -> Result<u8, Failure> {
-    let known = data::spoken(&options.data)?.map_or_else(|| Ok(Vec::new()), |options| data::knowledge(&options))?;
-    let bare = data::bare_catalogues(&options.data)?;
+pub(super) fn run(options: &ExplainOptions, program: &Program) -> Result<u8, Failure> {
+    let known = data::spoken(&options.data, program)?
+        .map_or_else(|| Ok(Vec::new()), |options| data::knowledge(&options, program))?;
+    let bare = data::bare_catalogues(&options.data, program)?;
     for bare in &bare {
         if let Some(requirement) = bare.catalogue.find(&options.id) {
             sentence(&bare.catalogue, &bare.errata, requirement)?;
-            writeln!(anstream::stdout(), "\nCases\n  none yet")?;
+            let mut out = anstream::stdout();
+            for (index, clause) in requirement.clauses.iter().enumerate().filter(|_| requirement.clauses.len() > 1) {
+                writeln!(out, "  {}/{}: {clause}", requirement.id.value, index + 1)?;
+            }
+            writeln!(out, "\nCases\n  none yet")?;
             return Ok(0);
         }
     }
     for knowledge in &known {
         if let Some(requirement) = knowledge.catalogue.find(&options.id) {
-            return requirement_page(knowledge, requirement);
+            return requirement_page(program, knowledge, requirement);
         }
         let found: Vec<(String, &Case)> = knowledge
             .cases()
-            .map(|(suite, case)| (format!("{}#{}", suite.name.value, case.name.value), case))
-            .filter(|(id, _)| glob(options.id.trim_end_matches("@adapter"), id))
+            .map(|(suite, case)| (CaseId::of(suite, case), case))
+            .filter(|(id, _)| Transport::ALL.iter().any(|path| glob(&options.id, &id.over(*path).to_string())))
+            .map(|(id, case)| (id.to_string(), case))
             .collect();
         if !found.is_empty() {
             for (id, case) in found {
@@ -63,7 +70,9 @@ fn sentence(catalogue: &Catalogue, errata: &[Erratum], requirement: &Requirement
     )?;
     writeln!(out, "{}, section {}", catalogue.spec, requirement.section)?;
     writeln!(out, "\n  {}", requirement.summary)?;
-    writeln!(out, "\nHow it is checked\n  {}", requirement.check)?;
+    if requirement.clauses.len() < 2 {
+        writeln!(out, "\nHow it is checked\n  {}", requirement.check())?;
+    }
     if let Some(why) = &requirement.why_not {
         writeln!(out, "\nWhy it cannot be tested\n  {why}")?;
     }
@@ -79,22 +88,35 @@ fn sentence(catalogue: &Catalogue, errata: &[Erratum], requirement: &Requirement
     Ok(())
 }
 
-fn requirement_page(knowledge: &Knowledge, requirement: &Requirement) -> Result<u8, Failure> {
+fn requirement_page(program: &Program, knowledge: &Knowledge, requirement: &Requirement) -> Result<u8, Failure> {
     sentence(&knowledge.catalogue, &knowledge.errata, requirement)?;
     let mut out = anstream::stdout();
-    writeln!(out, "\nCases")?;
-    let mut any = false;
-    for (suite, case) in knowledge.cases() {
-        if case.covers.iter().any(|covered| covered.value == requirement.id.value) {
+    let cases_of = |clause: usize| {
+        let id = ClauseId { requirement: requirement.id.value.clone(), clause };
+        let about = move |case: &Case| case.covers.iter().any(|covered| covered.value == id);
+        knowledge.cases().filter(move |(_, case)| about(case))
+    };
+    if requirement.clauses.len() < 2 {
+        writeln!(out, "\nCases")?;
+    } else {
+        writeln!(out, "\nClauses, and the cases about each")?;
+    }
+    for clause in 1..=requirement.clauses.len().max(1) {
+        if requirement.clauses.len() > 1 {
+            writeln!(out, "  {}/{clause}: {}", requirement.id.value, requirement.clauses[clause - 1])?;
+        }
+        let indent = if requirement.clauses.len() > 1 { "    " } else { "  " };
+        let mut any = false;
+        for (suite, case) in cases_of(clause) {
             any = true;
-            writeln!(out, "  {}#{}\n    {}", suite.name.value, case.name.value, case.name.span.place())?;
+            writeln!(out, "{indent}{}\n{indent}  {}", CaseId::of(suite, case), case.name.span.place())?;
+        }
+        if !any {
+            writeln!(out, "{indent}none yet")?;
         }
     }
-    if !any {
-        writeln!(out, "  none yet")?;
-    }
-    let faults = reference::protocol(knowledge.protocol.slug()).map(reference_impl::faults).unwrap_or_default();
-    let caught: Vec<_> = faults.iter().filter(|fault| fault.breaks.contains(&requirement.id.value.as_str())).collect();
+    let faults = program.implementation(knowledge.protocol.slug()).map_or(&[][..], |known| known.faults());
+    let caught: Vec<_> = faults.iter().filter(|fault| fault.breaks.contains(&requirement.id.as_str())).collect();
     if !caught.is_empty() {
         writeln!(out, "\nPlanted faults that break it (serve --fault NAME)")?;
         for fault in caught {
@@ -112,7 +134,11 @@ fn case_page(knowledge: &Knowledge, id: &str, case: &Case) -> Result<(), Failure
     }
     writeln!(out, "Covers")?;
     for covered in &case.covers {
-        let summary = knowledge.catalogue.find(covered).map(|found| found.summary.as_str()).unwrap_or_default();
+        let summary = knowledge
+            .catalogue
+            .find(covered.requirement.as_str())
+            .map(|found| found.summary.as_str())
+            .unwrap_or_default();
         writeln!(out, "  {} {summary}", covered.value)?;
     }
     writeln!(out, "As written\n{}\n", case.span.text().trim_end())?;

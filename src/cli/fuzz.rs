@@ -7,22 +7,23 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
 
 use super::args::{FuzzOptions, PromoteOptions};
-use super::check::{check_words, connect, now, quote, random, routes, target};
+use super::check::{check_words, connect, quote, random, routes, start_hosts, target};
 use super::data;
 use super::exit::Failure;
-use super::serve::runtime;
+use super::program::Program;
+use super::start::{now, runtime};
+use super::{interrupt, launch};
 use crate::exchange::Transport;
 use crate::fuzz::{self, End, Finding, Options, Outcome, Progress, Watcher};
-use crate::judge::Facts;
 use crate::plan::{self, Knowledge, Selection};
 use crate::report::{files, printable};
 use crate::source::Source;
 use crate::suite::{read_suite, written};
 use crate::target::{Target, parse_duration};
 use crate::verdict::Profile;
+use crate::walk::Facts;
 
 /// The name and version of the file that a campaign leaves.
 const SCHEMA: &str = "proofmark-fuzz/1";
@@ -47,7 +48,7 @@ struct Stored {
 }
 
 /// Puts messages to a target that nobody has thought of.
-pub(super) fn run(options: &FuzzOptions) -> Result<u8, Failure> {
+pub(super) fn run(options: &FuzzOptions, program: &Program) -> Result<u8, Failure> {
     let mut target = target(&options.at)?;
     let mut data = options.data.clone();
     if let Some(protocol) = &target.protocol {
@@ -60,7 +61,7 @@ pub(super) fn run(options: &FuzzOptions) -> Result<u8, Failure> {
     if data.protocol.len() != 1 {
         return Err(Failure::Usage("a campaign is about one protocol".into(), Some("give --protocol SLUG".into())));
     }
-    let known = data::knowledge(&data)?;
+    let known = data::knowledge(&data, program)?;
     let Some(knowledge) = known.first() else {
         return Err(Failure::usage("there are no suites for the protocol"));
     };
@@ -94,7 +95,7 @@ pub(super) fn run(options: &FuzzOptions) -> Result<u8, Failure> {
         known: stored.findings.iter().map(|finding| finding.signature.clone()).collect(),
     };
     let log = options.log.as_deref().map(log).transpose()?;
-    runtime()?.block_on(campaign_against(options, knowledge, target, chosen, &campaign, stored, log))
+    runtime()?.block_on(campaign_against(program, options, knowledge, target, chosen, &campaign, stored, log))
 }
 
 fn log(path: &Path) -> Result<Mutex<std::fs::File>, Failure> {
@@ -181,7 +182,9 @@ fn finding_file(out: &Path, finding: &Finding) -> PathBuf {
     out.join(format!("{name}.yaml"))
 }
 
+#[expect(clippy::too_many_arguments, reason = "each is one part of a campaign, and there is one caller")]
 async fn campaign_against(
+    program: &Program,
     options: &FuzzOptions,
     knowledge: &Knowledge,
     mut target: Target,
@@ -200,7 +203,8 @@ async fn campaign_against(
         profile: Profile::Lenient,
     };
     let slug = knowledge.protocol.slug();
-    let (reference, connections) = connect(&options.at, knowledge, &mut target).await?;
+    let (reference, mut connections) = connect(program, &options.at, knowledge, &mut target, begun).await?;
+    let addresses = start_hosts(knowledge, &target, &mut connections, begun).await?;
     if let Some(chosen) = chosen {
         target.transports = Some(chosen);
     }
@@ -208,20 +212,15 @@ async fn campaign_against(
     if plan.transports.is_empty() {
         return Err(Failure::usage("the target has no address for any of the transports"));
     }
-    let (cancel, cancelled) = watch::channel(false);
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            let _ = cancel.send(true);
-            if tokio::signal::ctrl_c().await.is_ok() {
-                std::process::exit(3);
-            }
-        }
-        std::future::pending::<()>().await;
-    });
+    let (_cancel, cancelled) = interrupt::flag();
+    let (running, cancelled) = launch::start(&target, &addresses, &cancelled).await?;
     let watching = Watching::new(options, slug, &target.name, campaign, log);
     let outcome = fuzz::run(&plan, facts, &connections, begun, campaign, cancelled, &watching).await;
     watching.bar.finish_and_clear();
     connections.close().await;
+    if let Some(running) = running {
+        running.stop().await;
+    }
     if let Some(reference) = reference {
         reference.stop().await;
     }
@@ -408,7 +407,7 @@ impl Watcher for Watching<'_> {
 }
 
 /// Takes a case that `fuzz` wrote into a folder of suites.
-pub(super) fn promote(options: &PromoteOptions) -> Result<u8, Failure> {
+pub(super) fn promote(options: &PromoteOptions, program: &Program) -> Result<u8, Failure> {
     let shown = options.file.display().to_string();
     let text = std::fs::read_to_string(&options.file)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
@@ -443,10 +442,9 @@ pub(super) fn promote(options: &PromoteOptions) -> Result<u8, Failure> {
     let renamed = text.replacen(&format!("suite: {slug}/{old}"), &format!("suite: {slug}/{name}"), 1);
     let renamed = renamed.replacen(&format!("suite: \"{slug}/{old}\""), &format!("suite: {slug}/{name}"), 1);
     // All that is known of the protocol with it, before anything is written.
-    let bundle = crate::bundle::Bundle::embedded().with_suites(&options.suites)?;
+    let bundle = program.data.clone().with_suites(&options.suites)?;
     let bundle = bundle.with_file(&file.display().to_string(), &renamed);
-    let protocol =
-        crate::protocol::find(slug).ok_or_else(|| Failure::usage(format!("there is no protocol `{slug}`")))?;
+    let protocol = program.protocol(slug).ok_or_else(|| Failure::usage(format!("there is no protocol `{slug}`")))?;
     let knowledge = plan::load(protocol, &bundle)?;
     std::fs::create_dir_all(folder.join("regressions"))?;
     files::write_bytes(&file, renamed.as_bytes())?;

@@ -7,11 +7,13 @@ use std::path::Path;
 use super::args::{DataOptions, InitOptions, NewOptions, NewWhat};
 use super::data;
 use super::exit::Failure;
+use super::program::Program;
+use crate::exchange::Transport;
 use crate::plan::Knowledge;
-use crate::protocol::{Input, Operation};
+use crate::protocol::{self, Input, Operation};
 use crate::requirement::{Requirement, Testable};
 use crate::suggest::nearest;
-use crate::target;
+use crate::target::{self, Target};
 use crate::template::{Clock, Scope, Seed, format_time, parse_time};
 use crate::value::Value;
 use crate::wire::json;
@@ -20,10 +22,10 @@ use crate::wire::json;
 const WIDTH: usize = 78;
 
 /// Writes a target file.
-pub(super) fn run(options: &InitOptions) -> Result<u8, Failure> {
+pub(super) fn run(options: &InitOptions, program: &Program) -> Result<u8, Failure> {
     let url = target::parse_url(&options.url)
         .map_err(|message| Failure::Usage(message, Some("such as http://127.0.0.1:8787".into())))?;
-    let knowledge = one(&options.protocol, None)?;
+    let knowledge = one(&options.protocol, None, program)?;
     let text = target_file(&knowledge, url.as_str().trim_end_matches('/'));
     match &options.out {
         None => write!(anstream::stdout(), "{text}")?,
@@ -32,10 +34,10 @@ pub(super) fn run(options: &InitOptions) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn one(slug: &str, suites: Option<&Path>) -> Result<Knowledge, Failure> {
+fn one(slug: &str, suites: Option<&Path>, program: &Program) -> Result<Knowledge, Failure> {
     let options =
         DataOptions { suites: suites.map(Path::to_owned), protocol: vec![slug.to_owned()], ..DataOptions::default() };
-    let found = data::knowledge(&options)?.pop();
+    let found = data::knowledge(&options, program)?.pop();
     found.ok_or_else(|| Failure::Internal(format!("nothing was read of `{slug}`")))
 }
 
@@ -55,7 +57,7 @@ fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
 /// A target file with every key explained. Prose has a space behind its `#`; what can be switched on has none.
 fn target_file(knowledge: &Knowledge, url: &str) -> String {
     let slug = knowledge.protocol.slug();
-    let levels: Vec<_> = knowledge.manifest.levels.iter().map(|level| level.value.as_str()).collect();
+    let levels: Vec<_> = knowledge.manifest.levels.names().collect();
     let mut options = String::new();
     for feature in &knowledge.manifest.features {
         comment(&mut options, "    # ", &feature.about);
@@ -69,6 +71,22 @@ fn target_file(knowledge: &Knowledge, url: &str) -> String {
     if settings.is_empty() {
         settings.push_str("#  {}\n");
     }
+    let mut places = String::new();
+    for place in knowledge.protocol.places() {
+        comment(&mut places, "    # ", place.summary);
+        let _ = writeln!(places, "#  {}: {}", place.name, place.example);
+    }
+    if places.is_empty() {
+        places.push_str("#  {}\n");
+    }
+    let schemes = knowledge.protocol.url_schemes();
+    let secure = schemes.iter().find(|scheme| scheme.transport == Transport::Tcp && scheme.tls);
+    let secure = secure.map_or(String::new(), |scheme| format!(", or {}://HOST:PORT with TLS", scheme.name));
+    let websocket = target::parse_url(url).ok().map(Target::endpoint).and_then(|mut target| {
+        protocol::complete(knowledge.protocol, &mut target);
+        target.channel.ws.path
+    });
+    let websocket = websocket.unwrap_or_else(|| "/ws".to_owned());
     let routed =
         knowledge.protocol.operations().iter().find_map(|operation| Some((operation, operation.route.as_ref()?)));
     let route = routed.map_or(String::new(), |(operation, route)| {
@@ -76,8 +94,12 @@ fn target_file(knowledge: &Knowledge, url: &str) -> String {
     });
     let top = levels.last().copied().unwrap_or_default();
     let levels = levels.join(", ");
+    let kinds: Vec<_> = knowledge.manifest.kinds.iter().map(|kind| kind.name.value.as_str()).collect();
+    let (kind, kinds) = (kinds.first().copied().unwrap_or("KIND"), kinds.join(", "));
+    let roles: Vec<_> = knowledge.manifest.roles.iter().map(|role| role.name.value.as_str()).collect();
+    let roles = roles.join(", ");
     format!(
-        "# How proofmark reaches one implementation, and what its owner says of it.
+        "# How proofmark reaches one implementation, and what its owner says about it.
 # Use it with: proofmark check --target FILE
 # Every key but `protocol` and one of `url` and `adapter` may be left out.
 # Remove the # in front of a key to use it.
@@ -88,10 +110,15 @@ protocol: {slug}
 # Where its HTTP endpoint is; the paths of operations are put behind it.
 url: {url}
 
+# Further base URLs by name, for operations that are elsewhere: a route says
+# `base: NAME`.
+#urls:
+#  admin: http://127.0.0.1:8789
+
 # Other transports, where the protocol has them: a WebSocket endpoint that is
 # not at the usual path below the URL, and where frames over TCP are taken
-# (HOST:PORT, or amps://HOST:PORT with TLS).
-#ws: ws://127.0.0.1:8080/amp/v1/ws
+# (HOST:PORT{secure}).
+#ws: ws://127.0.0.1:8080{websocket}
 #tcp: 127.0.0.1:8081
 
 # The transports that are tried; each that has an address if left out.
@@ -101,6 +128,12 @@ url: {url}
 # file: `proofmark list --what settings` prints what there is.
 #settings:
 {settings}
+# Where the peers listen that proofmark plays for it, where the protocol has
+# any (`proofmark list --what hosts`): the address to bind, and the URL that
+# the target is given. A host that is left out has a free port.
+#hosts:
+#  peer: {{ listen: \"127.0.0.1:8931\", announce: \"http://127.0.0.1:8931\" }}
+
 # Where another instance of it is, with a state of its own: what is exported
 # from the one is imported into the other.
 #second-instance: {url}
@@ -109,16 +142,37 @@ url: {url}
 # answers JSON-RPC 2.0 on stdin and stdout, one object a line.
 #adapter: [python3, my_adapter.py]
 
+# A directory, or with `git` a git work tree, in which it and proofmark write
+# files for each other, where the protocol has operations on files.
+#tree: {{ root: ../state, git: false }}
+
+# How proofmark starts it before a run and ends it afterwards; `{{port}}` is a
+# free port, here and in the addresses above.
+#launch:
+#  command: [./my_server, --port, \"{{port}}\"]
+#  ready: {{ http: / }}
+
+# Times of the protocol that differ here, by name.
+#timeouts: {{}}
+
 # How it is called in reports.
 #name: my implementation
 
-# The level that you claim; what it says itself if left out.
-# One of {levels}.
+# The level that you claim, or several [default: what the target says itself].
+# The levels are {levels}.
 #level: {top}
+#levels: [{top}]
+
+# Which kind of target it is, or which kinds: {kinds}
+# [default: the first that is reached in this way].
+#kind: {kind}
+
+# The roles of the protocol that it plays [default: all that its kind can play].
+#roles: [{roles}]
 
 # Options that it has or lacks, whatever proofmark finds out by itself. An
 # option that can only be configured is missing until it is true here.
-#options:
+#features:
 {options}
 # What each party sends as credentials: proofmark plays the parties a and b.
 # Secrets come from the environment (`env`) or from a file (`file`), and are
@@ -135,8 +189,7 @@ url: {url}
 # Places in answers that are tried before the usual ones: JSON Pointers into
 # the body, or `header:NAME`.
 #places:
-#  content_hash: [/meta/hash, \"header:x-content-hash\"]
-
+{places}
 # Status codes that mean what the specification says with another one.
 #statuses:
 #  400: [422]
@@ -148,7 +201,7 @@ url: {url}
     # The first answer, where it is not the response to a request.
 #  reply: 5s
     # Further answers, after one that is not what was wanted.
-#  settle: 1s
+#  collect-for: 1s
     # One case, from its first step to its last.
 #  case: 2m
     # The whole run.
@@ -192,7 +245,7 @@ fn comment(out: &mut String, prefix: &str, text: &str) {
 }
 
 /// Writes a case or the fixture.
-pub(super) fn new(options: &NewOptions) -> Result<u8, Failure> {
+pub(super) fn new(options: &NewOptions, program: &Program) -> Result<u8, Failure> {
     let misplaced = match options.what {
         NewWhat::Case if options.at.is_some() => Some("--at belongs to `proofmark new fixture`"),
         NewWhat::Fixture if options.requirement.is_some() => Some("--requirement belongs to `proofmark new case`"),
@@ -201,7 +254,7 @@ pub(super) fn new(options: &NewOptions) -> Result<u8, Failure> {
     if let Some(what) = misplaced {
         return Err(Failure::usage(what));
     }
-    let knowledge = one(&options.protocol, options.suites.as_deref())?;
+    let knowledge = one(&options.protocol, options.suites.as_deref(), program)?;
     let text = match options.what {
         NewWhat::Case => {
             let id = options.requirement.as_deref().ok_or_else(|| {
@@ -250,9 +303,9 @@ fn case_file(knowledge: &Knowledge, requirement: &Requirement) -> String {
         requirement.section
     );
     comment(&mut text, "#   ", &requirement.summary);
-    if !requirement.check.is_empty() {
+    if !requirement.clauses.is_empty() {
         text.push_str("# How it is checked:\n");
-        comment(&mut text, "#   ", &requirement.check);
+        comment(&mut text, "#   ", &requirement.check());
     }
     if !requirement.errata.is_empty() {
         text.push_str("# Rulings that bear on it:\n");
@@ -264,20 +317,22 @@ fn case_file(knowledge: &Knowledge, requirement: &Requirement) -> String {
     let _ = writeln!(text, "cases:\n  - case: fill-in-a-sentence-about-the-target");
     let _ = writeln!(text, "    covers: [{id}]");
     let Some(operation) = operation(knowledge, requirement) else { return text };
-    let named = knowledge.manifest.bindings.contains_key("p");
+    let manifest = &knowledge.manifest;
     let needed: Vec<&Input> =
         operation.inputs.iter().filter(|input| input.required && input.default.is_none()).collect();
-    let object = knowledge.manifest.objects.contains_key("min");
-    let package = object && !named && needed.iter().any(|input| input.name == "package");
-    if package {
+    let starter = knowledge.protocol.starter().filter(|starter| {
+        let free = manifest.objects.contains_key(starter.object) && !manifest.bindings.contains_key(starter.name);
+        free && needed.iter().any(|input| input.name == starter.input)
+    });
+    if let Some(starter) = starter {
         text.push_str("    let:\n      # A well-formed message: `proofmark lint` knows its other names.\n");
-        text.push_str("      p: { base: min }\n");
+        let _ = writeln!(text, "      {}: {{ base: {} }}", starter.name, starter.object);
     }
     let _ = writeln!(text, "    steps:\n      # {}\n      - send: {}", operation.summary, operation.name);
     if !needed.is_empty() {
-        let inputs = needed.iter().map(|input| match input.name {
-            "package" if package => "package: \"${p}\"".to_owned(),
-            name => format!("{name}: fill-in"),
+        let inputs = needed.iter().map(|input| match starter {
+            Some(starter) if starter.input == input.name => format!("{}: \"${{{}}}\"", input.name, starter.name),
+            _ => format!("{}: fill-in", input.name),
         });
         let _ = writeln!(text, "        with: {{ {} }}", inputs.collect::<Vec<_>>().join(", "));
     }
@@ -299,7 +354,7 @@ fn operation<'k>(knowledge: &'k Knowledge, requirement: &Requirement) -> Option<
             || (requirement.testable.at_adapter() && operation.method.is_some())
     };
     let operations = || knowledge.protocol.operations().iter().filter(possible);
-    let words = format!("{} {}", requirement.summary, requirement.check).to_lowercase();
+    let words = format!("{} {}", requirement.summary, requirement.check()).to_lowercase();
     let mentioned = |operation: &Operation| {
         let stem = operation.name.split('-').next().unwrap_or(operation.name);
         words.find(&operation.name.replace('-', " ")).or_else(|| words.find(stem))
@@ -348,21 +403,28 @@ mod tests {
     use super::*;
     use crate::bundle::Bundle;
     use crate::plan;
-    use crate::protocol;
     use crate::source::{Source, parse};
 
+    fn shipped() -> Bundle {
+        Bundle::new(proofmark_data::FILES)
+    }
+
     fn agentic() -> Knowledge {
-        one("agentic", None).unwrap()
+        one("agentic", None, &Program::new(shipped())).unwrap()
     }
 
     fn source(text: &str) -> Arc<Source> {
         Arc::new(Source { name: "target.yaml".into(), text: text.into() })
     }
 
+    fn load(text: &str) -> Result<target::Target, Vec<crate::source::Diagnostic>> {
+        target::load_with(&source(text), &protocol::url_schemes(), &mut || Some(4_000))
+    }
+
     #[test]
     fn the_target_file_loads_as_it_is_printed() {
         let text = target_file(&agentic(), "http://127.0.0.1:8787");
-        let target = target::load(&source(&text)).unwrap();
+        let target = load(&text).unwrap();
         assert_eq!(target.protocol.as_deref(), Some("agentic"));
         assert_eq!(target.name, "http://127.0.0.1:8787");
         assert_eq!(target.limits, target::Limits::default());
@@ -380,7 +442,7 @@ mod tests {
             .collect();
         let switched = switched.join("\n");
         // Only the secrets are not there.
-        let problems = target::load(&source(&switched)).unwrap_err();
+        let problems = load(&switched).unwrap_err();
         let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(shown.len(), 2, "{shown:#?}");
         assert!(shown.iter().all(|line| line.contains("TOKEN_A") || line.contains("token-b.txt")), "{shown:#?}");
@@ -398,16 +460,16 @@ mod tests {
         assert_eq!(keys(document.member("limits").unwrap()), properties("/$defs/Limits/properties"));
         let features: BTreeSet<_> =
             agentic().manifest.features.iter().map(|feature| feature.name.value.clone()).collect();
-        assert_eq!(keys(document.member("options").unwrap()), features);
+        assert_eq!(keys(document.member("features").unwrap()), features);
         // The limits that are printed are the real ones.
         let limits = switched.replace("env: TOKEN_A", "env: PATH").replace("file: token-b.txt", "env: PATH");
-        assert_eq!(target::load(&source(&limits)).unwrap().limits, target::Limits::default());
+        assert_eq!(load(&limits).unwrap().limits, target::Limits::default());
     }
 
     #[test]
     fn the_example_target_file_loads() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/targets/agentic.yaml");
-        let target = target::load(&source(&std::fs::read_to_string(path).unwrap())).unwrap();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/targets/agentic.yaml");
+        let target = load(&std::fs::read_to_string(path).unwrap()).unwrap();
         assert!(target.url.is_some());
     }
 
@@ -417,7 +479,7 @@ mod tests {
         let mut suites = String::new();
         for (number, requirement) in knowledge.catalogue.requirements.iter().enumerate() {
             if requirement.testable == Testable::No {
-                assert!(new_case(&knowledge, &requirement.id.value).is_err());
+                assert!(new_case(&knowledge, requirement.id.as_str()).is_err());
                 continue;
             }
             let text = case_file(&knowledge, requirement);
@@ -427,7 +489,7 @@ mod tests {
             suites.push_str(&case.replace("fill-in-a-sentence", &format!("fill-in-{number}-a-sentence")));
         }
         let text = format!("suite: agentic/fill-in\ncases:\n{suites}");
-        let bundle = Bundle::embedded().with_file("suites/agentic/fill-in.yaml", &text);
+        let bundle = shipped().with_file("suites/agentic/fill-in.yaml", &text);
         let protocol = protocol::find("agentic").unwrap();
         if let Err(error) = plan::load(protocol, &bundle) {
             panic!("{error:#?}");
@@ -443,13 +505,13 @@ mod tests {
 
     #[test]
     fn a_fixture_is_its_objects_in_the_order_of_their_names_an_hour_back() {
-        let manifest = Bundle::embedded().file("agentic", "protocol.yaml").unwrap().text.clone();
+        let manifest = shipped().file("agentic", "protocol.yaml").unwrap().text.clone();
         // Names that come before those of the shipped fixture.
         let text = manifest.replace(
             "\nobjects:\n",
             "\nobjects:\n  fixture_00b: { at: '${shift $newest -1h}' }\n  fixture_00a: { at: '${newest}', json: [1.0, \"é\"] }\n",
         );
-        let bundle = Bundle::embedded().with_file("suites/agentic/protocol.yaml", &text);
+        let bundle = shipped().with_file("suites/agentic/protocol.yaml", &text);
         let Ok(knowledge) = plan::load(protocol::find("agentic").unwrap(), &bundle) else { panic!("{text}") };
         let lines = fixture(&knowledge, parse_time("2026-01-02T03:04:05Z").unwrap()).unwrap();
         let expected = "{\"at\":\"2026-01-02T02:04:05Z\",\"json\":[1.0,\"é\"]}\n{\"at\":\"2026-01-02T01:04:05Z\"}\n";

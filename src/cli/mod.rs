@@ -8,59 +8,67 @@ mod exit;
 mod explain;
 mod fuzz;
 mod init;
+mod interrupt;
+mod launch;
 mod list;
+mod program;
 mod prove;
-mod reference;
+pub mod reference;
 mod report;
 mod schema;
 mod serve;
+mod start;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 pub use args::Arguments;
 pub use exit::{Failure, USAGE};
+pub use program::Program;
 
 /// Runs the command that the process was started with.
-pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+pub fn main(program: &Program) -> ExitCode {
+    ExitCode::from(execute(std::env::args_os(), program))
+}
+
+/// Runs one command line, the name of the program included, and prints its errors. Returns the exit code.
+pub fn execute(words: impl IntoIterator<Item = OsString>, program: &Program) -> u8 {
+    let arguments = match Arguments::try_parse_from(words) {
         Ok(arguments) => arguments,
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { USAGE } else { 0 });
+            return if error.use_stderr() { USAGE } else { 0 };
         }
     };
-    match run(arguments) {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            failure.print();
-            ExitCode::from(failure.code())
-        }
-    }
+    run(arguments, program).unwrap_or_else(|failure| {
+        failure.print();
+        failure.code()
+    })
 }
 
-fn run(arguments: Arguments) -> Result<u8, Failure> {
+fn run(arguments: Arguments, program: &Program) -> Result<u8, Failure> {
     use args::Command;
     match arguments.command {
-        Command::Check(options) => check::run(&options),
-        Command::Fuzz(options) => fuzz::run(&options),
-        Command::Promote(options) => fuzz::promote(&options),
-        Command::Serve(options) => serve::run(options),
+        Command::Check(options) => check::run(&options, program),
+        Command::Fuzz(options) => fuzz::run(&options, program),
+        Command::Promote(options) => fuzz::promote(&options, program),
+        Command::Serve(options) => serve::run(options, program),
         Command::Adapter(options) => match &options.command {
             Some(args::AdapterCommand::Check(check)) => adapter::check(check),
-            None => serve::adapter(&options),
+            None => serve::adapter(&options, program),
         },
-        Command::Prove(options) => prove::run(&options),
-        Command::Lint(options) => data::lint(&options),
-        Command::Vectors(options) => data::vectors(&options),
-        Command::List(options) => list::list(&options),
-        Command::Coverage(options) => list::coverage(&options),
-        Command::Explain(options) => explain::run(&options),
+        Command::Prove(options) => prove::run(&options, program),
+        Command::Lint(options) => data::lint(&options, program),
+        Command::Vectors(options) => data::vectors(&options, program),
+        Command::List(options) => list::list(&options, program),
+        Command::Coverage(options) => list::coverage(&options, program),
+        Command::Explain(options) => explain::run(&options, program),
         Command::Schema(options) => schema::run(&options),
-        Command::Init(options) => init::run(&options),
-        Command::New(options) => init::new(&options),
-        Command::Rejudge(options) => report::rejudge(&options),
+        Command::Init(options) => init::run(&options, program),
+        Command::New(options) => init::new(&options, program),
+        Command::Rejudge(options) => report::rejudge(&options, program),
         Command::Report(options) => report::run(&options),
         Command::Completions(options) => {
             let mut command = <Arguments as clap::CommandFactory>::command();

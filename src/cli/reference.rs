@@ -1,68 +1,77 @@
 //! The embedded reference implementation as a target.
+//!
+//! What can be started, with which settings, and what its owner declares about it, is data of the implementation:
+//! [`reference_impl::Implementation::setups`]. Nothing here depends on a protocol.
 
-use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
+use reference_impl::{Config, Database, Handle, Implementation, Pairs, ServeError, Setup, Variant};
 use tokio::runtime::{Builder, Runtime};
-
-use reference_impl::{Config, Database, Protocol, Role, ServeError, Variant};
 
 use super::args::VariantWord;
 use super::exit::Failure;
+use super::init;
+use crate::plan::Knowledge;
+use crate::protocol::{self, Protocol};
+use crate::run;
+use crate::source::{Source, Span};
 use crate::suggest::nearest;
-use crate::target::{self, SECOND_INSTANCE, Target};
+use crate::target::{self, Credential, SECOND, SECOND_INSTANCE, Target};
+use crate::template::{Clock, Expr, Objects, Scope, Seed, Template};
 use crate::transport::adapter::{Adapter, Pipes};
 use crate::transport::{Connections, http, session};
+use crate::value::Value;
+use crate::wire::json;
 
-/// The reference implementation of a protocol, started inside this process.
-pub(super) struct Reference {
-    handles: Vec<reference_impl::Handle>,
-    folder: tempfile::TempDir,
-}
+/// The socket address that stands for those of a target that is not started yet. Nothing connects to it.
+const STAND_IN: &str = "127.0.0.1:1";
 
-/// How it is set up.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Setup {
+/// What is started, and how.
+#[derive(Clone, Debug)]
+pub struct Start<'k> {
+    /// The implementation.
+    pub implementation: &'static dyn Implementation,
+    /// The suites of its protocol.
+    pub knowledge: &'k Knowledge,
+    /// The setup, one of the implementation's.
+    pub setup: &'static Setup,
     /// The fault to plant.
     pub fault: Option<String>,
     /// Which readings it takes.
     pub variant: Variant,
-    /// The level to serve; the highest if not said.
-    pub level: Option<String>,
-    /// Whether it has no search.
-    pub no_search: bool,
-    /// Keys and the actors that they belong to; the endpoint demands one of them.
-    pub auth: Vec<(String, String)>,
-    /// NDJSON that the endpoint takes before the first request.
-    pub load: Option<PathBuf>,
+    /// The present, from which the times of a fixture count.
+    pub clock: Clock,
+    /// The instant from which the run counts.
+    pub begun: Instant,
 }
 
-impl Setup {
-    /// What an endpoint and a library have in common.
-    fn config(&self, protocol: Protocol) -> Config {
-        let mut config = Config::new(protocol);
-        config.fault.clone_from(&self.fault);
-        config.variant = self.variant;
-        config.level.clone_from(&self.level);
-        config.search = !self.no_search;
-        config.amp.role = Role::Both;
-        config.amp.control = true;
-        config.amp.documents = vec![fixture_documents()];
-        config.amp.trusted_relays =
-            vec![crate::protocol::amp_core::identity::Identity::named("relay").did().to_owned()];
-        config
-    }
+/// The reference implementation of a protocol, started inside this process.
+pub struct Reference {
+    handles: Vec<Handle>,
+    folder: tempfile::TempDir,
 }
 
-/// The reference implementation of a slug, if there is one.
-pub(super) fn protocol(slug: &str) -> Option<Protocol> {
-    reference_impl::protocols().iter().copied().find(|protocol| protocol.slug() == slug)
+/// The setup called `name`; the ordinary one without a name.
+pub(super) fn setup(implementation: &dyn Implementation, name: Option<&str>) -> Result<&'static Setup, Failure> {
+    let setups = implementation.setups();
+    let found = match name {
+        Some(name) => setups.iter().find(|setup| setup.name == name),
+        None => setups.first(),
+    };
+    found.ok_or_else(|| {
+        let names: Vec<_> = setups.iter().map(|setup| setup.name).collect();
+        let slug = implementation.slug();
+        let what = format!("no setup `{}` of the reference implementation of {slug}", name.unwrap_or_default());
+        Failure::Usage(what, Some(format!("one of {}", names.join(", "))))
+    })
 }
 
-/// The failure for a name of a fault that there is none of.
-pub(super) fn check_fault(protocol: Protocol, name: &str) -> Result<(), Failure> {
-    let all = || reference_impl::faults(protocol).iter().chain(reference_impl::parser_faults(protocol));
-    let faults = || all().map(|fault| fault.name);
+/// Fails if no fault has this name.
+pub(super) fn check_fault(implementation: &dyn Implementation, name: &str) -> Result<(), Failure> {
+    let faults = || implementation.all_faults().map(|fault| fault.name);
     if faults().any(|known| known == name) {
         return Ok(());
     }
@@ -86,93 +95,162 @@ pub(super) fn failure(error: &ServeError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-/// What no probe finds out about the reference implementation, and its owner says.
-fn options(protocol: Protocol) -> &'static [(&'static str, bool)] {
-    match protocol {
-        Protocol::AmpCore => &[("relay", true), ("federation", true), ("initiator", true), ("failing-requests", true)],
-        _ => &[],
+/// Gives a target the addresses of an implementation that is not started yet, for a plan.
+///
+/// # Errors
+///
+/// If the form of an address is invalid.
+pub fn stand_in(implementation: &dyn Implementation, target: &mut Target) -> Result<(), Failure> {
+    for (name, form) in implementation.addresses() {
+        put_address(target, name, &form.replace("{}", STAND_IN))?;
     }
+    target.adapter = Some(vec!["the reference".to_owned()]);
+    Ok(())
 }
 
-/// The level that the reference implementation claims, where it cannot say so itself.
-fn claimed(protocol: Protocol) -> Option<&'static str> {
-    match protocol {
-        Protocol::AmpCore => Some("full"),
-        _ => None,
-    }
-}
-
-/// Says of a target what the owner of the reference implementation says of it.
-pub(super) fn describe(protocol: Protocol, target: &mut Target) {
-    for (option, offered) in options(protocol) {
+/// Says of a target what the owner of the implementation says of it in a setup, and what follows from that.
+pub fn describe(protocol: &dyn Protocol, setup: &Setup, target: &mut Target) {
+    let declared = &setup.declared;
+    for (option, offered) in declared.options {
         target.options.insert((*option).to_owned(), *offered);
     }
-    if let Some(level) = claimed(protocol)
-        && target.level.is_none()
-    {
-        target.level = Some(level.to_owned());
+    if setup.instances.iter().any(|instance| instance.name == SECOND) {
+        target.options.insert(SECOND_INSTANCE.to_owned(), true);
     }
-    if let Some(protocol) = crate::protocol::find(protocol.slug()) {
-        protocol.complete(target);
-        // It has what follows from its URL, too.
-        protocol.complete(target);
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    if target.levels.is_empty() {
+        target.levels = words(declared.levels);
     }
+    if target.kinds.is_empty() {
+        target.kinds = words(declared.kinds);
+    }
+    for (actor, token) in declared.tokens {
+        let credential = Credential { header: "authorization".to_owned(), value: format!("Bearer {token}") };
+        target.credentials.insert((*actor).to_owned(), vec![credential]);
+    }
+    protocol::complete(protocol, target);
 }
 
-/// The documents that proofmark's parties under `did:web` have, as a target learns them.
-pub(super) fn fixture_documents() -> String {
-    let documents = crate::protocol::amp_core::fixtures::preload(std::iter::empty());
-    crate::wire::json::compact(&documents)
+/// Puts an address where a target has it: that of a transport by the name of the transport, any other as a further base URL.
+fn put_address(target: &mut Target, name: &str, url: &str) -> Result<(), Failure> {
+    let invalid = |error: String| Failure::Internal(format!("the address `{name}` of the reference: {error}"));
+    let parsed = || url::Url::parse(url).map_err(|error| invalid(error.to_string()));
+    match name {
+        "http" => target.url = Some(parsed()?),
+        "ws" => target.ws = Some(parsed()?),
+        "tcp" => target.tcp = Some(target::parse_tcp(url, &protocol::url_schemes()).map_err(invalid)?),
+        // A further base URL.
+        _ => {
+            target.urls.insert(name.to_owned(), parsed()?);
+        }
+    }
+    Ok(())
+}
+
+/// Gives a configuration settings, whose values are templates: the functions of the protocol are those of its suites,
+/// `${folder}` is the path of `folder`, `${hosts/NAME}` the URL of a peer that the run hosts, and `${fixture}` that of a file in it with the fixture of the suites, if those are there.
+pub(super) fn configure(
+    config: &mut Config,
+    settings: Pairs,
+    protocol: &dyn Protocol,
+    suites: Option<&Knowledge>,
+    folder: &Path,
+    hosts: &BTreeMap<String, String>,
+    clock: Clock,
+) -> Result<(), Failure> {
+    let none = Objects::default();
+    let mut scope = Scope::new(&none, &none, Seed::new(0), clock).with(protocol.functions(), clock);
+    scope.bind("folder", Value::text(folder.display().to_string()));
+    scope.bind("hosts", Value::map(hosts.iter().map(|(name, url)| (name.clone(), Value::text(url)))));
+    for (name, text) in settings {
+        let invalid = |error: String| Failure::Internal(format!("setting `{name}` of the reference: {error}"));
+        if let Some(knowledge) = suites.filter(|_| text.contains("${fixture}")) {
+            let path = folder.join("fixture.ndjson");
+            std::fs::write(&path, init::fixture(knowledge, clock.0)?)?;
+            scope.bind("fixture", Value::text(path.display().to_string()));
+        }
+        let source = Arc::new(Source { name: format!("setting {name}"), text: (*text).to_owned() });
+        let template = Template::parse(text).map_err(|error| invalid(error.to_string()))?;
+        let expr = Expr::Template(template, Span::file(&source));
+        let value = match scope.render(&expr, name).map_err(|error| invalid(error.message))? {
+            Value::Text(text) => text,
+            value => json::compact(&value),
+        };
+        config.set(name, &value).map_err(|error| invalid(error.to_string()))?;
+    }
+    Ok(())
+}
+
+impl Start<'_> {
+    /// The configuration of one of the servers of the setup, with its state in memory.
+    fn config(&self, settings: Pairs, folder: &Path, hosts: &BTreeMap<String, String>) -> Result<Config, Failure> {
+        let mut config = self.implementation.config();
+        config.fault.clone_from(&self.fault);
+        config.variant = self.variant;
+        config.level = self.setup.level.map(str::to_owned);
+        configure(&mut config, settings, self.knowledge.protocol, Some(self.knowledge), folder, hosts, self.clock)?;
+        Ok(config)
+    }
 }
 
 impl Reference {
-    /// Starts it on a free port of the loopback interface with a fresh SQLite file, and points `target` and the
-    /// connections at it: as an endpoint, and as a library through its adapter mode.
-    pub(super) async fn start(
-        protocol: Protocol,
-        setup: &Setup,
-        target: &mut Target,
-    ) -> Result<(Self, Connections), Failure> {
+    /// Starts it on free ports of the loopback interface with fresh SQLite files, and points `target` and the connections at
+    /// it: as an endpoint, and as a library through its adapter mode.
+    ///
+    /// # Errors
+    ///
+    /// If a server does not start.
+    pub async fn start(start: &Start<'_>, target: &mut Target) -> Result<(Self, Connections), Failure> {
         let folder = tempfile::tempdir()?;
         let mut handles = Vec::new();
-        let mut urls = Vec::new();
-        // What the second instance of a protocol is for, other protocols do within one.
-        let files: &[&str] = match protocol {
-            Protocol::AmpCore => &["reference.sqlite"],
-            _ => &["reference.sqlite", "second.sqlite"],
-        };
-        for file in files {
-            let mut config = setup.config(protocol);
-            config.database = Database::File(folder.path().join(file));
-            config.auth.clone_from(&setup.auth);
-            // The second instance starts empty: what it holds was imported.
-            config.load = setup.load.clone().filter(|_| handles.is_empty());
-            let started = threads()?.spawn(reference_impl::serve(config)).await;
+        // Not those of an earlier start.
+        (target.url, target.ws, target.tcp, target.second) = (None, None, None, None);
+        target.urls.clear();
+        // The hosts are there first: the servers are told where they are.
+        let mut known = target.clone();
+        protocol::complete(start.knowledge.protocol, &mut known);
+        let hosts = run::start_hosts(start.knowledge, &known, start.begun).await;
+        let hosts = hosts.map_err(|why| Failure::Usage(why, None))?;
+        let urls = hosts.as_ref().map(|hosts| hosts.addresses()).unwrap_or_default();
+        for (index, instance) in start.setup.instances.iter().enumerate() {
+            let own = folder.path().join(instance.name);
+            std::fs::create_dir(&own)?;
+            let mut config = start.config(instance.settings, &own, &urls)?;
+            config.database = Database::File(own.join("reference.sqlite"));
+            let started = threads()?.spawn(start.implementation.serve(config)).await;
             let handle =
                 started.map_err(|error| Failure::Internal(error.to_string()))?.map_err(|error| failure(&error))?;
-            urls.push(url::Url::parse(&handle.url()).map_err(|error| Failure::Internal(error.to_string()))?);
+            if index == 0 {
+                for (name, url) in handle.addresses() {
+                    put_address(target, name, url)?;
+                }
+            } else if let Some((_, url)) = handle.addresses().first() {
+                let parsed = url::Url::parse(url).map_err(|error| Failure::Internal(error.to_string()))?;
+                if instance.name == SECOND {
+                    target.second = Some(parsed);
+                } else {
+                    target.urls.insert(instance.name.to_owned(), parsed);
+                }
+            }
             handles.push(handle);
         }
-        let url = urls.swap_remove(0);
-        target.url = Some(url.clone());
-        target.second = urls.pop();
-        if target.second.is_some() {
-            target.options.insert(SECOND_INSTANCE.to_owned(), true);
-        }
-        // A stand-in has an address of its own; the path follows from the URL.
-        target.ws = None;
-        target.tcp = handles[0].tcp_address().and_then(|address| target::parse_tcp(&address.to_string()).ok());
         target.adapter = Some(vec!["the reference".to_owned()]);
-        describe(protocol, target);
-        let setup = setup.clone();
-        let adapter = Adapter::in_process(move || start_adapter(setup.config(protocol)));
-        let http = http::Http::new(&url, target).map_err(|error| Failure::Internal(error.to_string()))?;
+        describe(start.knowledge.protocol, start.setup, target);
+        let settings = start.setup.instances.first().map_or(&[][..], |instance| instance.settings);
+        let library = start.config(settings, folder.path(), &urls)?;
+        let implementation = start.implementation;
+        let adapter = Adapter::in_process(move || start_adapter(implementation, library.clone()));
+        let http = target.url.as_ref().map(|url| http::Http::new(url, target)).transpose();
+        let http = http.map_err(|error| Failure::Internal(error.to_string()))?;
         let dial = session::Dial::new(target);
-        Ok((Self { handles, folder }, Connections { http: Some(http), dial, adapter: Some(adapter), tamper: None }))
+        Ok((
+            Self { handles, folder },
+            Connections { http, dial, adapter: Some(adapter), tree: None, tamper: None, hosts },
+        ))
     }
 
     /// Stops it and removes its files.
-    pub(super) async fn stop(self) {
+    pub async fn stop(self) {
         for handle in self.handles {
             handle.stop().await;
         }
@@ -180,8 +258,8 @@ impl Reference {
     }
 }
 
-/// Where the reference runs: not on the threads that put the cases. A mistake planted in it may keep a thread busy, and then
-/// the deadlines of who waits for it have to hold all the same.
+/// Where the reference runs: not on the threads that run the cases. A planted fault may keep a thread busy, and the deadlines
+/// of those who wait for it have to hold all the same.
 fn threads() -> std::io::Result<&'static Runtime> {
     static THREADS: OnceLock<Runtime> = OnceLock::new();
     if let Some(threads) = THREADS.get() {
@@ -194,14 +272,14 @@ fn threads() -> std::io::Result<&'static Runtime> {
     Ok(threads)
 }
 
-fn start_adapter(config: Config) -> Pipes {
+fn start_adapter(implementation: &'static dyn Implementation, config: Config) -> Pipes {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (read, write) = tokio::io::split(theirs);
-    // Without threads nobody reads the other end, which is closed, and that is what is said of the library.
+    // Without threads nothing reads the other end, which is closed, and that is what is reported of the library.
     if let Ok(threads) = threads() {
         threads.spawn(async move {
-            // When our end is closed, so is this one; there is nobody to tell of an error.
-            let _ = reference_impl::serve_adapter(config, read, write).await;
+            // It ends with our end of the pipe; there is nobody to report an error to.
+            let _ = implementation.serve_adapter(config, Box::new(read), Box::new(write)).await;
         });
     }
     let (read, write) = tokio::io::split(ours);

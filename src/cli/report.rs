@@ -7,8 +7,9 @@ use super::args::{ProfileWord, RejudgeOptions, ReportOptions};
 use super::check::{print, report_file, target_of_record};
 use super::data;
 use super::exit::Failure;
+use super::program::Program;
 use crate::exchange::Exchange;
-use crate::judge::{self, CaseTranscript, Context, Facts, Features, Transcript};
+use crate::judge;
 use crate::plan::{self, Knowledge, PROBE_STEPS, SETUP_STEPS, Selection};
 use crate::record::{ProtocolRecord, RunRecord, WaiverRecord};
 use crate::report;
@@ -16,6 +17,7 @@ use crate::source::{Source, Span};
 use crate::target::{Waiver, WaiverSubject};
 use crate::template::{Clock, parse_time};
 use crate::verdict::Profile;
+use crate::walk::{CaseTranscript, Context, Facts, Features, Transcript};
 
 fn read(path: &Path) -> Result<RunRecord, Failure> {
     let bytes =
@@ -36,13 +38,13 @@ pub(super) fn run(options: &ReportOptions) -> Result<u8, Failure> {
 }
 
 /// Judges the exchanges of a record again.
-pub(super) fn rejudge(options: &RejudgeOptions) -> Result<u8, Failure> {
+pub(super) fn rejudge(options: &RejudgeOptions, program: &Program) -> Result<u8, Failure> {
     let mut record = read(&options.record)?;
     let mut data = options.data.clone();
     if data.protocol.is_empty() {
         data.protocol = record.protocols.iter().map(|protocol| protocol.protocol.clone()).collect();
     }
-    let known = data::knowledge(&data)?;
+    let known = data::knowledge(&data, program)?;
     let clock = parse_time(&record.started_at)
         .map(Clock)
         .ok_or_else(|| Failure::usage(format!("{}: `started_at` is no time", options.record.display())))?;
@@ -94,8 +96,8 @@ fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &Proto
     target.waivers = before.waivers.iter().map(|waiver| waiver_of(knowledge, waiver)).collect();
     let selection = Selection {
         only: record.asked.only.clone(),
-        requirements: record.asked.requirements.clone(),
-        level: record.asked.level.clone(),
+        requirements: record.asked.requirements.iter().map(|id| id.as_str().into()).collect(),
+        levels: record.asked.levels.clone(),
         shard: record.asked.shard.as_ref().and_then(|shard| shard.parse().ok()),
     };
     let plan = plan::build(knowledge, &target, &selection);
@@ -140,7 +142,14 @@ fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &Proto
         .collect();
     let cut_short =
         Some(record.summary.cut_short.clone().unwrap_or_else(|| "the record does not hold this case".to_owned()));
-    let transcript = Transcript { probes, cases, cut_short };
+    let transcript = Transcript {
+        probes,
+        cases,
+        hosts: before.hosts.clone(),
+        strays: before.strays.clone(),
+        more_strays: before.more_strays,
+        cut_short,
+    };
     let features = Features::read(&plan, facts, &transcript);
     let context = Context { plan: &plan, facts, features };
     let mut judged = judge::protocol(&context, &transcript);

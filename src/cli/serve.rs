@@ -1,69 +1,37 @@
 //! `serve` and `adapter`: the reference implementation as a program.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
-use reference_impl::{Config, Database, Role};
+use reference_impl::{Config, Database, Implementation};
 
-use super::args::{AdapterOptions, RoleWord, ServeOptions, Switch};
+use super::args::{AdapterOptions, ReferenceOptions, ServeOptions};
+use super::data;
 use super::exit::Failure;
+use super::program::Program;
 use super::reference;
+use super::start::{now, runtime};
+use crate::protocol::Protocol;
 
 /// Serves until interrupted.
-pub(super) fn run(options: ServeOptions) -> Result<u8, Failure> {
-    let protocol = protocol(&options.protocol)?;
+pub(super) fn run(options: ServeOptions, program: &Program) -> Result<u8, Failure> {
+    let (protocol, implementation) = implementation(&options.reference, program)?;
     let mut out = anstream::stdout();
     if options.list_faults {
-        // The second table is of those that only a fuzzer finds.
-        for fault in reference_impl::faults(protocol).iter().chain(reference_impl::parser_faults(protocol)) {
-            writeln!(
-                out,
-                "{:<34} {:<3} {}\n{:<38} breaks {}",
-                fault.name,
-                fault.level,
-                fault.summary,
-                "",
-                fault.breaks.join(", ")
-            )?;
-        }
+        list_faults(implementation, &mut out)?;
         return Ok(0);
     }
-    if let Some(fault) = &options.fault {
-        reference::check_fault(protocol, fault)?;
-    }
-    let mut config = Config::new(protocol);
+    let mut config = implementation.config();
+    let folder = tempfile::tempdir()?;
+    let hosts = BTreeMap::new();
+    reference::configure(&mut config, implementation.served(), protocol, None, folder.path(), &hosts, now().0)?;
+    configure(&mut config, implementation, &options.reference)?;
     config.listen = options.listen;
     config.database = options.db.map_or(Database::Memory, Database::File);
-    config.fault = options.fault;
-    config.variant = reference::variant(options.variant);
-    config.level = options.level;
-    config.search = options.search == Switch::On;
-    config.now = options.now;
-    config.load = options.load;
-    config.amp.role = match options.role {
-        RoleWord::Agent => Role::Agent,
-        RoleWord::Relay => Role::Relay,
-        RoleWord::Both => Role::Both,
-    };
-    config.amp.did = options.did;
-    config.amp.control = options.control == Switch::On;
-    config.amp.documents = vec![reference::fixture_documents()];
-    config.amp.tcp = match options.tcp.as_str() {
-        "off" => None,
-        address => {
-            let parsed = address.parse();
-            Some(parsed.map_err(|_| Failure::usage(format!("`{address}` is neither an address nor `off`")))?)
-        }
-    };
-    for pair in &options.auth {
-        let (key, actor) = pair
-            .split_once('=')
-            .ok_or_else(|| Failure::Usage(format!("`{pair}` is no KEY=ACTOR"), Some("such as s3cret=jordan".into())))?;
-        config.auth.push((key.to_owned(), actor.to_owned()));
-    }
     runtime()?.block_on(async {
-        let handle = reference_impl::serve(config).await.map_err(|error| reference::failure(&error))?;
-        let tcp = handle.tcp_address().map(|address| format!(" and amp://{address}")).unwrap_or_default();
-        writeln!(out, "serving {} at {}{tcp} (stop with Ctrl-C)", protocol.slug(), handle.url())?;
+        let handle = implementation.serve(config).await.map_err(|error| reference::failure(&error))?;
+        let urls: Vec<&str> = handle.addresses().iter().map(|(_, url)| url.as_str()).collect();
+        writeln!(out, "serving {} at {} (stop with Ctrl-C)", implementation.slug(), urls.join(" and "))?;
         out.flush()?;
         let _ = tokio::signal::ctrl_c().await;
         handle.stop().await;
@@ -71,31 +39,76 @@ pub(super) fn run(options: ServeOptions) -> Result<u8, Failure> {
     })
 }
 
-/// Answers calls on standard input until its end.
-pub(super) fn adapter(options: &AdapterOptions) -> Result<u8, Failure> {
-    let protocol = protocol(&options.protocol)?;
-    if let Some(fault) = &options.fault {
-        reference::check_fault(protocol, fault)?;
+fn list_faults(implementation: &dyn Implementation, out: &mut dyn Write) -> Result<(), Failure> {
+    // Those that only a fuzzer finds come last.
+    for fault in implementation.all_faults() {
+        writeln!(
+            out,
+            "{:<34} {:<3} {}\n{:<38} breaks {}",
+            fault.name,
+            fault.level,
+            fault.summary,
+            "",
+            fault.breaks.join(", ")
+        )?;
     }
-    let mut config = Config::new(protocol);
-    config.fault.clone_from(&options.fault);
-    config.variant = reference::variant(options.variant);
+    Ok(())
+}
+
+/// Answers calls on standard input until its end.
+pub(super) fn adapter(options: &AdapterOptions, program: &Program) -> Result<u8, Failure> {
+    let (_, implementation) = implementation(&options.reference, program)?;
+    let mut config = implementation.config();
+    configure(&mut config, implementation, &options.reference)?;
     runtime()?.block_on(async {
-        reference_impl::serve_adapter(config, tokio::io::stdin(), tokio::io::stdout()).await?;
+        let (input, output) = (Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout()));
+        implementation.serve_adapter(config, input, output).await?;
         Ok(0)
     })
 }
 
-fn protocol(slug: &str) -> Result<reference_impl::Protocol, Failure> {
-    super::data::protocols(&[slug.to_owned()])?;
-    reference::protocol(slug)
-        .ok_or_else(|| Failure::usage(format!("there is no reference implementation of `{slug}` yet")))
+type Known = (&'static dyn Protocol, &'static dyn Implementation);
+
+fn implementation(options: &ReferenceOptions, program: &Program) -> Result<Known, Failure> {
+    let implementation = program.implementation(&options.protocol);
+    match data::protocols(program, std::slice::from_ref(&options.protocol))?.first() {
+        Some(protocol) => Ok((*protocol, implementation?)),
+        None => Err(Failure::Internal(format!("nothing was found for `{}`", options.protocol))),
+    }
 }
 
-/// The runtime of a command.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::Internal(format!("no asynchronous runtime: {error}")))
+/// Takes over what the command line says.
+fn configure(
+    config: &mut Config,
+    implementation: &dyn Implementation,
+    options: &ReferenceOptions,
+) -> Result<(), Failure> {
+    if let Some(fault) = &options.fault {
+        reference::check_fault(implementation, fault)?;
+    }
+    config.fault.clone_from(&options.fault);
+    config.variant = reference::variant(options.variant);
+    config.level.clone_from(&options.level);
+    config.clock.clone_from(&options.clock);
+    for pair in &options.set {
+        let (name, value) = pair.split_once('=').ok_or_else(|| {
+            Failure::Usage(format!("--set {pair}: expected NAME=VALUE"), settings_hint(implementation))
+        })?;
+        config.set(name, value).map_err(|error| {
+            let known = implementation.settings().iter().any(|setting| setting.name == name);
+            Failure::Usage(format!("--set: {error}"), settings_hint(implementation).filter(|_| !known))
+        })?;
+    }
+    Ok(())
+}
+
+/// The settings of an implementation, for a message.
+fn settings_hint(implementation: &dyn Implementation) -> Option<String> {
+    let names: Vec<_> = implementation.settings().iter().map(|setting| setting.name).collect();
+    let slug = implementation.slug();
+    Some(if names.is_empty() {
+        format!("{slug} has no settings")
+    } else {
+        format!("settings of {slug}: {}", names.join(", "))
+    })
 }

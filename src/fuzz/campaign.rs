@@ -1,4 +1,4 @@
-//! A campaign: inputs one batch after the other, and what comes of what looks wrong in them.
+//! A campaign: runs inputs batch by batch, and confirms what looks wrong in their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,43 +7,42 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{self, StreamExt};
 use tokio::sync::watch;
 
-use super::dice::Dice;
 use super::input::{self, Edits, Shape, Title};
 use super::mutate::{self, Subject};
 use super::oracle;
+use super::rng::Rng;
 use super::seeds::{Seed, Seeds, seeds};
 use super::{End, Finding, Options, Outcome, Progress, Watcher};
 use crate::edit::Edit;
 use crate::exchange::{Ended, Exchange, Transport};
-use crate::judge::{Context, Facts, Features, Part, Walk};
 use crate::plan::{self, Plan, ReadyCase};
 use crate::protocol::payload;
-use crate::run;
+use crate::run::Runner;
 use crate::suite::{Action, Case};
 use crate::template::Expr;
 use crate::transport::Connections;
 use crate::value::Value;
 use crate::verdict::Verdict;
+use crate::walk::{Context, Facts, Features, Part, Walk};
 
-/// Inputs of a batch for each that is put at the same time: after a batch the target is asked whether it still answers.
+/// Inputs of a batch per concurrent job: after each batch a probe checks that the target still answers.
 const ROUNDS: usize = 8;
 
-/// Batches after which a library is started anew: what inputs have opened in it and nobody has closed would fill it, and then
-/// nothing can be opened any more.
+/// Batches after which a library is restarted: stores that inputs opened and never closed would fill it.
 const RENEWAL: usize = 16;
 
-/// How often another seed is drawn for an input in place of one that the target refuses.
+/// How often another seed is drawn for an input when the target rejects its seed.
 const DRAWS: usize = 4;
 
-/// Kinds of messages that a campaign takes seeds from, for each transport and operation, and messages of each: so many that
-/// each is changed in many ways.
+/// Kinds of messages that seeds are taken from, for each transport and operation, and messages of each kind: few enough that
+/// each message is edited in many ways.
 const FAMILIES: usize = 48;
 const ROWS: usize = 4;
 
-/// The pause between two questions whether a target is back.
+/// The pause between two probes of a target that stopped answering.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Puts inputs to a target until its time is over. `start` is the instant of `facts.clock`; `cancel` turns true when the
+/// Runs inputs against a target until its time is over. `start` is the instant of `facts.clock`; `cancel` turns true when the
 /// campaign is to end early.
 pub async fn run(
     plan: &Plan<'_>,
@@ -60,7 +59,8 @@ pub async fn run(
         return nothing(format!("{} cannot be fuzzed yet", plan.knowledge.protocol.slug()), progress);
     }
     let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
-    let transcript = run::meet(plan, &all, facts, connections, start).await;
+    let runner = Runner::new(connections, &plan.target.limits, start);
+    let transcript = runner.probe(plan, &all, facts).await;
     if let Some(why) = transcript.cut_short {
         return nothing(why, progress);
     }
@@ -70,15 +70,8 @@ pub async fn run(
     if seeds.is_empty() {
         return nothing("no message of the suites can be put to it".to_owned(), progress);
     }
-    let campaign = Campaign {
-        context: &context,
-        connections,
-        start,
-        options,
-        watcher,
-        fresh: AtomicU64::new(0),
-        requests: AtomicU64::new(0),
-    };
+    let campaign =
+        Campaign { context: &context, connections, runner: &runner, start, options, watcher, fresh: AtomicU64::new(0) };
     let mut state = State {
         progress,
         findings: Vec::new(),
@@ -98,13 +91,12 @@ pub async fn run(
 pub(super) struct Campaign<'c> {
     pub(super) context: &'c Context<'c>,
     pub(super) connections: &'c Connections,
+    pub(super) runner: &'c Runner<'c>,
     pub(super) start: Instant,
     pub(super) options: &'c Options,
     pub(super) watcher: &'c dyn Watcher,
-    /// Makes the ids of cases new, whatever the input.
+    /// Makes every case id unique.
     pub(super) fresh: AtomicU64,
-    /// Messages that were sent.
-    pub(super) requests: AtomicU64,
 }
 
 pub(super) struct State {
@@ -112,30 +104,30 @@ pub(super) struct State {
     pub(super) findings: Vec<Finding>,
     /// Signatures of findings.
     pub(super) known: BTreeSet<String>,
-    /// How many findings there are of a kind, an operation and a requirement.
+    /// Number of findings by kind, operation and requirement.
     pub(super) alike: BTreeMap<String, usize>,
-    /// What is known of the seeds that were tried: the message as it was taken, if it was.
+    /// Seeds that were tried, each with its message if the target accepted it.
     live: BTreeMap<String, Option<Taken>>,
-    /// The transports over which it has taken a message.
+    /// The transports over which it accepted a message.
     heard: BTreeSet<Transport>,
     begun: Instant,
 }
 
-/// A message as a target took it.
+/// A message that the target accepted.
 #[derive(Clone)]
 struct Taken {
     bytes: Vec<u8>,
     value: Option<Value>,
 }
 
-/// An input, before it is put.
+/// An input before it runs.
 pub(super) struct Trial<'s> {
     pub(super) number: u64,
     pub(super) seed: &'s Seed,
     pub(super) edits: Edits,
 }
 
-/// What came of an input.
+/// The result of an input.
 struct Tried<'s> {
     trial: Trial<'s>,
     /// The edits in words, and the answer; `None` if it could not be built.
@@ -143,16 +135,16 @@ struct Tried<'s> {
 }
 
 impl State {
-    /// Whether the target was sent the message of a seed without edits, and did not take it.
+    /// Whether the target rejected the unedited message of a seed.
     fn refuses(&self, seed: &Seed) -> bool {
         matches!(self.live.get(&seed.id), Some(None))
     }
 }
 
 impl Campaign<'_> {
-    /// What is counted besides the state.
+    /// Counters besides the state.
     fn count(&self, state: &mut State) {
-        state.progress.requests = self.requests.load(Ordering::Relaxed);
+        state.progress.requests = self.runner.requests();
         state.progress.elapsed = state.begun.elapsed();
     }
 
@@ -183,7 +175,7 @@ impl Campaign<'_> {
             let began = Instant::now();
             let (reached, end) = self.batch(seeds, numbers.clone(), state, &cancel).await;
             state.progress.inputs += reached - numbers.start;
-            // Who goes on later begins with this batch again, unless that is what the target died of.
+            // A resumed campaign starts with this batch again, unless the batch is what crashed the target.
             if !matches!(end, Some(End::Interrupted | End::Enough)) {
                 state.progress.next = reached;
             }
@@ -204,7 +196,7 @@ impl Campaign<'_> {
         End::Done // never: there is no end of numbers
     }
 
-    /// Finds out which of these seeds the target takes, of those that it was not sent yet.
+    /// Sends the seeds that were not sent yet, to learn which the target accepts.
     async fn meet(&self, mut untried: Vec<&Seed>, state: &mut State) -> Option<End> {
         untried.retain(|seed| !state.live.contains_key(&seed.id));
         untried.sort_by(|one, other| one.id.cmp(&other.id));
@@ -223,7 +215,7 @@ impl Campaign<'_> {
             state.live.insert(seed.id.clone(), taken);
         }
         drop(taken);
-        // A message of the suites may be what it dies of: that is for `check` to say, and the campaign goes on without it.
+        // A message of the suites may crash the target: `check` reports that, and the campaign continues without it.
         if !refused.is_empty() && !self.comes_back(state).await {
             let why = "the target does not answer any more, and was not back in time";
             return Some(End::Gone(format!("{why}; it was sent the messages of {} before", refused.join(", "))));
@@ -231,8 +223,8 @@ impl Campaign<'_> {
         None
     }
 
-    /// Puts some inputs side by side, and looks again at what looks wrong. Returns the first number that was not put, because
-    /// the time was over, and why the campaign ends, if it does.
+    /// Runs some inputs concurrently and confirms suspicions. Returns the first number that did not run because the time was
+    /// over, and why the campaign ends, if it does.
     async fn batch(
         &self,
         seeds: &Seeds,
@@ -242,34 +234,34 @@ impl Campaign<'_> {
     ) -> (u64, Option<End>) {
         let (first, end) = (numbers.start, numbers.end);
         let jobs = self.context.plan.target.limits.jobs.max(1);
-        let draw = |(number, mut dice): (u64, Dice)| {
-            let seed = chosen(seeds, &mut dice)?;
-            Some((number, dice, seed))
+        let draw = |(number, mut rng): (u64, Rng)| {
+            let seed = chosen(seeds, &mut rng)?;
+            Some((number, rng, seed))
         };
-        let mut drawn: Vec<(u64, Dice, &Seed)> =
-            numbers.filter_map(|number| draw((number, Dice::new(self.options.seed, number)))).collect();
+        let mut drawn: Vec<(u64, Rng, &Seed)> =
+            numbers.filter_map(|number| draw((number, Rng::new(self.options.seed, number)))).collect();
         for draws_left in (0..DRAWS).rev() {
             if let Some(end) = self.meet(drawn.iter().map(|(.., seed)| *seed).collect(), state).await {
                 return (first, Some(end));
             }
-            // Another seed in place of one that is refused, by the dice of the same input: the order of what is found out
-            // changes nothing.
-            let again = |(number, dice, seed): (u64, Dice, _)| match draws_left > 0 && state.refuses(seed) {
-                true => draw((number, dice)),
-                false => Some((number, dice, seed)),
+            // The rng of the same input draws another seed for one that is rejected, so the order of results changes nothing.
+            let again = |(number, rng, seed): (u64, Rng, _)| match draws_left > 0 && state.refuses(seed) {
+                true => draw((number, rng)),
+                false => Some((number, rng, seed)),
             };
             drawn = drawn.into_iter().filter_map(again).collect();
         }
         let fuzz = self.context.plan.knowledge.manifest.fuzz.as_ref();
         let members = fuzz.map_or(&[][..], |fuzz| &fuzz.members);
+        let kin = self.context.plan.knowledge.protocol.oracle().map_or(&[][..], |oracle| oracle.kin());
         let mut trials = Vec::new();
-        for (number, mut dice, seed) in drawn {
+        for (number, mut rng, seed) in drawn {
             let Some(Some(taken)) = state.live.get(&seed.id) else {
                 self.watcher.input(number, &seed.id, &[], "the target does not take the message without edits");
                 continue;
             };
-            let subject = Subject::new(taken.value.as_ref(), &taken.bytes, seed.transport, members);
-            trials.push(Trial { number, seed, edits: mutate::edits(&subject, &mut dice) });
+            let subject = Subject::new(taken.value.as_ref(), &taken.bytes, seed.transport, members, kin);
+            trials.push(Trial { number, seed, edits: mutate::edits(&subject, &mut rng) });
         }
         let planned: Vec<u64> = trials.iter().map(|trial| trial.number).collect();
         let begun = state.begun;
@@ -303,21 +295,20 @@ impl Campaign<'_> {
         (reached, None)
     }
 
-    /// A case that is ready to be put, under an id that no other has had.
+    /// A case that is ready to run, under a unique id.
     pub(super) fn ready<'a>(&'a self, case: &'a Case, transport: Transport) -> ReadyCase<'a> {
         let number = self.fresh.fetch_add(1, Ordering::Relaxed);
         let id = format!("fuzz {} {number}", self.options.seed);
         ready(self.context, case, transport, id)
     }
 
-    /// The message of a seed without edits, if the target takes it.
+    /// The unedited message of a seed, if the target accepts it.
     async fn taken(&self, seed: &Seed) -> Option<Taken> {
         let case = self.case(seed, Shape::Seed, "")?;
-        // The same id in each campaign with the seed, whatever comes before: what edits are made of is in the message.
+        // The id depends on the seed alone, because edits are derived from the message, which contains ids.
         let id = format!("fuzz {} seed {}", self.options.seed, seed.id);
         let ready = ready(self.context, &case, seed.transport, id);
-        let (exchanges, stopped) = run::put_part(self.context, &ready, Part::Case, self.connections, self.start).await;
-        self.requests.fetch_add(exchanges.len() as u64, Ordering::Relaxed);
+        let (exchanges, stopped) = self.runner.run_part(self.context, &ready, Part::Case).await;
         let mut walk = Walk::new(self.context, &ready, Part::Case, self.begun());
         walk.replay(&exchanges, stopped.as_deref());
         if walk.stopped().is_some() {
@@ -327,7 +318,7 @@ impl Campaign<'_> {
         let exchange = exchanges.iter().find(|exchange| exchange.step == last)?;
         let operation = self.context.plan.knowledge.protocol.operation(&seed.operation)?;
         let bytes = payload(operation, exchange)?;
-        let value = self.context.plan.knowledge.protocol.decode(&bytes);
+        let value = self.context.plan.knowledge.protocol.codec().decode(&bytes);
         Some(Taken { bytes, value })
     }
 
@@ -346,7 +337,7 @@ impl Campaign<'_> {
     async fn put<'s>(&self, mut trial: Trial<'s>) -> Tried<'s> {
         for again in [false, true] {
             if again {
-                // What only the message as it is sent has cannot be changed before it is signed.
+                // A member that exists only in the signed message cannot be changed before signing.
                 for edit in &mut trial.edits {
                     if edit.member("stage").and_then(Value::as_text) == Some("built") {
                         edit.set_member("stage", Value::text("protected"));
@@ -356,8 +347,7 @@ impl Campaign<'_> {
             let Some(case) = self.case(trial.seed, Shape::Trial(&trial.edits), "") else { break };
             let id = format!("fuzz {} input {}", self.options.seed, trial.number);
             let ready = ready(self.context, &case, trial.seed.transport, id);
-            let (exchanges, _) = run::put_part(self.context, &ready, Part::Case, self.connections, self.start).await;
-            self.requests.fetch_add(exchanges.len() as u64, Ordering::Relaxed);
+            let (exchanges, _) = self.runner.run_part(self.context, &ready, Part::Case).await;
             let last = trial.seed.steps.len() - 1;
             if let Some(exchange) = exchanges.into_iter().find(|exchange| exchange.step == last) {
                 let words = words(self.context, &case, &trial.edits);
@@ -367,7 +357,7 @@ impl Campaign<'_> {
         Tried { trial, answered: None }
     }
 
-    /// Whether the target answers what it has answered before.
+    /// Whether the target still answers a message that it answered before.
     pub(super) async fn is_alive(&self, state: &State) -> bool {
         for transport in state.heard.iter().copied() {
             let seed = Seed {
@@ -380,8 +370,7 @@ impl Campaign<'_> {
             };
             let Some(case) = self.case(&seed, Shape::Alive, "") else { continue };
             let ready = self.ready(&case, transport);
-            let (transcript, totals) = run::put(self.context, &ready, self.connections, self.start).await;
-            self.requests.fetch_add(totals.requests, Ordering::Relaxed);
+            let transcript = self.runner.run_case(self.context, &ready).await;
             let record = self.judged(&ready, &transcript);
             let broken = matches!(record.verdict, Verdict::Fail | Verdict::Warn | Verdict::Error);
             if broken {
@@ -391,7 +380,7 @@ impl Campaign<'_> {
         true
     }
 
-    /// Whether the target answers again before patience is at its end.
+    /// Whether the target answers again within the patience of the campaign.
     pub(super) async fn comes_back(&self, state: &State) -> bool {
         let begun = Instant::now();
         loop {
@@ -410,19 +399,19 @@ fn ready<'a>(context: &'a Context<'_>, case: &'a Case, transport: Transport, id:
     plan::ready_case(context.plan.knowledge, context.plan.target, id, case, transport)
 }
 
-/// Some of the seeds, which the seed of the campaign decides: what is taken once is changed in many ways.
+/// A selection of the seeds, by the seed of the campaign: each is edited in many ways.
 fn some(seeds: Seeds, seed: u64) -> Seeds {
-    let mut dice = Dice::new(seed, u64::MAX);
-    let thin = |families: Vec<Vec<Seed>>, dice: &mut Dice| -> Vec<Vec<Seed>> {
-        let rows = |rows, dice: &mut Dice| dice.draw(rows, ROWS);
-        dice.draw(families, FAMILIES).into_iter().map(|family| rows(family, dice)).collect()
+    let mut rng = Rng::new(seed, u64::MAX);
+    let thin = |families: Vec<Vec<Seed>>, rng: &mut Rng| -> Vec<Vec<Seed>> {
+        let rows = |rows, rng: &mut Rng| rng.draw(rows, ROWS);
+        rng.draw(families, FAMILIES).into_iter().map(|family| rows(family, rng)).collect()
     };
-    seeds.into_iter().map(|(key, families)| (key, thin(families, &mut dice))).collect()
+    seeds.into_iter().map(|(key, families)| (key, thin(families, &mut rng))).collect()
 }
 
 /// A seed: any transport, any operation, any kind of message, any message of it.
-fn chosen<'s>(seeds: &'s Seeds, dice: &mut Dice) -> Option<&'s Seed> {
-    // Setting up a connection takes longer than all the rest, and a reader is the same behind each transport.
+fn chosen<'s>(seeds: &'s Seeds, rng: &mut Rng) -> Option<&'s Seed> {
+    // Opening a connection dominates the cost, and the parser is the same behind each transport.
     let mut transports: Vec<&str> = Vec::new();
     for ((name, _), families) in seeds {
         let is_channel = families.iter().flatten().any(|seed| seed.transport.is_channel());
@@ -430,19 +419,19 @@ fn chosen<'s>(seeds: &'s Seeds, dice: &mut Dice) -> Option<&'s Seed> {
             transports.extend(std::iter::repeat_n(name.as_str(), if is_channel { 1 } else { 3 }));
         }
     }
-    let transport = *dice.pick(&transports)?;
+    let transport = *rng.pick(&transports)?;
     let operations: Vec<_> =
         seeds.iter().filter(|((name, _), _)| name == transport).map(|(_, families)| families).collect();
-    let families = table(&operations, dice)?;
-    let family = dice.pick(families)?;
-    dice.pick(family)
+    let families = table(&operations, rng)?;
+    let family = rng.pick(families)?;
+    rng.pick(family)
 }
 
-/// One of several tables of seeds, those of many families more often: there is more to vary in them.
-fn table<'s>(operations: &[&'s Vec<Vec<Seed>>], dice: &mut Dice) -> Option<&'s Vec<Vec<Seed>>> {
+/// One of several tables of seeds; tables with many families are chosen more often.
+fn table<'s>(operations: &[&'s Vec<Vec<Seed>>], rng: &mut Rng) -> Option<&'s Vec<Vec<Seed>>> {
     let weight = |families: &Vec<Vec<Seed>>| families.len().clamp(2, 10);
     let total: usize = operations.iter().map(|families| weight(families)).sum();
-    let mut at = dice.below(total);
+    let mut at = rng.below(total);
     operations.iter().copied().find(|families| {
         let found = at < weight(families);
         at = at.saturating_sub(weight(families));
@@ -458,10 +447,10 @@ pub(super) fn words(context: &Context<'_>, case: &Case, edits: &Edits) -> Vec<St
     });
     // What only CBOR has is written as its bytes.
     let decoded = |edit: &Value| {
-        let text = edit.member("to").or_else(|| edit.member("whole")).and_then(Value::as_text)?;
+        let text = edit.member("to").or_else(|| edit.member("replace-message")).and_then(Value::as_text)?;
         let hex = text.strip_prefix("${decoded ")?.strip_suffix('}')?;
         let bytes = data_encoding::HEXLOWER.decode(hex.as_bytes()).ok()?;
-        context.plan.knowledge.protocol.decode(&bytes)
+        context.plan.knowledge.protocol.codec().decode(&bytes)
     };
     let constant = |edit: &Edit| edit.expr().and_then(Expr::constant).cloned();
     let both = read.flatten().zip(edits);

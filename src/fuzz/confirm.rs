@@ -1,7 +1,6 @@
-//! What looks wrong in a campaign is looked at again: put as the case that it would be written down as, beside its twin, and
-//! made smaller while it shows the same.
+//! Confirmation: a suspicion runs again as the case that it would be written as, beside its twin, and is minimised as long as
+//! it shows the same.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
@@ -12,19 +11,19 @@ use super::input::{self, Edits, Shape, Title};
 use super::oracle::{self, Suspicion};
 use super::seeds::Seed;
 use super::{End, Finding, Kind, minimise};
-use crate::judge::{self, CaseTranscript, Gate, Swept, Transcript};
+use crate::judge::{self, Gate, Swept};
 use crate::plan::ReadyCase;
 use crate::record::CaseRecord;
-use crate::run;
 use crate::verdict::Verdict;
+use crate::walk::{CaseTranscript, Transcript};
 
-/// Tries to make a finding smaller.
+/// Attempts to minimise a finding.
 const SHRINKS: usize = 64;
 
 /// How long that may take.
 const SHRINKING: Duration = Duration::from_secs(10);
 
-/// Findings of one kind, operation and requirement that are written down; more of them are hardly another mistake.
+/// Findings of one kind, operation and requirement that are written; more of them are probably the same mistake.
 const ALIKE: usize = 6;
 
 /// How often a case has to fail before it is a finding.
@@ -35,13 +34,13 @@ enum Confirmed {
     Yes(Suspicion),
     /// The case failed, and the target is gone.
     Gone(Suspicion),
-    /// It did not fail, or for another reason.
+    /// It did not fail, or failed for another reason.
     No,
 }
 
 impl Campaign<'_> {
-    /// Looks at the inputs of a batch one by one: first at those that look wrong, and if the target is gone without one of
-    /// them, at all of them.
+    /// Confirms the inputs of a batch one by one: first the suspicious ones, and all of them if the target stopped answering
+    /// without a suspicious one.
     pub(super) async fn look_again(
         &self,
         suspects: Vec<(Trial<'_>, Vec<String>, Option<Suspicion>)>,
@@ -68,7 +67,7 @@ impl Campaign<'_> {
             let mut confirmed = self.confirmed(&trial, &suspicion, &trial.edits, state, TIMES).await;
             let unclear = matches!(confirmed, Confirmed::No) && suspicion.kind == Kind::Survival;
             if unclear && !self.is_alive(state).await {
-                // It was only about to die when it was asked whether it lives.
+                // It crashed only after the probe had been answered.
                 if !self.comes_back(state).await {
                     return Some(self.lost(vec![(trial, words, Some(suspicion))], state));
                 }
@@ -103,12 +102,12 @@ impl Campaign<'_> {
         None
     }
 
-    /// The target is gone for good: whichever of these did it cannot be found out any more.
+    /// The target did not come back, so which of these inputs is the cause cannot be determined.
     fn lost(&self, suspects: Vec<(Trial<'_>, Vec<String>, Option<Suspicion>)>, state: &mut State) -> End {
         let why = "the target does not answer any more, and was not back in time".to_owned();
         let mut any = false;
         for (trial, words, suspicion) in suspects {
-            // Those that came too late are only told so.
+            // Inputs after the end are only reported as such.
             let broken = suspicion.filter(|suspicion| {
                 suspicion.kind == Kind::Survival && !suspicion.words.starts_with("cannot be reached")
             });
@@ -179,7 +178,7 @@ impl Campaign<'_> {
         format!("{:?} {} {requirement}: {}", suspicion.kind, trial.seed.operation, input::skeleton(edits))
     }
 
-    /// Puts the case that a suspicion is about, `times` over.
+    /// Runs the case of a suspicion `times` times.
     async fn confirmed(
         &self,
         trial: &Trial<'_>,
@@ -195,15 +194,14 @@ impl Campaign<'_> {
         let mut found = suspicion.clone();
         for _ in 0..times {
             let ready = self.ready(&case, trial.seed.transport);
-            let (transcript, totals) = run::put(self.context, &ready, self.connections, self.start).await;
-            self.requests.fetch_add(totals.requests, Ordering::Relaxed);
+            let transcript = self.runner.run_case(self.context, &ready).await;
             let edited = case.steps.iter().find(|step| step.has_edits()).map(|step| step.number);
             let exchange = transcript.exchanges.iter().find(|exchange| Some(exchange.step) == edited).cloned();
             let record = self.judged(&ready, &transcript);
             if record.verdict != Verdict::Fail && record.verdict != Verdict::Warn {
                 return Confirmed::No;
             }
-            // What the answer means now: edits that were made smaller may have left a message that is sound.
+            // Evaluated again: minimised edits may leave a valid message.
             match exchange.as_ref().and_then(|exchange| oracle::suspect(self.context, exchange)) {
                 Some(now) if now.kind == suspicion.kind => {
                     if self.requirement(trial.seed, &now) != requirement {
@@ -211,7 +209,7 @@ impl Campaign<'_> {
                     }
                     found = now;
                 }
-                // The answer was none to be seen, and what came after it was.
+                // The answer itself could not be observed, but a later one could.
                 None if suspicion.kind == Kind::Survival => {
                     "does not answer any more afterwards".clone_into(&mut found.words);
                 }

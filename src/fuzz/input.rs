@@ -1,6 +1,6 @@
 //! Inputs: a seed and a list of edits, and the cases that are made of them.
 //!
-//! A case is made as a file of a suite and read as such, so that what a campaign puts is what its files say.
+//! A case is written as a suite file and read back, so that the campaign runs exactly what its files say.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::value::Value;
 /// Edits of the message of a seed, as a suite writes them.
 pub(super) type Edits = Vec<Value>;
 
-/// What a case is to show.
+/// What a case shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// The message is refused: it must be, under every reading.
+    /// The target rejects the message, as every reading requires.
     Refusal,
     /// The message is answered, whatever the answer, and the target still answers afterwards.
     Survival,
 }
 
-/// Which steps are put.
+/// Which steps run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Shape<'a> {
     /// The seed as it is.
@@ -33,11 +33,11 @@ pub(super) enum Shape<'a> {
     Trial(&'a Edits),
     /// A case of its own.
     Case(Kind, &'a Edits),
-    /// Nothing but the question whether the target still answers.
+    /// Only the probe whether the target still answers.
     Alive,
 }
 
-/// How a case is called and what is said of it.
+/// Name and description of a case.
 pub(super) struct Title<'a> {
     /// Name of its suite, behind the slug.
     pub(super) suite: &'a str,
@@ -63,7 +63,7 @@ pub(super) fn text(knowledge: &Knowledge, seed: &Seed, shape: Shape<'_>, title: 
     if seed.needs.as_array().is_some_and(|needs| !needs.is_empty()) {
         case.push(("needs", seed.needs.clone()));
     }
-    case.push(("reach", Value::Array(vec![Value::text(seed.transport.name())])));
+    case.push(("runs-on", Value::Array(vec![Value::text(seed.transport.name())])));
     let mut steps = seed.steps.clone();
     let last = steps.len().saturating_sub(1);
     let mut with = |name: &str, value: Value| {
@@ -86,7 +86,7 @@ pub(super) fn text(knowledge: &Knowledge, seed: &Seed, shape: Shape<'_>, title: 
         Shape::Case(Kind::Survival, edits) => {
             with("edit", Value::Array(edits.clone()));
             if !seed.transport.is_channel() {
-                // Over a connection that stays open, silence and its end may be the answer.
+                // On a connection that stays open, silence or a close may be the answer.
                 with("must-answer", Value::Bool(true));
             }
             with("expect", member("answered"));
@@ -115,7 +115,7 @@ fn alive(steps: &Value) -> Vec<Value> {
     steps.as_array().unwrap_or_default().iter().map(answering).collect()
 }
 
-/// The one case of a file, if it can be put. One that is to be written down has to pass for a case of a suite.
+/// The single case of a file, if it can be built. A case that is to be written must be valid in a suite.
 pub(super) fn read(knowledge: &Knowledge, text: &str, shape: Shape<'_>) -> Option<Case> {
     let source = Arc::new(Source { name: "fuzz.yaml".to_owned(), text: text.to_owned() });
     let case = read_suite(&source).ok()?.cases.pop()?;
@@ -123,7 +123,7 @@ pub(super) fn read(knowledge: &Knowledge, text: &str, shape: Shape<'_>) -> Optio
     sound.then_some(case)
 }
 
-/// What an edit does, without its values: two findings of which everything else is the same are one.
+/// The effect of an edit without its values: findings that differ only in values are one.
 pub(super) fn skeleton(edits: &Edits) -> String {
     let mut parts: Vec<String> = edits
         .iter()
@@ -133,7 +133,7 @@ pub(super) fn skeleton(edits: &Edits) -> String {
             })?;
             let key = key.as_text()?;
             let place = match (key, value.as_text()) {
-                ("remove" | "set" | "rename" | "repeat" | "header", Some(place)) => {
+                ("remove" | "set" | "rename" | "duplicate" | "header", Some(place)) => {
                     let tokens = place.split('/').map(|token| if token.parse::<usize>().is_ok() { "*" } else { token });
                     tokens.collect::<Vec<_>>().join("/")
                 }

@@ -1,4 +1,4 @@
-//! Smaller edits that may show the same: what is tried, in which order. Whether they do is for the campaign to find out.
+//! Minimisation: smaller edits that may show the same, in the order in which the campaign tries them.
 
 use super::input::Edits;
 use crate::value::Value;
@@ -28,7 +28,7 @@ fn without(edits: &Edits, left_out: usize) -> Edits {
     edits.iter().enumerate().filter(|(position, _)| *position != left_out).map(|(_, edit)| edit.clone()).collect()
 }
 
-/// The same edit with less in it.
+/// The same edit, simplified.
 fn simpler(edit: &Value) -> Vec<Value> {
     let mut found = Vec::new();
     let mut with = |name: &str, value: Value| {

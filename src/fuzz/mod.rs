@@ -1,17 +1,17 @@
-//! Live fuzzing: messages that nobody has thought of, put to any target, and cases made of what they find.
+//! Live fuzzing: generated messages are sent to any target, and findings become cases.
 //!
-//! An input is a well-built message of the suites with edits thought of at random (`mutate`), which is what every negative
-//! case is. So everything else is there already: the engine puts it, the judge weighs it, and what is found is written down as
-//! a case (`input`). A finding counts only if the message without the edits was taken just before, and if the case that was
-//! made of it fails twice (`campaign`). Start with [`run`].
+//! An input is a well-formed message of the suites with random edits (`mutate`): the same shape as a negative case. So the
+//! engine sends it, the judge evaluates the answer, and a finding is written as a case (`input`). A finding counts only if the
+//! target accepted the message without the edits just before, and if the case made of it fails twice (`campaign`). Start with
+//! [`run`].
 
 mod campaign;
 mod confirm;
-mod dice;
 mod input;
 mod minimise;
 mod mutate;
 mod oracle;
+mod rng;
 mod seeds;
 mod yaml;
 
@@ -23,24 +23,24 @@ use serde::{Deserialize, Serialize};
 pub use campaign::run;
 pub use input::Kind;
 
-/// How long a campaign goes on, and how hard it is.
+/// Limits of a campaign.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Decides every input.
+    /// Random seed; the same seed gives the same inputs.
     pub seed: u64,
     /// Number of the first input: 0, or where an earlier campaign stopped.
     pub first: u64,
     /// When it ends.
     pub time: Duration,
-    /// After how many inputs it ends at the latest.
+    /// Maximum number of inputs.
     pub inputs: u64,
-    /// Inputs a second at most.
+    /// Maximum number of inputs per second.
     pub rate: Option<f64>,
-    /// How long a target is waited for that does not answer any more.
+    /// How long to wait for a target that stopped answering.
     pub patience: Duration,
-    /// After how many findings it ends.
+    /// Number of findings after which it ends.
     pub findings: usize,
-    /// Signatures of what was found before, which is not found again.
+    /// Signatures of earlier findings, which are skipped.
     pub known: Vec<String>,
 }
 
@@ -59,12 +59,12 @@ impl Default for Options {
     }
 }
 
-/// What was found.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Number of the input.
     pub input: u64,
-    /// The case that the message without the edits is from.
+    /// The case that the unedited message comes from.
     pub seed: String,
     /// What the target did.
     pub kind: Kind,
@@ -78,38 +78,38 @@ pub struct Finding {
     pub what: String,
     /// The edits in words.
     pub edits: Vec<String>,
-    /// What two findings have in common that are one.
+    /// Findings with the same signature are one.
     pub signature: String,
     /// The id of the case.
     pub case: String,
     /// The file of the case.
     pub text: String,
-    /// Whether the case has failed when it was put again. A target that is gone for good cannot be asked.
+    /// Whether the case failed when it was run again. False if the target never came back.
     pub confirmed: bool,
 }
 
-/// How far a campaign is.
+/// Progress of a campaign.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// Inputs that were put, in this campaign.
+    /// Inputs that this campaign has run.
     pub inputs: u64,
     /// The number of the next input.
     pub next: u64,
-    /// Messages that were sent, those of set-ups and twins included.
+    /// Messages that were sent, set-up and twins included.
     pub requests: u64,
     /// Inputs that could not be built.
     pub unbuilt: u64,
-    /// Inputs whose answer decided nothing, because there was none where none need be.
+    /// Inputs without an answer where the protocol requires none: they decide nothing.
     pub silent: u64,
     /// Kinds of answers, and how often each came: operation, transport and status or code.
     pub answers: BTreeMap<String, u64>,
     /// Findings.
     pub findings: usize,
-    /// Findings that were the same as an earlier one.
+    /// Findings with the signature of an earlier one.
     pub repeated: u64,
-    /// Suspicions that did not stand when they were looked at again.
+    /// Suspicions that were not confirmed.
     pub unfounded: u64,
-    /// Seeds that the target takes, of those that were tried.
+    /// Seeds that the target accepts, of those that were tried.
     pub seeds: (usize, usize),
     /// Since the start.
     pub elapsed: Duration,
@@ -127,30 +127,30 @@ impl Progress {
 /// Why a campaign ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Its time is over, or it has put as many inputs as it was to.
+    /// Its time is over, or it has run the requested number of inputs.
     Done,
-    /// Somebody interrupted it.
+    /// It was interrupted.
     Interrupted,
-    /// There are as many findings as were wanted.
+    /// It has the maximum number of findings.
     Enough,
-    /// The target is gone, and was not back in time.
+    /// The target stopped answering and did not come back in time.
     Gone(String),
-    /// There is nothing to begin with: the target cannot be reached, or takes none of the messages of the suites.
+    /// There is no seed: the target is unreachable, or accepts none of the messages of the suites.
     Nothing(String),
 }
 
-/// What a campaign came to.
+/// The result of a campaign.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How far it went.
+    /// Its final progress.
     pub progress: Progress,
-    /// What it found, in the order of the inputs.
+    /// Its findings, in the order of the inputs.
     pub findings: Vec<Finding>,
     /// Why it ended.
     pub end: End,
 }
 
-/// Who listens to a campaign.
+/// Receives events of a campaign.
 pub trait Watcher: Sync {
     /// From time to time.
     fn progress(&self, _progress: &Progress) {}
@@ -158,11 +158,11 @@ pub trait Watcher: Sync {
     /// For each input, in the order of their numbers: its number, the seed that it is made of, its edits, and what came of it.
     fn input(&self, _number: u64, _seed: &str, _edits: &[String], _answer: &str) {}
 
-    /// Once for each finding, as soon as it stands.
+    /// Once for each finding, as soon as it is confirmed.
     fn finding(&self, _finding: &Finding) {}
 }
 
-/// Nobody.
+/// Ignores every event.
 pub struct Silent;
 
 impl Watcher for Silent {}

@@ -1,15 +1,15 @@
-//! Oracles: what is made of the answer to an input, before it is looked at again.
+//! Oracles: the first evaluation of the answer to an input, before it is confirmed.
 
 use super::Kind;
 use crate::exchange::{Ended, Exchange};
-use crate::judge::Context;
 use crate::matcher::Outcome;
 use crate::plan::compile;
 use crate::protocol::Defect;
 use crate::suite::Expectation;
 use crate::value::Value;
+use crate::walk::Context;
 
-/// What an answer may mean.
+/// A suspicion about an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Suspicion {
     /// What the target did.
@@ -20,11 +20,11 @@ pub(super) struct Suspicion {
     pub(super) words: String,
 }
 
-/// What the answer to an edited message may mean, if it means anything.
+/// The suspicion that the answer to an edited message raises, if any.
 pub(super) fn suspect(context: &Context<'_>, exchange: &Exchange) -> Option<Suspicion> {
     let fuzz = context.plan.knowledge.manifest.fuzz.as_ref()?;
     let protocol = context.plan.knowledge.protocol;
-    let sight = context.sight(exchange.sent.transport);
+    let seen_in = context.observation_context(exchange.sent.transport);
     let survival = |words: String| Some(Suspicion { kind: Kind::Survival, requirement: None, words });
     let waits = exchange.sent.transport.is_channel();
     match &exchange.received.ended {
@@ -33,19 +33,19 @@ pub(super) fn suspect(context: &Context<'_>, exchange: &Exchange) -> Option<Susp
         Ended::Unreachable(why) => return survival(format!("cannot be reached any more: {why}")),
         _ => {}
     }
-    let seen = protocol.observe(exchange, &sight);
+    let seen = protocol.observe(exchange, &seen_in);
     if !hold(context, &fuzz.answered, &seen) {
         return survival(format!("answers with a failure of its own: {}", answer(context, exchange)));
     }
     if hold(context, &fuzz.accepted, &seen) {
-        let Defect { requirement, because } = protocol.defect(exchange, &sight)?;
+        let Defect { requirement, because } = protocol.oracle()?.defect(exchange, &seen_in)?;
         let words = format!("takes a message that has {because}");
         return Some(Suspicion { kind: Kind::Refusal, requirement: Some(requirement), words });
     }
     None
 }
 
-/// Whether all of some expectations hold for what was seen.
+/// Whether all expectations hold for an observation.
 fn hold(context: &Context<'_>, expectations: &[Expectation], seen: &Value) -> bool {
     expectations.iter().all(|expectation| {
         let argument = expectation.argument.constant();
@@ -54,10 +54,10 @@ fn hold(context: &Context<'_>, expectations: &[Expectation], seen: &Value) -> bo
     })
 }
 
-/// The kind of an answer, in a few words: two inputs that are answered alike have the same.
+/// The kind of an answer, in a few words: inputs with the same kind of answer have the same words.
 pub(super) fn answer(context: &Context<'_>, exchange: &Exchange) -> String {
-    let sight = context.sight(exchange.sent.transport);
-    let seen = context.plan.knowledge.protocol.observe(exchange, &sight);
+    let seen_in = context.observation_context(exchange.sent.transport);
+    let seen = context.plan.knowledge.protocol.observe(exchange, &seen_in);
     let mut words = Vec::new();
     for name in ["outcome", "status", "code", "refusal"] {
         if let Some(value) = seen.member(name) {

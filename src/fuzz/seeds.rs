@@ -1,14 +1,15 @@
-//! Seeds: the well-built messages of the suites. Each case that asks for something without a defect of its own gives one, as
-//! the steps that lead to it and the step that sends it, without what the case expects.
+//! Seeds: the well-formed messages of the suites. Each case that sends a message without a defect gives one: the steps that
+//! lead to it and the step that sends it, without expectations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exchange::Transport;
-use crate::judge::{Context, Gate, gate};
+use crate::judge::{Gate, gate};
 use crate::suite::{Action, Case, Step, written};
 use crate::value::Value;
+use crate::walk::Context;
 
-/// A message that a target takes, and what has to be done before.
+/// A message that a target accepts, and the steps before it.
 #[derive(Clone, Debug)]
 pub(super) struct Seed {
     /// The case that it is from, with the transport.
@@ -25,11 +26,10 @@ pub(super) struct Seed {
     pub(super) steps: Vec<Value>,
 }
 
-/// Seeds by what carries them, their operation and their [`kind`]: where a choice is made, each of these has the same chance,
-/// however many messages there are.
+/// Seeds by transport, operation and [`kind`]: each of these is drawn with the same probability, however many messages it has.
 pub(super) type Seeds = BTreeMap<(String, String), Vec<Vec<Seed>>>;
 
-/// The seeds for a target that has been met.
+/// The seeds for a target whose features were probed.
 pub(super) fn seeds(context: &Context<'_>) -> Seeds {
     let knowledge = context.plan.knowledge;
     let Some(fuzz) = &knowledge.manifest.fuzz else { return Seeds::new() };
@@ -37,7 +37,7 @@ pub(super) fn seeds(context: &Context<'_>) -> Seeds {
     let mut texts: BTreeMap<String, Value> = BTreeMap::new();
     for suite in &knowledge.suites {
         let source = suite.name.span.source();
-        // Vectors are no messages; what they are made of is in files of JSON.
+        // Vectors are not messages; their data are in JSON files.
         if source.name.ends_with(".yaml") {
             let cases = written(source).unwrap_or_default();
             texts.extend(cases.into_iter().map(|(name, value)| (format!("{}#{name}", suite.name.value), value)));
@@ -92,7 +92,7 @@ fn seed(id: &str, case: &Case, text: &Value, transport: Transport, named: &dyn F
     let bare = |(position, step): (usize, &Value)| {
         let mut step = step.clone();
         if let Value::Map(members) = &mut step {
-            let dropped = ["edit", "expect", "expect-all", "assume", "settle"];
+            let dropped = ["edit", "expect", "expect-all", "assume", "collect-for"];
             members.retain(|(key, _)| !key.as_text().is_some_and(|key| dropped.contains(&key)));
             if position == last {
                 members.retain(|(key, _)| key.as_text() != Some("capture"));

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::value::Value;
 use crate::wire::json;
 
-/// The longest line of a list or map that is written in one.
+/// The longest list or map that is written on one line.
 const WIDTH: usize = 110;
 
 /// A value as a block of YAML, with a line break at its end. Values that only CBOR has stand as what they would be in JSON.
@@ -165,7 +165,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_reads_back(value in values()) {
-            let whole = Value::map([("whole", value)]);
+            let whole = Value::map([("replace-message", value)]);
             prop_assert_eq!(read(&write(&whole)), whole);
         }
     }

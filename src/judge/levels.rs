@@ -2,42 +2,50 @@
 
 use std::collections::BTreeMap;
 
-use super::Context;
 use crate::record::{Because, CaseRecord, LevelRecord, RequirementRecord};
-use crate::requirement::Keyword;
+use crate::requirement::{Keyword, Requirement};
+use crate::suite::LevelSet;
 use crate::verdict::{Grant, NotRun, Profile, Verdict};
+use crate::walk::Context;
 
 /// What came of each level, from the requirements up to it.
 ///
 /// A level is granted only if each of its demands that this kind of target can show was seen to hold. A demand whose
-/// condition is an option that the target may leave out, and does, is no demand on that target. `claims` is the position of
-/// the level that counts as claimed.
+/// condition is an option that the target may leave out, and does, is no demand on that target; nor is one that binds a role
+/// which the target does not claim. `claims` are the levels that count as claimed.
 pub(super) fn levels(
     context: &Context<'_>,
     requirements: &[RequirementRecord],
     cases: &[CaseRecord],
     optional: &BTreeMap<String, bool>,
-    claims: usize,
+    claims: LevelSet,
 ) -> Vec<LevelRecord> {
     let knowledge = context.plan.knowledge;
     let by_id: BTreeMap<&str, &CaseRecord> = cases.iter().map(|case| (case.id.as_str(), case)).collect();
     let mut records = Vec::new();
-    for (position, level) in knowledge.manifest.levels.iter().enumerate() {
-        let claimed = position <= claims;
+    let all = &knowledge.manifest.levels;
+    let own = |entry: &Requirement| all.position(&entry.level);
+    for (position, level) in all.iter().enumerate() {
+        let claimed = claims.contains(position);
+        // A level that has no requirement of its own stands on those that it includes.
+        let has_own = knowledge.catalogue.requirements.iter().any(|entry| own(entry) == Some(position));
         let mut because = Vec::new();
         let mut uncovered = Vec::new();
         let mut shown = 0;
         for (requirement, entry) in requirements.iter().zip(&knowledge.catalogue.requirements) {
-            let own = knowledge.level(&entry.level);
             // What only the strict profile counts stands in nobody's way in the lenient one.
-            if entry.is_strict_only() && context.facts.profile == Profile::Lenient {
+            if entry.strict_only && context.facts.profile == Profile::Lenient {
                 continue;
             }
-            if own > position || !entry.keyword.is_demand() || entry.testable == crate::requirement::Testable::No {
+            let of_this_level = own(entry).is_some_and(|own| level.closure.contains(own));
+            if !of_this_level || !context.plan.scope.claims_role_of(entry) {
+                continue;
+            }
+            if !entry.keyword.is_demand() || entry.testable == crate::requirement::Testable::No {
                 continue;
             }
             debug_assert_ne!(entry.keyword, Keyword::May);
-            if requirement.verdict == Verdict::Pass && own == position {
+            if requirement.verdict == Verdict::Pass && (!has_own || own(entry) == Some(position)) {
                 shown += 1;
             }
             let left_out = || {
@@ -80,7 +88,15 @@ pub(super) fn levels(
         } else {
             Grant::Undecided
         };
-        records.push(LevelRecord { level: level.value.clone(), outcome, claimed, met: false, because, uncovered });
+        records.push(LevelRecord {
+            level: level.name.value.clone(),
+            outcome,
+            claimed,
+            met: false,
+            unobservable: !context.plan.scope.observable_levels().contains(position),
+            because,
+            uncovered,
+        });
     }
     records
 }

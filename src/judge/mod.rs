@@ -1,97 +1,25 @@
 //! Judging: from what was exchanged to verdicts. Pure: no clock, no network, no environment.
 //!
-//! `run` drives the same [`Walk`] while it sends, so that what is sent next depends on nothing that a later judgement
-//! would not see; what counts is always the walk over the finished [`Transcript`], which `rejudge` repeats. Start with
-//! [`protocol`], then [`Walk`].
+//! A verdict comes of a [`Walk`] over the finished [`Transcript`], which `rejudge` repeats. Start with [`protocol`].
 
 mod features;
 mod levels;
 mod sweep;
-mod tally;
-mod walk;
+#[cfg(test)]
+mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::exchange::{Exchange, Transport};
 use crate::parallel;
 use crate::plan::{Plan, ReadyCase};
-use crate::protocol::Sight;
 use crate::record::{CaseRecord, FeatureState, ProtocolRecord, RequirementRecord, RunRecord, WaiverRecord};
-use crate::requirement::Testable;
-use crate::suite::Absent;
+use crate::requirement::{RequirementId, Testable};
+use crate::suite::{Absent, LevelSet};
 use crate::target::WaiverSubject;
-use crate::template::Clock;
-use crate::verdict::{Grant, NotRun, Profile, Verdict};
+use crate::verdict::{Grant, NotRun, Verdict};
+use crate::walk::{CaseTranscript, Context, Judged, Part, Transcript, Walk};
 
-pub use features::Features;
 pub use sweep::Swept;
-pub use walk::{Part, Planned, Stop, Walk};
-
-/// What a judgement depends on besides the plan and the transcript. All of it is in the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Facts {
-    /// Decides generated values.
-    pub seed: u64,
-    /// Decides generated identities.
-    pub identity_seed: u64,
-    /// Start of the run.
-    pub clock: Clock,
-    /// Which findings count.
-    pub profile: Profile,
-}
-
-impl Facts {
-    /// The instant that many milliseconds after the start of the run.
-    pub fn after(&self, milliseconds: u64) -> Clock {
-        Clock(self.clock.0 + i128::from(milliseconds) * 1_000_000)
-    }
-}
-
-/// What was exchanged over one protocol.
-#[derive(Clone, Debug, Default)]
-pub struct Transcript {
-    /// What each probe exchanged, by path and in the order of the features.
-    pub probes: Vec<(Transport, Vec<Exchange>)>,
-    /// What each case exchanged, in the order of the plan; `None` for a case that was not put.
-    pub cases: Vec<Option<CaseTranscript>>,
-    /// Why the run ended before every case was put, if it did.
-    pub cut_short: Option<String>,
-}
-
-/// What one case exchanged.
-#[derive(Clone, Debug, Default)]
-pub struct CaseTranscript {
-    /// The case itself.
-    pub exchanges: Vec<Exchange>,
-    /// The same case without its edits.
-    pub twin: Vec<Exchange>,
-    /// Why it ended before its last step, if it did for a reason that no exchange shows.
-    pub stopped: Option<String>,
-    /// When its first step was taken, in milliseconds after the start of the run.
-    pub started_ms: u64,
-    /// When the first step of its twin was taken.
-    pub twin_started_ms: u64,
-    /// From its first step to its last, in milliseconds.
-    pub elapsed_ms: u64,
-}
-
-/// Everything that a walk looks at besides the exchanges.
-pub struct Context<'p> {
-    /// The plan.
-    pub plan: &'p Plan<'p>,
-    /// The facts of the run.
-    pub facts: Facts,
-    /// What the target offers.
-    pub features: Features,
-}
-
-impl Context<'_> {
-    /// What an answer over `transport` is seen in the light of.
-    pub fn sight(&self, transport: Transport) -> Sight<'_> {
-        let known = self.features.known(transport);
-        Sight { target: self.plan.target, transport, clock: self.facts.clock, known }
-    }
-}
 
 /// Whether a case is put to the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,17 +52,18 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
         let because = format!("the target does not offer {} here", word.value);
         return Gate::NotRun { reason: NotRun::NotClaimed, because, optional: true };
     }
-    if ready.level > context.features.claimed && !may_reach(context, ready) {
-        let name = |index: usize| manifest.levels.get(index).map_or("", |level| level.value.as_str());
-        return Gate::NotRun {
-            reason: NotRun::NotClaimed,
-            because: format!(
-                "it needs {}, and the target claims {}",
-                name(ready.level),
-                name(context.features.claimed)
-            ),
-            optional: false,
+    let claimed = context.features.claimed;
+    if !ready.demand.is_met_by(claimed) && !may_reach(context, ready) {
+        return Gate::NotRun { reason: NotRun::NotClaimed, because: beyond_claim(context, ready), optional: false };
+    }
+    if ready.case.advances_clock() {
+        let offered = |need: &crate::source::Located<String>| {
+            context.features.state(ready.transport, need) == FeatureState::Offered
         };
+        if !context.plan.clock(ready.transport).is_some_and(|way| way.needs.iter().all(offered)) {
+            let because = "the target has no test clock, which the case advances".to_owned();
+            return Gate::NotRun { reason: NotRun::Unobservable, because, optional: true };
+        }
     }
     for need in &ready.case.needs {
         let Some(feature) = manifest.features.iter().find(|feature| feature.name.value == need.value) else { continue };
@@ -155,27 +84,33 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
 
 /// Whether a target shows that it may have the level of a case although it does not claim it.
 fn may_reach(context: &Context<'_>, ready: &ReadyCase<'_>) -> bool {
-    let knowledge = context.plan.knowledge;
-    let between = (context.features.claimed + 1)..=ready.level;
-    between.into_iter().all(|position| {
-        let level = knowledge.manifest.levels.get(position).map(|level| level.value.as_str());
-        let shown = knowledge.manifest.beyond.iter().find(|(beyond, _)| Some(beyond.value.as_str()) == level);
-        shown.is_some_and(|(_, feature)| context.features.state(ready.transport, feature) == FeatureState::Offered)
-    })
+    let manifest = &context.plan.knowledge.manifest;
+    let is_offered = |feature: &str| context.features.state(ready.transport, feature) == FeatureState::Offered;
+    let shown = manifest.beyond.iter().filter(|(_, feature)| is_offered(feature));
+    let shown: LevelSet = shown.filter_map(|(level, _)| manifest.levels.position(level)).map(LevelSet::of).collect();
+    ready.demand.is_met_by(context.features.claimed.union(shown))
+}
+
+/// Why a case is beyond what the target claims.
+fn beyond_claim(context: &Context<'_>, ready: &ReadyCase<'_>) -> String {
+    let levels = &context.plan.knowledge.manifest.levels;
+    let claimed = context.features.claimed;
+    let needed = levels.highest(ready.demand.missing(claimed));
+    if claimed.is_empty() {
+        return format!("it needs {needed}, and the target claims no level");
+    }
+    format!("it needs {needed}, and the target claims {}", levels.highest(claimed))
 }
 
 /// Takes what was put beyond the claim of the target out of the reckoning: nobody is held to what he did not promise.
 fn set_beyond_aside(context: &Context<'_>, cases: &mut [CaseRecord]) {
-    let manifest = &context.plan.knowledge.manifest;
-    let name = |index: usize| manifest.levels.get(index).map_or("", |level| level.value.as_str());
     for (ready, case) in context.plan.cases.iter().zip(cases.iter_mut()) {
-        if ready.level <= context.features.claimed || case.reason.is_some() {
+        if ready.demand.is_met_by(context.features.claimed) || case.reason.is_some() {
             continue;
         }
         case.because = format!(
-            "it needs {}, and the target claims {}; it was put to see whether that level is met, and counts for nothing else",
-            name(ready.level),
-            name(context.features.claimed),
+            "{}; it ran to see whether that level is met, and is informational only",
+            beyond_claim(context, ready)
         );
         case.verdict = Verdict::NotRun;
         case.reason = Some(NotRun::NotClaimed);
@@ -208,10 +143,11 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
         cases.push(record);
     }
     let claimed = context.features.claimed;
-    let measured = cases.iter().zip(&plan.cases).any(|(case, ready)| ready.level > claimed && case.reason.is_none());
+    let measured =
+        cases.iter().zip(&plan.cases).any(|(case, ready)| !ready.demand.is_met_by(claimed) && case.reason.is_none());
     let measured = measured.then(|| {
-        let top = plan.knowledge.manifest.levels.len();
-        levels::levels(context, &requirements(plan, &cases, top), &cases, &optional, top)
+        let all = plan.knowledge.manifest.levels.all();
+        levels::levels(context, &requirements(plan, &cases, all), &cases, &optional, all)
     });
     set_beyond_aside(context, &mut cases);
     let waivers = waive(plan, &mut cases);
@@ -228,6 +164,9 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
         features: features::records(context, transcript),
         requirements,
         cases,
+        hosts: transcript.hosts.clone(),
+        strays: transcript.strays.clone(),
+        more_strays: transcript.more_strays,
         waivers,
     }
 }
@@ -250,7 +189,7 @@ pub fn case(
         verdict: Verdict::NotRun,
         reason: None,
         because: String::new(),
-        covers: ready.covers.iter().map(|id| (*id).to_owned()).collect(),
+        covers: ready.covers.iter().map(ToString::to_string).collect(),
         outcomes: BTreeMap::new(),
         elapsed_ms: 0,
         at: ready.case.name.span.place(),
@@ -293,7 +232,7 @@ pub fn case(
 }
 
 /// What a walk found, into the record of its case.
-fn write_down(judged: walk::Judged, record: &mut CaseRecord) {
+fn write_down(judged: Judged, record: &mut CaseRecord) {
     record.findings = judged.findings;
     record.readings = judged.readings;
     record.edits = judged.edits;
@@ -304,12 +243,12 @@ fn write_down(judged: walk::Judged, record: &mut CaseRecord) {
 }
 
 fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseTranscript, record: &mut CaseRecord) {
-    let mut walk = Walk::new(context, ready, walk::Part::Case, transcript.started_ms);
+    let mut walk = Walk::new(context, ready, Part::Case, transcript.started_ms);
     walk.replay(&transcript.exchanges, transcript.stopped.as_deref());
     write_down(walk.finish(), record);
     let decided = matches!(record.verdict, Verdict::Pass | Verdict::Warn | Verdict::Fail);
     if ready.case.has_edits() && decided {
-        let mut walk = Walk::new(context, ready, walk::Part::Twin, transcript.twin_started_ms);
+        let mut walk = Walk::new(context, ready, Part::Twin, transcript.twin_started_ms);
         walk.replay(&transcript.twin, transcript.stopped.as_deref());
         let conclusive = ready.case.stands_alone && record.verdict == Verdict::Fail;
         if let Some(why) = walk.refused().filter(|_| !conclusive) {
@@ -384,41 +323,55 @@ fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> Vec<WaiverRecord> {
     records
 }
 
-fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: usize) -> Vec<RequirementRecord> {
+fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: LevelSet) -> Vec<RequirementRecord> {
     let knowledge = plan.knowledge;
+    let levels = &knowledge.manifest.levels;
+    let covered: BTreeSet<&RequirementId> =
+        knowledge.cases().flat_map(|(_, case)| &case.covers).map(|covered| &covered.requirement).collect();
     knowledge
         .catalogue
         .requirements
         .iter()
         .map(|requirement| {
             let id = &requirement.id.value;
-            let covering: Vec<&CaseRecord> = cases.iter().filter(|case| case.covers.contains(id)).collect();
-            let verdict =
-                covering.iter().filter_map(|case| case.outcomes.get(id)).copied().max().unwrap_or(Verdict::NotRun);
+            let covering: Vec<&CaseRecord> =
+                cases.iter().filter(|case| case.covers.iter().any(|covered| covered == id.as_str())).collect();
+            let verdict = covering
+                .iter()
+                .filter_map(|case| case.outcomes.get(id.as_str()))
+                .copied()
+                .max()
+                .unwrap_or(Verdict::NotRun);
             let reason = (verdict == Verdict::NotRun).then(|| {
-                let of_this_kind = plan.transports.iter().any(|transport| requirement.testable.at(transport.kind()));
+                let of_this_kind = plan.transports.iter().any(|transport| plan.scope.shows(*transport, requirement));
                 if !of_this_kind && requirement.testable != Testable::No {
                     return Some(NotRun::Unobservable);
+                }
+                if !plan.scope.claims_role_of(requirement) {
+                    return Some(NotRun::NotClaimed);
                 }
                 let reasons = || covering.iter().filter_map(|case| case.reason);
                 // The reason that says most: what was set aside, then what never came up, then what was not asked.
                 [NotRun::Waived, NotRun::NotExercised, NotRun::NotSelected, NotRun::NotClaimed, NotRun::Unobservable]
                     .into_iter()
                     .find(|wanted| reasons().any(|reason| reason == *wanted))
-                    .or_else(|| (knowledge.level(&requirement.level) > claimed).then_some(NotRun::NotClaimed))
+                    .or_else(|| (!claimed.includes(levels.closure(&requirement.level))).then_some(NotRun::NotClaimed))
             });
-            let uncovered = covering.is_empty().then(|| match (&requirement.testable, &requirement.why_not) {
+            let reason = reason.flatten();
+            // A case that this target cannot run covers the requirement all the same.
+            let is_covered = !covering.is_empty() || reason.is_some() && covered.contains(id);
+            let uncovered = (!is_covered).then(|| match (&requirement.testable, &requirement.why_not) {
                 (Testable::No, Some(why)) => format!("untestable: {why}"),
                 _ => "gap".to_owned(),
             });
             RequirementRecord {
-                id: id.clone(),
+                id: id.to_string(),
                 section: requirement.section.clone(),
                 keyword: requirement.keyword.word().to_owned(),
                 level: requirement.level.value.clone(),
                 summary: requirement.summary.clone(),
                 verdict,
-                reason: reason.flatten(),
+                reason,
                 uncovered,
                 errata: requirement.errata.clone(),
                 cases: covering.iter().map(|case| case.id.clone()).collect(),
@@ -447,8 +400,7 @@ pub fn conclude(record: &mut RunRecord) {
             undecided += u64::from(case.outcomes.iter().any(open));
         }
         stale += protocol.waivers.iter().filter(|waiver| waiver.stale.is_some()).count() as u64;
-        let asked = record.asked.level.as_deref();
-        for level in protocol.levels.iter().filter(|level| Some(level.level.as_str()) == asked) {
+        for level in protocol.levels.iter().filter(|level| record.asked.levels.contains(&level.level)) {
             let name = format!("{} {}", protocol.protocol, level.level);
             match level.outcome {
                 Grant::Granted => {}
@@ -472,7 +424,8 @@ pub fn conclude(record: &mut RunRecord) {
     } else if !not_granted.is_empty() {
         (3, format!("undecided: {} could not be granted", not_granted.join(", ")))
     } else {
-        let granted = record.asked.level.as_ref().map(|level| format!(", {level} granted")).unwrap_or_default();
+        let asked = record.asked.levels.join(", ");
+        let granted = if asked.is_empty() { String::new() } else { format!(", {asked} granted") };
         (0, format!("conformant: {} passed{granted}", plural(totals.pass + totals.warn, "case", "cases")))
     };
     record.summary.cases = totals;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::walk::{Part, Walk};
-use super::{Context, Transcript, features, write_down};
+use super::{features, write_down};
 use crate::exchange::{Exchange, Transport};
 use crate::plan::ReadyCase;
 use crate::record::CaseRecord;
 use crate::value::Value;
 use crate::verdict::Verdict;
+use crate::walk::{Context, Part, Transcript, Walk};
 
 /// Every message that the target made, by transport.
 #[derive(Default)]
@@ -45,11 +45,11 @@ impl<'t> Swept<'t> {
 
     /// The messages of some exchanges over one transport.
     pub fn of(context: &Context<'_>, transport: Transport, exchanges: Vec<&'t Exchange>) -> Self {
-        let sight = context.sight(transport);
+        let seen_in = context.observation_context(transport);
         let protocol = context.plan.knowledge.protocol;
         let made = exchanges.iter().enumerate();
-        let made =
-            made.flat_map(|(at, exchange)| protocol.emitted(exchange, &sight).into_iter().map(move |seen| (at, seen)));
+        let made = made
+            .flat_map(|(at, exchange)| protocol.emitted(exchange, &seen_in).into_iter().map(move |seen| (at, seen)));
         let messages = made.collect();
         Self(BTreeMap::from([(transport, Made { exchanges, messages })]))
     }

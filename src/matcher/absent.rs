@@ -12,7 +12,7 @@ impl Matcher for Absent {
     }
 
     fn summary(&self) -> &'static str {
-        "With true: there is no value. With `or-null`: there is none, or it is null."
+        "With true: there is no value. With `or-null`: there is no value, or it is null."
     }
 
     fn example(&self) -> &'static str {

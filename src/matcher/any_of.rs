@@ -76,7 +76,7 @@ impl Check for Alternatives {
                 }
             }
         }
-        // It may be the one reading of which nothing can be said.
+        // The undecided reading may be the one.
         if let Some(undecided) = open.undecided() {
             return undecided;
         }

@@ -15,7 +15,7 @@ pub(super) fn members<'v>(argument: &'v Value, known: &[&str]) -> Result<Members
         .ok_or_else(|| ArgumentError::new(format!("needs a map of {}, not {}", either(known), show(argument))))?;
     for (index, (key, _)) in members.iter().enumerate() {
         let name =
-            key.as_text().ok_or_else(|| ArgumentError::new(format!("has a key that is no text: {}", show(key))))?;
+            key.as_text().ok_or_else(|| ArgumentError::new(format!("has a key that is not text: {}", show(key))))?;
         if !known.contains(&name) {
             let error = ArgumentError::new(format!("has no key `{name}`")).under(name);
             return Err(error.hint(match suggest::nearest(name, known.iter().copied()) {

@@ -74,7 +74,7 @@ impl fmt::Display for Bounds {
     }
 }
 
-/// The order of two numbers; `None` if one is none, or is not a number in the sense of IEEE 754.
+/// The order of two numbers; `None` if one is not a number, also not in the sense of IEEE 754.
 ///
 /// Whole numbers in plain digits compare digit for digit: a counter of 64 bits must not lose its last bits to a double.
 pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {

@@ -41,7 +41,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Notes why something is open; what holds or departs is none of it.
+    /// Notes why something is open; what holds or fails is not open.
     pub(super) fn note(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Undecided(why) => {
@@ -159,7 +159,7 @@ mod tests {
     impl Check for Shrug {
         fn check(&self, observed: Option<&Value>) -> Outcome {
             match observed {
-                Some(Value::Text(_)) => Outcome::Undecided("who knows".to_owned()),
+                Some(Value::Text(_)) => Outcome::Undecided("not known".to_owned()),
                 other => Outcome::departs("a text", other),
             }
         }

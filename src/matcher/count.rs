@@ -51,7 +51,7 @@ impl Check for Counted {
                 }
             }
         }
-        // Those of which nothing can be said may be counted or not: what that makes no difference to is decided.
+        // An undecided element may count or not: the outcome is decided only if that makes no difference.
         let held = (count..=count + undecided).filter(|count| self.is.hold_count(*count)).count();
         if held > 0 && held <= undecided {
             return open.outcome().unwrap_or(Outcome::HOLDS);

@@ -12,7 +12,7 @@ impl Matcher for Exists {
     }
 
     fn summary(&self) -> &'static str {
-        "With true: there is a value, which may be null. With false: there is none."
+        "With true: there is a value, which may be null. With false: there is no value."
     }
 
     fn example(&self) -> &'static str {

@@ -67,7 +67,7 @@ fn lack_of_member(key: &Value, wanted: &Value, present: &[(Value, Value)], path:
     match (found.next(), found.count()) {
         (Some(value), 0) => lack(wanted, value, &path),
         (None, _) => Some(Mismatch { path, expected: show(wanted), observed: show_or_absent(None) }),
-        // There is no telling which one a receiver goes by, so neither counts.
+        // A receiver may use either one, so neither counts.
         (Some(_), more) => Some(Mismatch {
             path,
             expected: format!("one member of this name: {}", show(wanted)),

@@ -36,7 +36,7 @@ fn regex(argument: &Value) -> Result<Regex, ArgumentError> {
         // The whole report draws the pattern over several lines; the last one says what is wrong.
         let report = error.to_string();
         let reason = report.lines().last().unwrap_or_default().trim_start_matches("error: ");
-        ArgumentError::new(format!("is no regular expression: {reason}"))
+        ArgumentError::new(format!("is not a regular expression: {reason}"))
             .hint("the syntax is that of the Rust crate `regex`: no look-around, no back references")
     })
 }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_match_departs_and_so_does_what_is_no_text() {
+    fn what_does_not_match_departs_and_so_does_what_is_not_text() {
         assert_eq!(
             departure(r#"{"at":"/a","matches":"^b"}"#, r#"{"a":"abc"}"#),
             ["/a", "a text that matches ^b", "\"abc\""]
@@ -83,10 +83,10 @@ mod tests {
 
     #[test]
     fn a_broken_pattern_is_refused_when_it_is_written() {
-        assert_eq!(refusal(r#"{"matches":"(a"}"#)[..2], ["/matches", "is no regular expression: unclosed group"]);
+        assert_eq!(refusal(r#"{"matches":"(a"}"#)[..2], ["/matches", "is not a regular expression: unclosed group"]);
         assert_eq!(refusal(r#"{"matches":{"pattern":"[a"}}"#)[0], "/matches/pattern");
         assert_eq!(refusal(r#"{"matches":{"not":true}}"#)[1], "needs the key `pattern`");
         assert_eq!(refusal(r#"{"matches":{"pattern":"a","nut":true}}"#)[2], "did you mean `not`?");
-        assert!(refusal(r#"{"matches":"a{1000}{1000}{1000}"}"#)[1].starts_with("is no regular expression"));
+        assert!(refusal(r#"{"matches":"a{1000}{1000}{1000}"}"#)[1].starts_with("is not a regular expression"));
     }
 }

@@ -17,7 +17,7 @@ impl Matcher for Ordered {
     }
 
     fn summary(&self) -> &'static str {
-        "The elements of the array are in order of what `by` names in each (the element itself if left out): numbers by \
+        "The elements of the array are in order of what `by` names in each [default: the element itself]: numbers by \
          value, texts by code points, or what `as` says: number, text, time. `direction` is ascending or descending; \
          with `strictly` no two are equal. With fewer than two elements nothing is shown."
     }
@@ -68,7 +68,7 @@ impl Check for Order {
         let keys = || items.iter().map(|item| self.by.resolve(item));
         let kind = self.kind.unwrap_or(match keys().next().flatten() {
             Some(Value::Text(_)) => Kind::Text,
-            _ => Kind::Number, // What is no number either departs as such.
+            _ => Kind::Number, // What is not a number either fails as such.
         });
         if let Some((index, key)) = keys().enumerate().find(|(_, key)| !key.is_some_and(|key| kind.admits(key))) {
             return self.departs(index, kind.in_words().into(), show_or_absent(key));

@@ -49,7 +49,7 @@ impl Check for AtLeastOne {
                 }
             }
         }
-        // It may be the one of which nothing can be said.
+        // The undecided element may be the one.
         if let Some(undecided) = open.undecided() {
             return undecided;
         }

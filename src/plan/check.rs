@@ -6,33 +6,53 @@ use super::{Knowledge, compile, lists};
 use crate::exchange::Transport;
 use crate::matcher::Compiler;
 use crate::protocol::Protocol;
+use crate::requirement::ClauseId;
 use crate::source::{Diagnostic, Located, Problems, Span};
 use crate::suggest::nearest;
-use crate::suite::{Action, Case, Expectation, RequestBody, Step};
+use crate::suite::{Action, Case, CaseId, Expectation, HostReplyPlan, RequestBody, Step, TimeSpan};
 use crate::template::{Expr, FUNCTIONS};
 
 /// Bindings that the engine makes.
-const BUILT_IN: &[&str] = &["answer", "item", "index", "it", "actor"];
+const BUILT_IN: &[&str] = &["answer", "item", "index", "it", "actor", "timeouts"];
 
 /// The names of the functions of templates.
 fn functions(protocol: &'static dyn Protocol) -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().chain(protocol.functions()).map(|function| function.name)
 }
 
-/// Every mistake that only shows when the files are seen together.
-pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
+/// Every mistake that only shows when the files are seen together. `read_well` says whether every file could be read as a whole;
+/// where one could not, what is missing is not a mistake of its own.
+pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
     let mut problems = Problems::default();
     let manifest = &knowledge.manifest;
     let slug = knowledge.protocol.slug();
-    if manifest.protocol.value != slug {
+    if manifest.protocol.value != slug && (read_well || !manifest.protocol.value.is_empty()) {
         problems.note(Diagnostic::new(&manifest.protocol.span, format!("this is the manifest of `{slug}`")));
     }
     for requirement in &knowledge.catalogue.requirements {
         known_level(knowledge, &requirement.level, &mut problems);
     }
-    known_level(knowledge, &manifest.claims.default, &mut problems);
+    for level in &manifest.claims.default {
+        known_level(knowledge, level, &mut problems);
+    }
+    for operation in knowledge.protocol.operations() {
+        // No level demands an operation that names none.
+        if !operation.level.is_empty() && manifest.levels.find(operation.level).is_none() {
+            let message = format!("no level `{}`, which the operation `{}` needs", operation.level, operation.name);
+            problems.note(Diagnostic::new(&manifest.protocol.span, message));
+        }
+    }
+    for transport in knowledge.protocol.transports() {
+        let is_reached = manifest.kinds.iter().any(|kind| kind.reached_over.contains(transport));
+        if !manifest.kinds.is_empty() && !is_reached {
+            let message = format!("no kind of target is reached over {}", transport.name());
+            problems
+                .note(Diagnostic::new(&manifest.protocol.span, message).hint("name it under `reached-over` of a kind"));
+        }
+    }
     // What is known of the target, or said of it in its file, every protocol names for itself.
-    let told = knowledge.protocol.known_names().iter().copied();
+    let told =
+        knowledge.protocol.target_knowledge().map_or(&[][..], |knowledge| knowledge.known_names()).iter().copied();
     let shared: BTreeSet<&str> = manifest.bindings.keys().map(String::as_str).chain(told).collect();
     let mut names = Names { knowledge, known: shared.clone() };
     for expr in manifest.objects.values().chain(manifest.bindings.values()) {
@@ -42,7 +62,7 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
         let mut names = Names { knowledge, known: shared.clone() };
         steps(&feature.steps, &mut names, false, &mut problems);
         for kind in &feature.floor {
-            known_kind(kind, &mut problems);
+            known_kind(knowledge, kind, &mut problems);
         }
         for expectation in feature.offered.iter().chain(&feature.missing) {
             one_expectation(expectation, &mut names, &mut problems);
@@ -65,11 +85,27 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
         for feature in &setup.needs {
             known_feature(knowledge, feature, &mut problems);
         }
+        for kind in &setup.reach {
+            known_kind(knowledge, kind, &mut problems);
+        }
+    }
+    for way in &manifest.clock {
+        way.reach.iter().for_each(|word| known_kind(knowledge, word, &mut problems));
+        way.needs.iter().for_each(|feature| known_feature(knowledge, feature, &mut problems));
+        let mut names = Names { knowledge, known: known.clone() };
+        names.known.insert("advance_ms");
+        one_step(&way.step, &mut names, false, &mut problems);
     }
     if let Some(fuzz) = &manifest.fuzz {
         for (operation, requirement) in &fuzz.operations {
             known_operation(knowledge, operation, &mut problems);
-            known_requirement(knowledge, requirement, &mut problems);
+            match ClauseId::parse(requirement) {
+                Some(value) => {
+                    let id = Located { value, span: requirement.span.clone() };
+                    known_requirement(knowledge, &id, &mut problems);
+                }
+                None => problems.note(Diagnostic::new(&requirement.span, "invalid requirement")),
+            }
         }
         let mut names = Names { knowledge, known: known.clone() };
         for expectation in fuzz.answered.iter().chain(&fuzz.accepted) {
@@ -77,12 +113,22 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
         }
         steps(&fuzz.alive, &mut names, false, &mut problems);
     }
+    let mut names = Names { knowledge, known: known.clone() };
+    for host in &manifest.hosts {
+        host.values.iter().chain(host.reply.exprs()).for_each(|expr| names.expr(expr, &mut problems));
+    }
     let mut ids: BTreeMap<String, &Span> = BTreeMap::new();
-    if knowledge.suites.iter().all(|suite| suite.cases.is_empty()) {
+    if read_well && knowledge.suites.iter().all(|suite| suite.cases.is_empty()) {
         problems.note(Diagnostic::new(&manifest.protocol.span, format!("there is no case for `{slug}`")));
     }
     for (transport, feature) in &manifest.transports {
-        known_kind(transport, &mut problems);
+        if !Transport::ALL.iter().any(|known| known.name() == transport.value) {
+            let names = || Transport::ALL.iter().map(|known| known.name());
+            problems.note(
+                Diagnostic::new(&transport.span, format!("no transport `{}`", transport.value))
+                    .did_you_mean(nearest(transport, names())),
+            );
+        }
         known_feature(knowledge, feature, &mut problems);
     }
     for (level, feature) in &manifest.beyond {
@@ -90,7 +136,7 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
         known_feature(knowledge, feature, &mut problems);
     }
     for suite in &knowledge.suites {
-        if suite.name.value.split('/').next() != Some(slug) {
+        if suite.name.value.split('/').next() != Some(slug) && (read_well || !suite.name.value.is_empty()) {
             problems.note(
                 Diagnostic::new(&suite.name.span, format!("the suite `{}` is not of protocol `{slug}`", *suite.name))
                     .hint(format!("its name starts with `{slug}/`")),
@@ -98,7 +144,7 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
         }
     }
     for (suite, case) in knowledge.cases() {
-        let id = format!("{}#{}", suite.name.value, case.name.value);
+        let id = CaseId::of(suite, case).to_string();
         if let Some(earlier) = ids.get(&id) {
             let message = format!("the case id `{id}` is used twice; first at {}", earlier.place());
             problems.note(Diagnostic::new(&case.name.span, message));
@@ -112,7 +158,8 @@ pub(super) fn check(knowledge: &Knowledge) -> Vec<Diagnostic> {
 /// The names that every case of a protocol knows.
 fn shared(knowledge: &Knowledge) -> BTreeSet<&str> {
     let manifest = &knowledge.manifest;
-    let told = knowledge.protocol.known_names().iter().copied();
+    let told =
+        knowledge.protocol.target_knowledge().map_or(&[][..], |knowledge| knowledge.known_names()).iter().copied();
     let captured = manifest.setup.iter().flat_map(|setup| &setup.steps).flat_map(|step| &step.capture);
     let captured = captured.map(|(name, _)| name.value.as_str());
     manifest.bindings.keys().map(String::as_str).chain(told).chain(captured).collect()
@@ -135,11 +182,35 @@ fn known_operation(knowledge: &Knowledge, operation: &Located<String>, problems:
     }
 }
 
-fn known_level(knowledge: &Knowledge, level: &Located<String>, problems: &mut Problems) {
-    let levels = || knowledge.manifest.levels.iter().map(|level| level.value.as_str());
-    if !levels().any(|known| known == level.value) {
+fn known_time(knowledge: &Knowledge, time: &Located<TimeSpan>, problems: &mut Problems) {
+    let TimeSpan::Named(name) = &time.value else { return };
+    let timeouts = &knowledge.manifest.timeouts;
+    if !timeouts.contains_key(name) {
         problems.note(
-            Diagnostic::new(&level.span, format!("no level `{}`", **level)).did_you_mean(nearest(level, levels())),
+            Diagnostic::new(&time.span, format!("invalid duration `{name}`"))
+                .did_you_mean(nearest(name, timeouts.keys().map(String::as_str)))
+                .hint("a number with ms, s or m, such as 250ms or 5s; or a name under `timeouts` of the manifest"),
+        );
+    }
+}
+
+fn known_host(knowledge: &Knowledge, host: &Located<String>, problems: &mut Problems) {
+    let names = || knowledge.manifest.hosts.iter().map(|host| host.name.value.as_str());
+    if !names().any(|known| known == host.value) {
+        problems.note(
+            Diagnostic::new(&host.span, format!("unknown host `{}`", **host))
+                .did_you_mean(nearest(host, names()))
+                .hint("the manifest of the protocol declares hosts"),
+        );
+    }
+}
+
+fn known_level(knowledge: &Knowledge, level: &Located<String>, problems: &mut Problems) {
+    let levels = &knowledge.manifest.levels;
+    if levels.find(level).is_none() {
+        problems.note(
+            Diagnostic::new(&level.span, format!("no level `{}`", **level))
+                .did_you_mean(nearest(level, levels.names())),
         );
     }
 }
@@ -148,7 +219,7 @@ fn known_feature(knowledge: &Knowledge, feature: &Located<String>, problems: &mu
     let manifest = &knowledge.manifest;
     let names = || {
         let features = manifest.features.iter().map(|feature| feature.name.value.as_str());
-        features.chain(manifest.levels.iter().map(|level| level.value.as_str()))
+        features.chain(manifest.levels.names())
     };
     if !names().any(|known| known == feature.value) {
         problems.note(
@@ -166,7 +237,10 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
         known_feature(knowledge, need, problems);
     }
     for reach in &case.reach {
-        known_kind(reach, problems);
+        known_kind(knowledge, reach, problems);
+    }
+    for role in &case.roles {
+        known_role(knowledge, role, problems);
     }
     let mut names = Names { knowledge, known: known.clone() };
     for (name, expr) in &case.bindings {
@@ -174,9 +248,9 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
         names.add(name, problems);
     }
     steps(&case.steps, &mut names, true, problems);
-    let decides = |id: &str| {
+    let decides = |id: &ClauseId| {
         case.all_steps().iter().flat_map(|step| step.expect.iter().chain(&step.expect_all)).any(|expectation| {
-            expectation.requirements.is_empty() || expectation.requirements.iter().any(|found| found.value == id)
+            expectation.covers.is_empty() || expectation.covers.iter().any(|found| found.value == *id)
         })
     };
     for id in &case.covers {
@@ -188,7 +262,7 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
         }
     }
     for expectation in case.all_steps().iter().flat_map(|step| step.expectations()) {
-        for id in &expectation.requirements {
+        for id in &expectation.covers {
             known_requirement(knowledge, id, problems);
             if !case.covers.iter().any(|covered| covered.value == id.value) {
                 problems.note(
@@ -200,29 +274,51 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
     }
 }
 
-fn known_kind(kind: &Located<String>, problems: &mut Problems) {
-    if !Transport::ALL.iter().any(|transport| transport.is_meant_by(kind)) {
+fn known_kind(knowledge: &Knowledge, kind: &Located<String>, problems: &mut Problems) {
+    let mut names: Vec<&str> = knowledge.manifest.kinds.iter().map(|kind| kind.name.value.as_str()).collect();
+    for name in Transport::ALL.iter().flat_map(|transport| [transport.kind(), transport.name()]) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if !names.contains(&kind.as_str()) {
         problems.note(
             Diagnostic::new(&kind.span, format!("no kind of target and no transport `{}`", **kind))
-                .hint("one of endpoint, adapter, http, ws, tcp"),
+                .hint(format!("one of {}", names.join(", "))),
         );
     }
 }
 
-fn known_requirement(knowledge: &Knowledge, id: &Located<String>, problems: &mut Problems) {
-    match knowledge.catalogue.find(id) {
+fn known_role(knowledge: &Knowledge, role: &Located<String>, problems: &mut Problems) {
+    let names = || knowledge.manifest.roles.iter().map(|role| role.name.value.as_str());
+    if !names().any(|known| known == role.value) {
+        problems
+            .note(Diagnostic::new(&role.span, format!("no role `{}`", **role)).did_you_mean(nearest(role, names())));
+    }
+}
+
+fn known_requirement(knowledge: &Knowledge, id: &Located<ClauseId>, problems: &mut Problems) {
+    let name = id.requirement.as_str();
+    match knowledge.catalogue.find(name) {
         None => {
-            let ids = knowledge.catalogue.requirements.iter().map(|requirement| requirement.id.value.as_str());
+            let ids = knowledge.catalogue.requirements.iter().map(|requirement| requirement.id.as_str());
             problems.note(
-                Diagnostic::new(&id.span, format!("no requirement has the id {}", **id)).did_you_mean(nearest(id, ids)),
+                Diagnostic::new(&id.span, format!("no requirement has the id {name}")).did_you_mean(nearest(name, ids)),
             );
         }
         Some(requirement) if requirement.testable == crate::requirement::Testable::No => {
             let why = requirement.why_not.as_deref().unwrap_or_default();
             problems.note(
-                Diagnostic::new(&id.span, format!("{} cannot be tested", **id))
+                Diagnostic::new(&id.span, format!("{name} cannot be tested"))
                     .hint(format!("the catalogue says: {why}")),
             );
+        }
+        Some(requirement) if id.clause > requirement.clauses.len().max(1) => {
+            let message = match requirement.clauses.len() {
+                0 | 1 => format!("{name} has one clause"),
+                count => format!("{name} has {count} clauses"),
+            };
+            problems.note(Diagnostic::new(&id.span, message).hint("`proofmark explain` prints them"));
         }
         Some(_) => {}
     }
@@ -254,11 +350,23 @@ impl<'k> Names<'k> {
         let objects = &self.knowledge.manifest.objects;
         expr.visit(&mut |words, span| {
             let first = words.first().map_or("", String::as_str);
+            if let ("host", Some(name)) = (first, words.get(1).filter(|name| !name.starts_with('$'))) {
+                known_host(self.knowledge, &Located { value: name.clone(), span: span.clone() }, problems);
+            }
             let function = functions(self.knowledge.protocol).any(|known| known == first);
             let references = words.iter().skip(1).filter_map(|word| word.strip_prefix('$'));
             let direct = (!function).then_some(first);
             for name in direct.into_iter().chain(references) {
                 let name = name.split('/').next().unwrap_or(name);
+                let timeout = words.iter().find_map(|word| word.trim_start_matches('$').strip_prefix("timeouts/"));
+                if let Some(timeout) = timeout
+                    && !self.knowledge.manifest.timeouts.contains_key(timeout)
+                {
+                    let known = self.knowledge.manifest.timeouts.keys().map(String::as_str);
+                    problems.note(
+                        Diagnostic::new(span, format!("no timeout `{timeout}`")).did_you_mean(nearest(timeout, known)),
+                    );
+                }
                 let fine = self.known.contains(name) || BUILT_IN.contains(&name) || objects.contains_key(name);
                 if !fine {
                     let known = self.known.iter().map(|known| -> &str { known });
@@ -283,24 +391,28 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
     if let Some(over) = &step.over {
         names.expr(over, problems);
     }
+    step.correlate.iter().for_each(|expr| names.expr(expr, problems));
     if in_case && step.optional {
         problems.note(Diagnostic::new(&step.span, "only a set-up step can be `optional`"));
     }
     if step.over.is_some() && (step.until.is_some() || step.quiet.is_some()) {
         problems.note(Diagnostic::new(&step.span, "a step repeats over a list or over time, not both"));
     }
+    for time in [&step.until, &step.quiet, &step.settle].into_iter().flatten() {
+        known_time(names.knowledge, time, problems);
+    }
     if step.until.is_some() && step.expect.is_empty() {
-        problems.note(Diagnostic::new(&step.span, "`until` needs expectations to wait for"));
+        problems.note(Diagnostic::new(&step.span, "`retry-for` needs expectations to wait for"));
     }
     match &step.action {
         Action::Send { operation, with, headers, edits, layout } => {
             let protocol = names.knowledge.protocol;
             if let Some(word) = layout
-                && !protocol.layouts().contains(&word.as_str())
+                && !protocol.codec().layouts().contains(&word.as_str())
             {
                 problems.note(
                     Diagnostic::new(&word.span, format!("no layout `{}`", **word))
-                        .hint(format!("one of {}", protocol.layouts().join(", "))),
+                        .hint(format!("one of {}", protocol.codec().layouts().join(", "))),
                 );
             }
             match protocol.operation(operation) {
@@ -356,13 +468,54 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
             let before = names.known.clone();
             let mut after = before.clone();
             for child in children {
+                if !matches!(child.action, Action::Send { .. } | Action::Request { .. } | Action::Receive(_)) {
+                    problems.note(Diagnostic::new(&child.span, "a step inside `parallel` sends or receives a message"));
+                }
                 names.known.clone_from(&before);
                 one_step(child, names, in_case, problems);
                 after.extend(names.known.iter());
             }
             names.known = after;
         }
-        Action::Pause(_) => {}
+        Action::Receive(receive) => {
+            known_host(names.knowledge, &receive.host, problems);
+            receive.within.iter().for_each(|time| known_time(names.knowledge, time, problems));
+            if receive.count == 0 && step.expect_all.is_empty() {
+                problems.note(
+                    Diagnostic::new(&receive.host.span, "a step that waits for no message needs `expect-all`")
+                        .hint("such as expect-all: [{ at: /answers, length: 0 }]"),
+                );
+            }
+            receive.reply.iter().flat_map(HostReplyPlan::exprs).for_each(|expr| names.expr(expr, problems));
+            for expectation in receive.selects.iter().chain(&receive.fence) {
+                one_expectation(expectation, names, problems);
+            }
+        }
+        Action::Pause(time) => known_time(names.knowledge, time, problems),
+        Action::Advance { by, with } => {
+            known_time(names.knowledge, by, problems);
+            let clock = &names.knowledge.manifest.clock;
+            if clock.is_empty() {
+                problems.note(Diagnostic::new(&step.span, "`advance` needs a `clock` in the manifest"));
+            }
+            if step.over.is_some() || step.until.is_some() || step.quiet.is_some() {
+                problems.note(Diagnostic::new(&step.span, "the clock is advanced once: no `for`, `until` or `quiet`"));
+            }
+            let operations = clock.iter().filter_map(|way| match &way.step.action {
+                Action::Send { operation, .. } => names.knowledge.protocol.operation(operation),
+                _ => None,
+            });
+            let inputs: Vec<&str> = operations.flat_map(|operation| operation.inputs).map(|input| input.name).collect();
+            for (name, _) in with {
+                if !inputs.contains(&name.as_str()) {
+                    problems.note(
+                        Diagnostic::new(&name.span, format!("no input `{}` of what advances the clock", **name))
+                            .did_you_mean(nearest(name, inputs.iter().copied())),
+                    );
+                }
+            }
+            with.iter().for_each(|(_, expr)| names.expr(expr, problems));
+        }
         Action::Sweep => {
             if step.expect.is_empty() {
                 problems.note(Diagnostic::new(&step.span, "a sweep needs expectations"));

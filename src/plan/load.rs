@@ -6,8 +6,8 @@ use super::{Knowledge, PROBE_STEPS, check};
 use crate::bundle::Bundle;
 use crate::protocol::Protocol;
 use crate::requirement::{self, errata};
-use crate::source::Diagnostic;
-use crate::suite::{Case, Feature, Suite, read_manifest, read_suite};
+use crate::source::{Diagnostic, Problems};
+use crate::suite::{Case, Feature, Suite, read_manifest_partly, read_suite_partly};
 use crate::vector;
 
 /// Why the data files of a protocol cannot be used.
@@ -30,7 +30,7 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
         let missing = || LoadError::Missing(format!("there is no {slug}/{name} among the suites"));
         bundle.file(slug, name).ok_or_else(missing)
     };
-    let mut mistakes = Vec::new();
+    let mut problems = Problems::default();
     let mut hash = Sha256::new();
     let mut add = |file: &crate::source::Source| {
         // The name as it stands below the protocol's folder, so that a copy elsewhere has the same hash.
@@ -42,8 +42,8 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
     };
     let catalogue_file = need("requirements.yaml")?;
     let manifest_file = need("protocol.yaml")?;
-    let catalogue = requirement::load(catalogue_file).map_err(|found| mistakes.extend(found)).ok();
-    let manifest = read_manifest(manifest_file).map_err(|found| mistakes.extend(found)).ok();
+    let catalogue = requirement::load_partly(catalogue_file, &mut problems);
+    let manifest = read_manifest_partly(manifest_file, &mut problems);
     let register = bundle.file(slug, "errata.md");
     add(catalogue_file);
     add(manifest_file);
@@ -53,34 +53,34 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
             continue;
         }
         add(file);
-        match read_suite(file) {
-            Ok(suite) => suites.push(suite),
-            Err(found) => mistakes.extend(found),
-        }
+        suites.push(read_suite_partly(file, &mut problems));
     }
     for file in bundle.cases() {
-        match read_suite(file) {
-            Ok(suite) if is_of_another(&suite, slug) => {}
-            Ok(suite) => {
-                add(file);
-                suites.push(suite);
-            }
-            Err(found) => mistakes.extend(found),
+        let mut own = Problems::default();
+        let suite = read_suite_partly(file, &mut own);
+        if own.0.is_empty() && is_of_another(&suite, slug, bundle) {
+            continue;
         }
+        own.0.into_iter().for_each(|mistake| problems.note(mistake));
+        add(file);
+        suites.push(suite);
     }
     for file in bundle.files(slug, ".json") {
         add(file);
-        match vector::load(file) {
+        match vector::load(file, protocol.vector_kinds()) {
             Ok(vectors) => match vector::suite(&vectors) {
                 Ok(suite) => suites.push(suite),
-                Err(found) => mistakes.extend(found),
+                Err(found) => found.into_iter().for_each(|mistake| problems.note(mistake)),
             },
-            Err(found) => mistakes.extend(found),
+            Err(found) => found.into_iter().for_each(|mistake| problems.note(mistake)),
         }
     }
+    // Names can be looked up as long as the two files that define them could be read.
     let (Some(catalogue), Some(manifest)) = (catalogue, manifest) else {
-        return Err(LoadError::Mistakes(mistakes));
+        Diagnostic::sort(&mut problems.0);
+        return Err(LoadError::Mistakes(problems.0));
     };
+    let read_well = problems.0.is_empty();
     let probes = manifest.features.iter().enumerate().map(|(index, feature)| probe(index, feature)).collect();
     let knowledge = Knowledge {
         probes,
@@ -91,14 +91,14 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
         suites,
         hash: data_encoding::HEXLOWER.encode(&hash.finalize()),
     };
-    mistakes.extend(check::check(&knowledge));
-    if mistakes.is_empty() { Ok(knowledge) } else { Err(LoadError::Mistakes(mistakes)) }
+    check::check(&knowledge, read_well).into_iter().for_each(|mistake| problems.note(mistake));
+    problems.check(knowledge).map_err(LoadError::Mistakes)
 }
 
-/// Whether a suite is of another protocol that there is.
-fn is_of_another(suite: &Suite, slug: &str) -> bool {
+/// Whether a suite is of another protocol that the data files have.
+fn is_of_another(suite: &Suite, slug: &str, bundle: &Bundle) -> bool {
     let owner = suite.name.value.split('/').next().unwrap_or_default();
-    owner != slug && crate::protocol::find(owner).is_some()
+    owner != slug && bundle.slugs().contains(&owner)
 }
 
 /// The probe of a feature as a case. Its steps have numbers of their own, by which the judge finds their exchanges.
@@ -113,6 +113,7 @@ fn probe(index: usize, feature: &Feature) -> Case {
         covers: Vec::new(),
         needs: Vec::new(),
         reach: Vec::new(),
+        roles: Vec::new(),
         strict_only: false,
         without_setup: false,
         stands_alone: false,

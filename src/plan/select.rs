@@ -3,6 +3,9 @@
 use sha2::{Digest, Sha256};
 
 use super::Knowledge;
+use crate::exchange::Transport;
+use crate::requirement::RequirementId;
+use crate::suite::{CaseId, LevelSet};
 use crate::verdict::NotRun;
 
 /// The part of the cases that a run takes.
@@ -11,9 +14,9 @@ pub struct Selection {
     /// Patterns of case ids, of which one must match; empty means all.
     pub only: Vec<String>,
     /// Requirement ids, of which a case must cover one; empty means all.
-    pub requirements: Vec<String>,
-    /// The level that must be granted: requirements above it are not asked for.
-    pub level: Option<String>,
+    pub requirements: Vec<RequirementId>,
+    /// The levels that must be granted: requirements of no level that they include are not asked for.
+    pub levels: Vec<String>,
     /// One part of several.
     pub shard: Option<Shard>,
 }
@@ -43,27 +46,33 @@ impl Selection {
     /// Why a case is left out, if it is.
     pub(super) fn leaves_out(
         &self,
-        id: &str,
-        covers: &[&str],
-        lowest_level: usize,
+        id: &CaseId,
+        covers: &[&RequirementId],
         knowledge: &Knowledge,
     ) -> Option<(NotRun, String)> {
         let not_selected = |why: String| Some((NotRun::NotSelected, why));
-        if !self.only.is_empty() && !self.only.iter().any(|pattern| glob(pattern, id)) {
+        if !self.only.is_empty() && !self.only.iter().any(|pattern| glob(pattern, &id.to_string())) {
             return not_selected("no pattern of --only matches it".to_owned());
         }
-        if !self.requirements.is_empty() && !self.requirements.iter().any(|wanted| covers.contains(&wanted.as_str())) {
+        if !self.requirements.is_empty() && !self.requirements.iter().any(|wanted| covers.contains(&wanted)) {
             return not_selected("it covers no requirement that was asked for".to_owned());
         }
-        if let Some(level) = &self.level
-            && lowest_level > knowledge.level(level)
-        {
-            return not_selected(format!("it is above level {level}"));
+        let levels = &knowledge.manifest.levels;
+        let asked: Vec<LevelSet> = self.levels.iter().filter_map(|name| levels.find(name)).collect();
+        // A level of another protocol of the run leaves out nothing of this one.
+        if !asked.is_empty() && !covers.is_empty() {
+            let asked: LevelSet = asked.into_iter().collect();
+            let level_of =
+                |id: &&RequirementId| knowledge.catalogue.find(id.as_str()).map(|found| levels.closure(&found.level));
+            if !covers.iter().filter_map(level_of).any(|level| asked.includes(level)) {
+                return not_selected(format!("it belongs to no level of {}", levels.highest(asked)));
+            }
         }
         if let Some(shard) = self.shard {
             // The library path of a case stays with its endpoint path, and a table is spread over the shards.
-            let base = id.strip_suffix("@adapter").unwrap_or(id);
-            let digest = Sha256::digest(base.as_bytes());
+            let transport = id.transport.filter(|transport| *transport != Transport::Adapter);
+            let base = CaseId { transport, ..id.clone() };
+            let digest = Sha256::digest(base.to_string().as_bytes());
             let number = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
             if number % shard.count != shard.index - 1 {
                 return not_selected(format!("it is in another shard than {}/{}", shard.index, shard.count));

@@ -1,23 +1,21 @@
 //! From an operation and its inputs to a message, by the operation's route or method.
 
-use std::collections::BTreeMap;
-
-use super::{BodyPlan, ChannelPlan, Operation, Param, Protocol};
-use crate::exchange::{Exchange, Move, Peer, Summons, Transport};
+use super::definition::Protocol;
+use super::operation::{BodyPlan, ChannelPlan, Inputs, Operation, Param, TreePlan};
+use crate::exchange::{ChannelAction, Exchange, Peer, Summons, Transport};
 use crate::target::RouteOverride;
 use crate::value::Value;
 use crate::wire::json;
 
-/// What an operation is given, by name.
-pub type Inputs = BTreeMap<String, Value>;
-
 /// A message that is built and not yet encoded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// What will carry it.
+    /// The transport.
     pub transport: Transport,
     /// What is done, where the transport keeps connections open.
-    pub action: Move,
+    pub action: ChannelAction,
+    /// Name of the base URL; `None` for that of the target.
+    pub base: Option<String>,
     /// HTTP method, or the name of the adapter method.
     pub method: String,
     /// Path and query from the root of the target's URL; empty for an adapter.
@@ -57,6 +55,14 @@ pub enum BuildError {
         /// The input.
         input: String,
     },
+    /// The value of an input cannot be part of the name of a file.
+    #[error("the `{input}` of `{operation}` cannot be part of the name of a file")]
+    Name {
+        /// The operation.
+        operation: String,
+        /// The input.
+        input: String,
+    },
     /// The operation does not exist at this kind of target.
     #[error("`{0}` cannot be asked of this kind of target")]
     NoWay(String),
@@ -85,8 +91,54 @@ pub fn build(
             Some(plan) => build_move(operation, plan, inputs, transport),
             None => build_http(protocol, operation, inputs, route),
         },
+        Transport::Tree => match &operation.tree {
+            Some(plan) => build_files(operation, plan, inputs, route),
+            None => build_http(protocol, operation, inputs, route),
+        },
         Transport::Adapter => build_call(protocol, operation, inputs),
     }
+}
+
+fn build_files(
+    operation: &Operation,
+    plan: &TreePlan,
+    inputs: &Inputs,
+    own: Option<&RouteOverride>,
+) -> Result<Message, BuildError> {
+    let template = own.and_then(|own| own.path.as_deref()).unwrap_or(plan.path);
+    let mut path = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        path.push_str(before);
+        let Some((name, after)) = after.split_once('}') else { break };
+        match inputs.get(name).map(text_of) {
+            // A value may come from the target: it never becomes a path of its own.
+            Some(value) if value.contains(['/', '*', '\0']) || value.is_empty() => {
+                return Err(BuildError::Name { operation: operation.name.into(), input: name.into() });
+            }
+            Some(value) => path.push_str(&value),
+            None if !plan.action.writes() => path.push('*'),
+            None => return Err(BuildError::Missing { operation: operation.name.into(), input: name.into() }),
+        }
+        rest = after;
+    }
+    path.push_str(rest);
+    let body = match plan.content.and_then(|name| inputs.get(name)) {
+        None => MessageBody::None,
+        Some(Value::Bytes(bytes)) => MessageBody::Bytes(bytes.clone()),
+        Some(Value::Text(text)) => MessageBody::Bytes(text.clone().into_bytes()),
+        Some(value) => MessageBody::Value(value.clone()),
+    };
+    let author = plan.author.and_then(|name| inputs.get(name)).map(|value| ("author".to_owned(), text_of(value)));
+    Ok(Message {
+        transport: Transport::Tree,
+        action: ChannelAction::Tree(plan.action),
+        base: None,
+        method: operation.name.to_owned(),
+        path,
+        headers: author.into_iter().collect(),
+        body,
+    })
 }
 
 fn build_move(
@@ -104,15 +156,17 @@ fn build_move(
         Some(value) => MessageBody::Value(value.clone()),
     };
     let (action, body) = match plan {
-        ChannelPlan::Message(name) => (Move::Message, payload(name)),
-        ChannelPlan::Open => (Move::Open, MessageBody::None),
-        ChannelPlan::Frame(kind, name) => (Move::Frame(u8::try_from(small(kind)).unwrap_or_default()), payload(name)),
-        ChannelPlan::Raw(name) => (Move::Raw, payload(name)),
-        ChannelPlan::Listen => (Move::Listen, MessageBody::None),
+        ChannelPlan::Message(name) => (ChannelAction::Message, payload(name)),
+        ChannelPlan::Open => (ChannelAction::Open, MessageBody::None),
+        ChannelPlan::Frame(kind, name) => {
+            (ChannelAction::Frame(u8::try_from(small(kind)).unwrap_or_default()), payload(name))
+        }
+        ChannelPlan::Raw(name) => (ChannelAction::Raw, payload(name)),
+        ChannelPlan::Listen => (ChannelAction::Listen, MessageBody::None),
         ChannelPlan::Close => match inputs.get("how").and_then(Value::as_text) {
-            Some("half") => (Move::HalfClose, MessageBody::None),
-            Some("reset") => (Move::Reset, MessageBody::None),
-            _ => (Move::Close(small("how")), MessageBody::None),
+            Some("half") => (ChannelAction::HalfClose, MessageBody::None),
+            Some("reset") => (ChannelAction::Reset, MessageBody::None),
+            _ => (ChannelAction::Close(small("how")), MessageBody::None),
         },
     };
     let mut headers = Vec::new();
@@ -120,7 +174,7 @@ fn build_move(
         headers.push(("sec-websocket-protocol".to_owned(), protocols));
     }
     let path = inputs.get("path").map(text_of).unwrap_or_default();
-    Ok(Message { transport, action, method: operation.name.to_owned(), path, headers, body })
+    Ok(Message { transport, action, base: None, method: operation.name.to_owned(), path, headers, body })
 }
 
 fn build_http(
@@ -181,12 +235,13 @@ fn build_http(
             "silent" => Peer::Silent,
             _ => Peer::Accept,
         };
-        let held = inputs.get("held").map(|value| protocol.encode(value, "")).unwrap_or_default();
-        Move::Summon(Summons { via: via.unwrap_or(Transport::Http), peer, held })
+        let held = inputs.get("held").map(|value| protocol.codec().encode(value, "")).unwrap_or_default();
+        ChannelAction::Summon(Summons { via: via.unwrap_or(Transport::Http), peer, held })
     } else {
-        Move::Message
+        ChannelAction::Message
     };
-    Ok(Message { transport: Transport::Http, action, method, path, headers, body })
+    let base = own.and_then(|own| own.base.clone()).or_else(|| route.base.map(str::to_owned));
+    Ok(Message { transport: Transport::Http, action, base, method, path, headers, body })
 }
 
 fn build_call(protocol: &dyn Protocol, operation: &Operation, inputs: &Inputs) -> Result<Message, BuildError> {
@@ -206,7 +261,7 @@ fn build_call(protocol: &dyn Protocol, operation: &Operation, inputs: &Inputs) -
                 let hex = match value {
                     Value::Text(text) => text.clone(),
                     Value::Bytes(bytes) => data_encoding::HEXLOWER.encode(bytes),
-                    other => data_encoding::HEXLOWER.encode(&protocol.encode(other, "")),
+                    other => data_encoding::HEXLOWER.encode(&protocol.codec().encode(other, "")),
                 };
                 ready.push(((*param).to_owned(), Value::Text(hex)));
             }
@@ -229,7 +284,8 @@ fn build_call(protocol: &dyn Protocol, operation: &Operation, inputs: &Inputs) -
     }
     Ok(Message {
         transport: Transport::Adapter,
-        action: Move::Message,
+        action: ChannelAction::Message,
+        base: None,
         method: method.name.to_owned(),
         path: String::new(),
         headers: Vec::new(),

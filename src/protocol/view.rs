@@ -2,6 +2,7 @@
 
 use chrono::DateTime;
 
+use super::definition::Protocol;
 use crate::exchange::{Ended, Exchange, Transport};
 use crate::target::Target;
 use crate::template::{Clock, format_time};
@@ -17,6 +18,7 @@ use crate::wire::json;
 /// | `/media-type` | media type of the body, in lower case, without parameters |
 /// | `/body` | the body as a value, if it is JSON |
 /// | `/text` | the body as text, if it is UTF-8 |
+/// | `/files`, `/skipped` | for a tree: the files that were read, see [`super::TreePlan`] |
 /// | `/size` | bytes of the body |
 /// | `/ended` | `complete`, `too-long`, `timed-out`, `closed` or `unreachable` |
 /// | `/elapsed_ms` | milliseconds from the first byte sent to the last byte read |
@@ -29,17 +31,9 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     if let Some(status) = received.status {
         put("status", Value::Integer(i128::from(target.status(status))));
     }
-    let mut headers: Vec<(Value, Value)> = Vec::new();
-    for (name, value) in &received.headers {
-        let name = Value::text(name.to_ascii_lowercase());
-        if !headers.iter().any(|(earlier, _)| *earlier == name) {
-            headers.push((name, Value::text(value)));
-        }
-    }
-    put("headers", Value::Map(headers));
+    put("headers", fields(&received.headers));
     if let Some(media_type) = received.header("content-type") {
-        let bare = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        put("media-type", Value::Text(bare));
+        put("media-type", Value::Text(bare(media_type)));
     }
     if exchange.sent.transport == Transport::Http {
         if received.ended == Ended::Complete
@@ -51,7 +45,15 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
             put("sent", sent);
         }
     }
-    if let Some(text) = received.body.text() {
+    if exchange.sent.transport == Transport::Tree {
+        if let Ok(sent) = json::parse(&exchange.sent.body.0) {
+            put("sent", sent);
+        }
+        if let Ok(found) = json::parse(&received.body.0) {
+            put("skipped", found.member("skipped").cloned().unwrap_or(Value::Integer(0)));
+            put("files", Value::Array(files(&found)));
+        }
+    } else if let Some(text) = received.body.text() {
         put("text", Value::text(text));
     }
     put("size", Value::from(received.body.len() as u64));
@@ -68,17 +70,117 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     Value::Map(view)
 }
 
+/// The observation of a message that the target sent to a host:
+///
+/// | place | holds |
+/// |---|---|
+/// | `/host` | name of the host |
+/// | `/kind` | `http`, `ws-upgrade`, `ws-binary`, `ws-text` or `tcp-frame` |
+/// | `/method`, `/path` | of an HTTP request, or of the request that opened the WebSocket |
+/// | `/query/<name>` | parameter of the query, percent-decoded, the first of several |
+/// | `/code` | type byte of a TCP frame |
+/// | `/headers/<name>`, `/media-type` | as for an answer |
+/// | `/body` | the body as a value, if the protocol can read it |
+/// | `/text`, `/bytes`, `/size` | the body as text, if it is UTF-8; its bytes; their number |
+/// | `/ended` | `complete`, or `too-long` if it was cut |
+/// | `/at_ms` | milliseconds after the start of the run |
+/// | `/reply/status`, `/reply/body` | what the host replied |
+pub fn hosted(protocol: &dyn Protocol, exchange: &Exchange) -> Value {
+    let received = &exchange.received;
+    let hosted = exchange.hosted.clone().unwrap_or_default();
+    let mut view: Vec<(Value, Value)> = Vec::new();
+    let mut put = |name: &str, value: Value| view.push((Value::text(name), value));
+    put("host", Value::text(&hosted.host));
+    put("kind", Value::text(hosted.kind.name()));
+    if !hosted.method.is_empty() {
+        put("method", Value::text(&hosted.method));
+    }
+    let (path, query) = hosted.path.split_once('?').unwrap_or((&hosted.path, ""));
+    put("path", Value::text(path));
+    let mut parameters: Vec<(Value, Value)> = Vec::new();
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        let name = Value::text(&*name);
+        if !parameters.iter().any(|(earlier, _)| *earlier == name) {
+            parameters.push((name, Value::text(&*value)));
+        }
+    }
+    put("query", Value::Map(parameters));
+    if let Some(code) = hosted.code {
+        put("code", Value::from(u64::from(code)));
+    }
+    put("headers", fields(&received.headers));
+    if let Some(media_type) = received.header("content-type") {
+        put("media-type", Value::Text(bare(media_type)));
+    }
+    if let Some(body) = protocol.codec().decode(&received.body.0).filter(|_| !received.body.is_empty()) {
+        put("body", body);
+    }
+    if let Some(text) = received.body.text() {
+        put("text", Value::text(text));
+    }
+    put("bytes", Value::Bytes(received.body.0.clone()));
+    put("size", Value::from(received.body.len() as u64));
+    put("ended", Value::text(if received.ended == Ended::TooLong { "too-long" } else { "complete" }));
+    put("at_ms", Value::from(exchange.started_ms));
+    let mut reply: Vec<(Value, Value)> = Vec::new();
+    if let Some(status) = exchange.sent.method.strip_prefix("reply ").and_then(|status| status.parse::<u64>().ok()) {
+        reply.push((Value::text("status"), Value::from(status)));
+    }
+    if let Some(body) = protocol.codec().decode(&exchange.sent.body.0).filter(|_| !exchange.sent.body.is_empty()) {
+        reply.push((Value::text("body"), body));
+    }
+    put("reply", Value::Map(reply));
+    Value::Map(view)
+}
+
+/// Header fields by their names in lower case, the first of several.
+fn fields(list: &[(String, String)]) -> Value {
+    let mut headers: Vec<(Value, Value)> = Vec::new();
+    for (name, value) in list {
+        let name = Value::text(name.to_ascii_lowercase());
+        if !headers.iter().any(|(earlier, _)| *earlier == name) {
+            headers.push((name, Value::text(value)));
+        }
+    }
+    Value::Map(headers)
+}
+
+/// A media type in lower case, without parameters.
+fn bare(media_type: &str) -> String {
+    media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// The files that were read, each with its content as a value if it is JSON.
+fn files(found: &Value) -> Vec<Value> {
+    let read = |file: &Value| {
+        let mut file = file.clone();
+        let text = file.member("text").and_then(Value::as_text);
+        if let Some(content) = text.and_then(|text| json::parse(text.as_bytes()).ok()) {
+            file.set_member("json", content);
+        }
+        file
+    };
+    match found.member("files") {
+        Some(Value::Array(files)) => files.iter().map(read).collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// From just before the first byte was sent to just after the last was read, widened by the clock skew, and shifted by
 /// the difference that the Date header shows if that is more than a second.
 fn span(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     const MILLISECOND: i128 = 1_000_000;
-    let sent = clock.0 + i128::from(exchange.started_ms) * MILLISECOND;
+    // The clock of the target is where cases have advanced it to.
+    let advanced = i128::from(exchange.clock_ms) * MILLISECOND;
+    let sent = clock.0 + i128::from(exchange.started_ms) * MILLISECOND + advanced;
     let read = sent + i128::from(exchange.elapsed_ms) * MILLISECOND;
     let offset = exchange
         .received
         .header("date")
         .and_then(|date| DateTime::parse_from_rfc2822(date).ok())
         .map(|date| i128::from(date.timestamp()) * 1_000_000_000 - read)
+        // A Date header may come from the clock of the machine, which a test clock does not move.
+        .map(|offset| if (offset + advanced).abs() < offset.abs() { 0 } else { offset })
         .filter(|offset| offset.abs() > 2_000 * MILLISECOND)
         .unwrap_or(0);
     let skew = i128::try_from(target.limits.clock_skew.as_nanos()).unwrap_or(0);

@@ -1,8 +1,8 @@
 //! Proving the suites: what they catch, and what they miss (DESIGN section 2, invariants 2 and 3).
 //!
-//! A suite that everything passes says nothing. So it is put to an implementation that is known to be right, to the same
-//! implementation with one planted fault after the other, and to targets that are no implementation at all; and where no
-//! planted fault makes a case fail, the answers that it got are changed one member at a time until something does.
+//! A suite that every target passes shows nothing. So it runs against an implementation that is known to be correct, against the
+//! same implementation with each planted fault in turn, and against trivial targets. Where no planted fault makes a case fail,
+//! the answers that it received are changed one member at a time until a change does.
 //! Start with [`prove`], then [`Proof`], which holds everything that came of it.
 
 mod floor;
@@ -23,15 +23,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use crate::judge::{self, Context, Facts, Features, Gate, Swept, Transcript};
+use crate::judge::{self, Gate, Swept};
 use crate::parallel;
 use crate::plan::{self, Knowledge, Plan, Selection};
 use crate::record::CaseRecord;
 use crate::requirement::{Keyword, Testable};
-use crate::run::{self, Silent};
+use crate::run::{Runner, Silent};
 use crate::target::Target;
 use crate::transport::Connections;
 use crate::verdict::{Profile, Verdict};
+use crate::walk::{Context, Facts, Features, Transcript};
 
 pub use mutate::{Change, Member};
 pub use report::{write_csv, write_markdown, write_text};
@@ -128,7 +129,7 @@ pub struct Proof {
     pub suite_hash: String,
     /// Decides every generated value.
     pub seed: u64,
-    /// Whether every case was put to every fault.
+    /// Whether every case ran against every fault.
     pub all_cases: bool,
     /// The subject without a fault: it must pass everything.
     pub clean: Vec<CleanRow>,
@@ -138,11 +139,11 @@ pub struct Proof {
     pub cases: Vec<CaseRow>,
     /// The requirements that cases cover.
     pub requirements: Vec<RequirementRow>,
-    /// Targets that are no implementation: nothing may pass there.
+    /// Trivial targets: no case may pass there.
     pub floor: Vec<FloorRow>,
     /// Demands that could be tested and no case covers.
     pub uncovered: Vec<String>,
-    /// What no case watches, if that was asked for.
+    /// Members of answers that no case checks, if that was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireProof>,
     /// Why the suite is not proven; empty if it is.
@@ -158,7 +159,7 @@ pub struct CleanRow {
     pub setting: String,
     /// The profile.
     pub profile: Profile,
-    /// Cases put.
+    /// Cases run.
     pub put: usize,
     /// Cases that did not pass, with their verdict and why.
     pub departures: Vec<Departure>,
@@ -194,7 +195,7 @@ pub struct FaultRow {
     pub killers: BTreeMap<String, Vec<String>>,
     /// The cases that failed for other requirements only, and the requirements.
     pub elsewhere: BTreeMap<String, Vec<String>>,
-    /// Cases put.
+    /// Cases run.
     pub put: usize,
     /// How often it was tried until something caught it.
     pub rounds: usize,
@@ -208,7 +209,7 @@ pub struct FaultRow {
 pub struct CaseRow {
     /// Its id.
     pub case: String,
-    /// The setting in which it was put to the clean subject; empty if in none.
+    /// The setting in which it ran against the clean subject; empty if in none.
     pub setting: String,
     /// How many of the planted faults it catches by a requirement that it covers.
     pub kills: usize,
@@ -233,28 +234,28 @@ pub struct RequirementRow {
     pub mutation: Option<String>,
 }
 
-/// A target that is no implementation.
+/// A trivial target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FloorRow {
     /// What it does.
     pub target: String,
-    /// Cases put.
+    /// Cases run.
     pub put: usize,
     /// Cases that passed, or passed with a warning.
     pub passed: Vec<String>,
 }
 
 /// One setting with its plan and what the clean subject exchanged in it.
-struct Bench<'b, 'k> {
+struct Baseline<'b, 'k> {
     setting: &'b Setting,
     plan: &'b Plan<'k>,
     features: Features,
     transcript: Transcript,
-    /// The cases that are put in this setting and in no earlier one.
+    /// The cases that run in this setting and in no earlier one.
     own: BTreeSet<usize>,
 }
 
-impl Bench<'_, '_> {
+impl Baseline<'_, '_> {
     fn context(&self, facts: Facts) -> Context<'_> {
         Context { plan: self.plan, facts, features: self.features.clone() }
     }
@@ -272,7 +273,7 @@ pub trait Progress: Sync {
 ///
 /// # Errors
 ///
-/// The subject cannot be started, or a fault that was asked for is unknown.
+/// The subject cannot be started, or a requested fault is unknown.
 pub fn prove(
     knowledge: &Knowledge,
     subject: &dyn Subject,
@@ -287,7 +288,7 @@ pub fn prove(
     if !options.faults.is_empty() {
         faults.retain(|fault| options.faults.contains(&fault.name));
     }
-    // Faults need the plans and nothing of what the clean subject exchanged, so both go on side by side.
+    // Faults need the plans and nothing of what the clean subject exchanged, so both run concurrently.
     let plans: Vec<Plan<'_>> =
         settings.iter().map(|setting| plan::build(knowledge, &setting.target, &Selection::default())).collect();
     let only_some = !options.faults.is_empty();
@@ -296,11 +297,11 @@ pub fn prove(
         let clean = scope.spawn(|| {
             let mut put = BTreeSet::new();
             let lay = |(setting, plan)| {
-                let bench = lay(subject, setting, plan, options, &mut put);
+                let baseline = lay(subject, setting, plan, options, &mut put);
                 progress.piece();
-                bench
+                baseline
             };
-            settings.iter().zip(&plans).map(lay).collect::<Result<Vec<Bench<'_, '_>>, String>>()
+            settings.iter().zip(&plans).map(lay).collect::<Result<Vec<Baseline<'_, '_>>, String>>()
         });
         let rows = parallel::map(options.jobs, &faults, |fault| {
             let row = plant(fault, &settings, &plans, subject, options);
@@ -310,16 +311,16 @@ pub fn prove(
         (clean.join(), rows)
     });
     let benches = laid.map_err(|_| "the clean run panicked".to_owned())??;
-    let judged: Vec<(&Bench<'_, '_>, Profile)> = benches
+    let judged: Vec<(&Baseline<'_, '_>, Profile)> = benches
         .iter()
-        .flat_map(|bench| [(bench, Profile::Lenient), (bench, Profile::Strict)])
-        .filter(|(bench, profile)| !bench.setting.tolerated || *profile == Profile::Lenient)
+        .flat_map(|baseline| [(baseline, Profile::Lenient), (baseline, Profile::Strict)])
+        .filter(|(baseline, profile)| !baseline.setting.tolerated || *profile == Profile::Lenient)
         .collect();
-    let clean = parallel::map(options.jobs, &judged, |(bench, profile)| {
-        judge_clean(bench, Facts { profile: *profile, ..options.facts })
+    let clean = parallel::map(options.jobs, &judged, |(baseline, profile)| {
+        judge_clean(baseline, Facts { profile: *profile, ..options.facts })
     });
     let kinds = if only_some { Vec::new() } else { floor::kinds(&benches[0]) };
-    progress.part("dumb targets", kinds.len());
+    progress.part("trivial targets", kinds.len());
     let floor = parallel::map(options.jobs, &kinds, |kind| {
         let row = floor::put(kind, &benches[0], options);
         progress.piece();
@@ -350,14 +351,14 @@ pub fn prove(
     Ok(proof)
 }
 
-/// Runs the clean subject in one setting. `put` holds the cases that earlier settings have put.
+/// Runs the clean subject in one setting. `put` holds the cases that ran in earlier settings.
 fn lay<'b, 'k>(
     subject: &dyn Subject,
     setting: &'b Setting,
     plan: &'b Plan<'k>,
     options: &Options,
     put: &mut BTreeSet<String>,
-) -> Result<Bench<'b, 'k>, String> {
+) -> Result<Baseline<'b, 'k>, String> {
     let new: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| !put.contains(&plan.cases[*index].id)).collect();
     let transcript = on_runtime(async {
         let running = subject.start(setting, None).await?;
@@ -368,7 +369,7 @@ fn lay<'b, 'k>(
     let features = Features::read(plan, options.facts, &transcript);
     let own: BTreeSet<usize> = new.into_iter().filter(|index| transcript.cases[*index].is_some()).collect();
     put.extend(own.iter().map(|index| plan.cases[*index].id.clone()));
-    Ok(Bench { setting, plan, features, transcript, own })
+    Ok(Baseline { setting, plan, features, transcript, own })
 }
 
 async fn exchange(
@@ -378,9 +379,8 @@ async fn exchange(
     connections: &Connections,
 ) -> Transcript {
     let (_keep, cancelled) = watch::channel(false);
-    let (transcript, _) =
-        run::run_some(plan, Some(chosen), options.facts, connections, options.begun, cancelled, &Silent).await;
-    transcript
+    let runner = Runner::new(connections, &plan.target.limits, options.begun);
+    runner.run_some(plan, chosen, options.facts, cancelled, &Silent).await
 }
 
 async fn stop(running: Running) {
@@ -398,17 +398,17 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> Result<T, String> {
     Ok(runtime.block_on(work))
 }
 
-fn judge_clean(bench: &Bench<'_, '_>, facts: Facts) -> CleanRow {
-    let context = bench.context(facts);
+fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
+    let context = baseline.context(facts);
     let mut departures = Vec::new();
-    if let Some(why) = &bench.transcript.cut_short {
+    if let Some(why) = &baseline.transcript.cut_short {
         departures.push(Departure { case: String::new(), verdict: Verdict::Error, because: why.clone() });
     }
-    let jury = Jury::new(&context, &bench.transcript);
-    for index in &bench.own {
-        let record = jury.judge(*index);
+    let judge = CaseJudge::new(&context, &baseline.transcript);
+    for index in &baseline.own {
+        let record = judge.judge(*index);
         let passed = matches!(record.verdict, Verdict::Pass | Verdict::NotRun)
-            || (bench.setting.tolerated && record.verdict == Verdict::Warn);
+            || (baseline.setting.tolerated && record.verdict == Verdict::Warn);
         if !passed {
             let finding = record.findings.first();
             let because =
@@ -420,17 +420,17 @@ fn judge_clean(bench: &Bench<'_, '_>, facts: Facts) -> CleanRow {
             });
         }
     }
-    CleanRow { setting: bench.setting.name.clone(), profile: facts.profile, put: bench.own.len(), departures }
+    CleanRow { setting: baseline.setting.name.clone(), profile: facts.profile, put: baseline.own.len(), departures }
 }
 
 /// Judges single cases of one transcript. What the target made in all of it is read once, when a case first sweeps.
-struct Jury<'c, 'k, 't> {
+struct CaseJudge<'c, 'k, 't> {
     context: &'c Context<'k>,
     transcript: &'t Transcript,
     swept: OnceCell<Swept<'t>>,
 }
 
-impl<'c, 'k, 't> Jury<'c, 'k, 't> {
+impl<'c, 'k, 't> CaseJudge<'c, 'k, 't> {
     fn new(context: &'c Context<'k>, transcript: &'t Transcript) -> Self {
         Self { context, transcript, swept: OnceCell::new() }
     }
@@ -478,13 +478,14 @@ fn plant(
     // A fault shows in the setting that it names; cases of that setting's own options come with it.
     let found = settings.iter().zip(plans).find(|(setting, _)| setting.name == fault.setting);
     let Some((setting, plan)) = found else {
-        row.because = format!("there is no setting `{}`", fault.setting);
+        row.because = format!("unknown setting `{}`", fault.setting);
         return row;
     };
     let covers = |index: &usize| {
         let ready = &plan.cases[*index];
         ready.skip.is_none()
-            && (options.all_cases || ready.covers.iter().any(|id| fault.breaks.iter().any(|b| b == id)))
+            && (options.all_cases
+                || ready.covers.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str())))
     };
     let chosen: BTreeSet<usize> = (0..plan.cases.len()).filter(covers).collect();
     row.put = chosen.len();
@@ -521,9 +522,9 @@ fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcri
     let features = Features::read(plan, facts, transcript);
     let context = Context { plan, facts, features };
     let mut others: BTreeMap<&str, usize> = BTreeMap::new();
-    let jury = Jury::new(&context, transcript);
+    let judge = CaseJudge::new(&context, transcript);
     for index in chosen {
-        let record = jury.judge(*index);
+        let record = judge.judge(*index);
         let failed = failed(&record);
         if failed.is_empty() {
             *others.entry(record.verdict.word()).or_default() += 1;
@@ -554,11 +555,15 @@ fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcri
 
 fn uncovered(knowledge: &Knowledge) -> Vec<String> {
     let covered: BTreeSet<&str> =
-        knowledge.cases().flat_map(|(_, case)| &case.covers).map(|id| id.value.as_str()).collect();
+        knowledge.cases().flat_map(|(_, case)| &case.covers).map(|id| id.requirement.as_str()).collect();
     let demands = knowledge.catalogue.requirements.iter().filter(|requirement| {
         requirement.testable != Testable::No && matches!(requirement.keyword, Keyword::Must | Keyword::MustNot)
     });
-    demands.map(|requirement| &requirement.id.value).filter(|id| !covered.contains(id.as_str())).cloned().collect()
+    demands
+        .map(|requirement| &requirement.id.value)
+        .filter(|id| !covered.contains(id.as_str()))
+        .map(ToString::to_string)
+        .collect()
 }
 
 /// Why a suite is not proven.
@@ -584,7 +589,7 @@ fn problems(proof: &Proof) -> Vec<String> {
     }
     for row in proof.floor.iter().filter(|row| !row.passed.is_empty()) {
         let cases = names(row.passed.iter().map(String::as_str).collect());
-        problems.push(format!("{} cases pass at the dumb target `{}`: {cases}", row.passed.len(), row.target));
+        problems.push(format!("{} cases pass at the trivial target `{}`: {cases}", row.passed.len(), row.target));
     }
     if !proof.uncovered.is_empty() {
         let ids = names(proof.uncovered.iter().map(String::as_str).collect());
@@ -597,12 +602,12 @@ fn problems(proof: &Proof) -> Vec<String> {
         .map(|row| row.case.as_str())
         .collect();
     if !idle.is_empty() {
-        problems.push(format!("nothing makes {} cases fail: {}", idle.len(), names(idle)));
+        problems.push(format!("{} cases are vacuous, since nothing makes them fail: {}", idle.len(), names(idle)));
     }
     problems
 }
 
-/// Whether a case is put, as the clean subject was found.
+/// Whether a case runs, given what the clean subject offers.
 fn is_open(context: &Context<'_>, index: usize) -> bool {
     judge::gate(context, &context.plan.cases[index]) == Gate::Open
 }

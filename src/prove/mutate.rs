@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::exchange::{Body, Exchange, Incoming, Transport};
+use crate::protocol::Protocol;
 use crate::template::{format_time, parse_time};
 use crate::value::Value;
 use crate::wire::{cbor, json};
@@ -101,7 +102,7 @@ fn readable(received: &Incoming) -> impl Iterator<Item = Document> {
     bodies.filter_map(|body| Document::read(&body.0))
 }
 
-/// Whether an answer says that it did not do what it was asked.
+/// Whether an answer is a refusal.
 pub fn is_refusal(received: &Incoming) -> bool {
     match received.status {
         Some(status) => status >= 400,
@@ -113,7 +114,7 @@ pub fn is_refusal(received: &Incoming) -> bool {
 #[derive(Clone, Copy)]
 enum Alteration<'a> {
     Change(Change),
-    /// A member that other answers have at this place, where there is none.
+    /// A member that other answers have at this place and this one lacks.
     Graft(&'a str, &'a Value),
     /// The element of an array at this position is not there.
     Drop(usize),
@@ -121,6 +122,13 @@ enum Alteration<'a> {
     Append(&'a Value),
     /// This in the place of what is there.
     Set(&'a Value),
+}
+
+/// An alteration, and the protocol that protects what is altered.
+#[derive(Clone, Copy)]
+struct Work<'a> {
+    alteration: Alteration<'a>,
+    protocol: &'a dyn Protocol,
 }
 
 /// The members that answers have at each place, with a value of each: what [`graft`] takes from.
@@ -175,6 +183,7 @@ fn objects(value: &Value, name: &str, tokens: &mut Vec<String>, found: &mut Vec<
 
 /// Gives the objects at a place of an answer a member that they do not have. Says whether anything was changed.
 pub fn graft(
+    protocol: &dyn Protocol,
     at: &Member,
     name: &str,
     value: &Value,
@@ -182,34 +191,52 @@ pub fn graft(
     transport: Transport,
     received: &mut Incoming,
 ) -> bool {
-    is_about(at, operation, transport, received) && alter_body(&at.place, Alteration::Graft(name, value), received)
+    is_about(at, operation, transport, received)
+        && alter_body(&at.place, Work { alteration: Alteration::Graft(name, value), protocol }, received)
 }
 
 /// Takes an element out of the array at a place. Says whether there was one.
 pub fn drop_element(
+    protocol: &dyn Protocol,
     at: &Member,
     position: usize,
     operation: &str,
     transport: Transport,
     received: &mut Incoming,
 ) -> bool {
-    is_about(at, operation, transport, received) && alter_body(&at.place, Alteration::Drop(position), received)
+    is_about(at, operation, transport, received)
+        && alter_body(&at.place, Work { alteration: Alteration::Drop(position), protocol }, received)
 }
 
 /// Adds an element to the array at a place. Says whether there is one.
-pub fn append(at: &Member, element: &Value, operation: &str, transport: Transport, received: &mut Incoming) -> bool {
-    is_about(at, operation, transport, received) && alter_body(&at.place, Alteration::Append(element), received)
+pub fn append(
+    protocol: &dyn Protocol,
+    at: &Member,
+    element: &Value,
+    operation: &str,
+    transport: Transport,
+    received: &mut Incoming,
+) -> bool {
+    is_about(at, operation, transport, received)
+        && alter_body(&at.place, Work { alteration: Alteration::Append(element), protocol }, received)
 }
 
 /// Puts a value at a place of an answer. Says whether anything was changed.
-pub fn set(at: &Member, value: &Value, operation: &str, transport: Transport, received: &mut Incoming) -> bool {
+pub fn set(
+    protocol: &dyn Protocol,
+    at: &Member,
+    value: &Value,
+    operation: &str,
+    transport: Transport,
+    received: &mut Incoming,
+) -> bool {
     if !is_about(at, operation, transport, received) {
         return false;
     }
     match (at.place.as_str(), value.as_integer().and_then(|status| u16::try_from(status).ok())) {
         (STATUS, Some(status)) => received.status.replace(status) != Some(status),
         (STATUS | MEDIA_TYPE, _) => false,
-        (place, _) => alter_body(place, Alteration::Set(value), received),
+        (place, _) => alter_body(place, Work { alteration: Alteration::Set(value), protocol }, received),
     }
 }
 
@@ -227,15 +254,15 @@ fn is_about(member: &Member, operation: &str, transport: Transport, received: &I
     same_kind && member.refusal == is_refusal(received)
 }
 
-fn alter_body(place: &str, alteration: Alteration<'_>, received: &mut Incoming) -> bool {
+fn alter_body(place: &str, work: Work<'_>, received: &mut Incoming) -> bool {
     let tokens: Vec<&str> = place.split('/').skip(1).collect();
     let mut any = false;
     for body in std::iter::once(&mut received.body).chain(received.arrived.iter_mut().map(|arrival| &mut arrival.body))
     {
         let Some(mut document) = Document::read(&body.0) else { continue };
-        let changed = at_below(&mut document.value, "", &tokens, alteration);
+        let changed = at_below(&mut document.value, "", &tokens, work);
         if changed {
-            *body = Body(document.write(&tokens));
+            *body = Body(document.write(&tokens, work.protocol));
         }
         any |= changed;
     }
@@ -243,7 +270,14 @@ fn alter_body(place: &str, alteration: Alteration<'_>, received: &mut Incoming) 
 }
 
 /// Changes `member` wherever it is in an answer to `operation`. Says whether anything was changed.
-pub fn apply(member: &Member, change: Change, operation: &str, transport: Transport, received: &mut Incoming) -> bool {
+pub fn apply(
+    protocol: &dyn Protocol,
+    member: &Member,
+    change: Change,
+    operation: &str,
+    transport: Transport,
+    received: &mut Incoming,
+) -> bool {
     if !is_about(member, operation, transport, received) {
         return false;
     }
@@ -267,7 +301,7 @@ pub fn apply(member: &Member, change: Change, operation: &str, transport: Transp
             changed
         }
         (STATUS | MEDIA_TYPE, _) => false,
-        (place, _) => alter_body(place, Alteration::Change(change), received),
+        (place, _) => alter_body(place, Work { alteration: Alteration::Change(change), protocol }, received),
     }
 }
 
@@ -301,7 +335,7 @@ impl Document {
         (values.len() > 1).then_some(Self { value: Value::Array(values), form: Form::Lines })
     }
 
-    /// What a byte string holds, or a text of hex under a name that says so.
+    /// The content of a byte string, or of a hex text whose name says that it is one.
     fn inside(name: &str, value: &Value) -> Option<Self> {
         if let Value::Bytes(bytes) = value {
             return Self::read(bytes).filter(|inner| inner.form == Form::Cbor);
@@ -311,9 +345,9 @@ impl Document {
         Self::read(&bytes).filter(|inner| inner.form == Form::Lines || inner.value.as_map().is_some())
     }
 
-    /// The bytes again. What protocols protect is protected anew, so that only the change is wrong, unless the change at
-    /// `tokens` is to the protection itself.
-    fn write(&self, tokens: &[&str]) -> Vec<u8> {
+    /// The bytes again. What the protocol protects is protected again, so that only the change is wrong,
+    /// unless the change at `tokens` is to the protection itself.
+    fn write(&self, tokens: &[&str], protocol: &dyn Protocol) -> Vec<u8> {
         match (&self.value, self.form) {
             (Value::Array(values), Form::Lines) => {
                 values.iter().map(|value| json::compact(value) + "\n").collect::<String>().into_bytes()
@@ -321,7 +355,9 @@ impl Document {
             (value, Form::Cbor) => {
                 let mut value = value.clone();
                 let changed = tokens.first().copied().unwrap_or_default();
-                crate::protocol::ALL.iter().for_each(|protocol| protocol.protect_again(&mut value, changed));
+                if let Some(security) = protocol.security() {
+                    security.protect_again(&mut value, changed);
+                }
                 cbor::write(&value)
             }
             (value, _) => json::compact(value).into_bytes(),
@@ -329,8 +365,8 @@ impl Document {
     }
 
     /// The value that holds these bytes in the place of `holder`.
-    fn as_inside(&self, holder: &Value, tokens: &[&str]) -> Value {
-        let bytes = self.write(tokens);
+    fn as_inside(&self, holder: &Value, tokens: &[&str], protocol: &dyn Protocol) -> Value {
+        let bytes = self.write(tokens, protocol);
         match holder {
             Value::Bytes(_) => Value::Bytes(bytes),
             _ => Value::Text(data_encoding::HEXLOWER.encode(&bytes)),
@@ -373,12 +409,13 @@ fn collect_members(value: &Value, tokens: &mut Vec<String>, places: &mut BTreeSe
 }
 
 /// Changes what stands at `tokens`, everywhere. `name` is what the value itself stands under.
-fn at_below(value: &mut Value, name: &str, tokens: &[&str], change: Alteration<'_>) -> bool {
+fn at_below(value: &mut Value, name: &str, tokens: &[&str], work: Work<'_>) -> bool {
+    let change = work.alteration;
     let in_document = !matches!(change, Alteration::Change(_)) || !tokens.is_empty();
     if in_document && let Some(mut inner) = Document::inside(name, value) {
-        let changed = at_below(&mut inner.value, "", tokens, change);
+        let changed = at_below(&mut inner.value, "", tokens, work);
         if changed {
-            *value = inner.as_inside(value, tokens);
+            *value = inner.as_inside(value, tokens, work.protocol);
         }
         return changed;
     }
@@ -393,7 +430,7 @@ fn at_below(value: &mut Value, name: &str, tokens: &[&str], change: Alteration<'
             }
             let mut changed = false;
             for (_, member) in members.iter_mut().filter(|(key, _)| key.as_text() == Some(first)) {
-                changed |= at_below(member, first, rest, change);
+                changed |= at_below(member, first, rest, work);
             }
             changed
         }
@@ -404,7 +441,7 @@ fn at_below(value: &mut Value, name: &str, tokens: &[&str], change: Alteration<'
             }
             let mut changed = false;
             for item in items {
-                changed |= at_below(item, "*", rest, change);
+                changed |= at_below(item, "*", rest, work);
             }
             changed
         }
@@ -541,13 +578,15 @@ mod tests {
             },
             started_ms: 0,
             elapsed_ms: 0,
+            hosted: None,
+            clock_ms: 0,
         }
     }
 
     fn changed(body: &str, place: &str, change: Change) -> Option<String> {
         let mut exchange = answer(body, 200);
         let member = Member { operation: "pull".to_owned(), library: false, refusal: false, place: place.to_owned() };
-        apply(&member, change, "pull", Transport::Http, &mut exchange.received)
+        apply(&crate::protocol::agentic::Agentic, &member, change, "pull", Transport::Http, &mut exchange.received)
             .then(|| exchange.received.body.text().unwrap_or_default().to_owned())
     }
 
@@ -585,8 +624,22 @@ mod tests {
         let mut refused = answer(r#"{"error":"x"}"#, 404);
         let member =
             Member { operation: "pull".to_owned(), library: false, refusal: false, place: "/error".to_owned() };
-        assert!(!apply(&member, Change::Value, "pull", Transport::Http, &mut refused.received));
+        assert!(!apply(
+            &crate::protocol::agentic::Agentic,
+            &member,
+            Change::Value,
+            "pull",
+            Transport::Http,
+            &mut refused.received
+        ));
         let member = Member { refusal: true, ..member };
-        assert!(apply(&member, Change::Value, "pull", Transport::Http, &mut refused.received));
+        assert!(apply(
+            &crate::protocol::agentic::Agentic,
+            &member,
+            Change::Value,
+            "pull",
+            Transport::Http,
+            &mut refused.received
+        ));
     }
 }

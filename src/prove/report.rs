@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{FaultRow, Proof};
+use crate::exchange::Transport;
 
 /// Names printed before the rest is counted.
 const SHOWN: usize = 8;
@@ -44,7 +45,7 @@ pub fn write_text(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     if !proof.floor.is_empty() {
         let passed: usize = proof.floor.iter().map(|row| row.passed.len()).sum();
         let put: usize = proof.floor.iter().map(|row| row.put).sum();
-        writeln!(out, "floor     {} dumb targets, {put} cases put, {passed} pass", proof.floor.len())?;
+        writeln!(out, "floor     {} trivial targets, {put} cases run, {passed} pass", proof.floor.len())?;
         for row in proof.floor.iter().filter(|row| !row.passed.is_empty()) {
             writeln!(out, "            {}: {}", row.target, shown(&row.passed))?;
         }
@@ -62,8 +63,8 @@ pub fn write_text(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
         let never: Vec<String> =
             proof.cases.iter().filter(|row| row.setting.is_empty()).map(|row| row.case.clone()).collect();
         writeln!(out, "cases     {by_fault} catch a fault, {by_change} only a changed answer, {} nothing", idle.len())?;
-        list(out, "idle", &idle)?;
-        list(out, "never put", &never)?;
+        list(out, "vacuous", &idle)?;
+        list(out, "never run", &never)?;
     }
     if !proof.requirements.is_empty() {
         let covered: Vec<_> = proof.requirements.iter().filter(|row| row.cases > 0).collect();
@@ -126,7 +127,7 @@ fn shown(names: &[String]) -> String {
 fn one_killer(proof: &Proof) -> impl Iterator<Item = (&str, &str)> {
     proof.faults.iter().filter_map(|row| {
         let first = row.killers.keys().next()?;
-        let base = |case: &str| case.trim_end_matches("@adapter").to_owned();
+        let base = |case: &str| case.trim_end_matches(Transport::Adapter.suffix()).to_owned();
         row.killers.keys().all(|case| base(case) == base(first)).then_some((row.fault.as_str(), first.as_str()))
     })
 }
@@ -203,7 +204,7 @@ pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let put = || proof.cases.iter().filter(|row| !row.setting.is_empty());
     let idle = put().filter(|row| row.kills == 0 && row.mutation.is_none());
-    section("Cases that nothing makes fail", "", idle.map(|row| format!("`{}`", row.case)).collect())?;
+    section("Vacuous cases: nothing makes them fail", "", idle.map(|row| format!("`{}`", row.case)).collect())?;
     let changed = put().filter(|row| row.kills == 0).filter_map(|row| Some((row, row.mutation.as_ref()?)));
     section(
         "Cases that no planted fault makes fail",
@@ -212,7 +213,7 @@ pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let never = proof.cases.iter().filter(|row| row.setting.is_empty());
     section(
-        "Cases that were never put",
+        "Cases that never ran",
         "No setting offers what they need.",
         never.map(|row| format!("`{}`", row.case)).collect(),
     )?;
@@ -231,7 +232,7 @@ pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
         requirements(&|row| row.mutation.is_some()),
     )?;
     section("Demands without a case", "Each MUST and MUST NOT that could be tested.", proof.uncovered.clone())?;
-    writeln!(out, "\n## The floor\n\n| dumb target | cases put | passed |\n|---|---|---|")?;
+    writeln!(out, "\n## The floor\n\n| trivial target | cases run | passed |\n|---|---|---|")?;
     for row in &proof.floor {
         writeln!(out, "| {} | {} | {} |", row.target, row.put, row.passed.len())?;
     }

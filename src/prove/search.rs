@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::mutate::{self, Change, Member, Stock};
 use super::wanted::Wanted;
-use super::{Bench, CaseRow, FaultRow, Options, Progress, RequirementRow, failed, is_open};
+use super::{Baseline, CaseRow, FaultRow, Options, Progress, RequirementRow, failed, is_open};
 use crate::exchange::{Body, Ended, Exchange, Incoming, Transport};
-use crate::judge::{self, CaseTranscript, Context, Gate, Swept};
+use crate::judge::{self, Gate, Swept};
 use crate::parallel;
 use crate::plan::{Knowledge, ReadyCase, Selection};
 use crate::protocol::Protocol;
 use crate::requirement::Testable;
 use crate::value::Value;
 use crate::verdict::Profile;
+use crate::walk::{CaseTranscript, Context};
 use crate::wire::{cbor, json};
 
 /// Changes tried for one case before it is given up.
@@ -34,12 +35,12 @@ const LATE_MS: u64 = 60_000;
 /// Elements at the start of a list that are left out, one after the other.
 const ELEMENTS: usize = 4;
 
-/// Objects of other answers that are put into lists.
+/// Objects of other answers that are inserted into lists.
 const OBJECTS: usize = 24;
 
 /// A case of one of the benches.
 struct Candidate<'b, 'k> {
-    bench: &'b Bench<'b, 'k>,
+    baseline: &'b Baseline<'b, 'k>,
     index: usize,
     /// Requirements that its failing must be shown for, besides its failing at all.
     wanted: Vec<String>,
@@ -55,7 +56,7 @@ struct Found {
 /// Rows of cases and requirements.
 pub(super) fn rows(
     knowledge: &Knowledge,
-    benches: &[Bench<'_, '_>],
+    benches: &[Baseline<'_, '_>],
     faults: &[FaultRow],
     options: &Options,
     progress: &dyn Progress,
@@ -74,13 +75,13 @@ pub(super) fn rows(
         }
     }
     let mut candidates = Vec::new();
-    for bench in benches {
-        for index in &bench.own {
-            let ready = &bench.plan.cases[*index];
+    for baseline in benches {
+        for index in &baseline.own {
+            let ready = &baseline.plan.cases[*index];
             let wanted: Vec<String> =
-                ready.covers.iter().filter(|id| !proven.contains_key(**id)).map(|id| (*id).to_owned()).collect();
+                ready.covers.iter().map(ToString::to_string).filter(|id| !proven.contains_key(id.as_str())).collect();
             if !kills.contains_key(ready.id.as_str()) || !wanted.is_empty() {
-                candidates.push(Candidate { bench, index: *index, wanted });
+                candidates.push(Candidate { baseline, index: *index, wanted });
             }
         }
     }
@@ -95,9 +96,10 @@ pub(super) fn rows(
     .map(|found| (found.case.clone(), found))
     .collect();
     let mut settings: BTreeMap<&str, &str> = BTreeMap::new();
-    for bench in benches {
-        settings
-            .extend(bench.own.iter().map(|index| (bench.plan.cases[*index].id.as_str(), bench.setting.name.as_str())));
+    for baseline in benches {
+        settings.extend(
+            baseline.own.iter().map(|index| (baseline.plan.cases[*index].id.as_str(), baseline.setting.name.as_str())),
+        );
     }
     let cases = benches[0]
         .plan
@@ -121,7 +123,8 @@ pub(super) fn rows(
         .filter(|requirement| requirement.testable != Testable::No)
         .map(|requirement| {
             let id = requirement.id.value.as_str();
-            let covering = benches[0].plan.cases.iter().filter(|ready| ready.covers.contains(&id)).count();
+            let covering =
+                benches[0].plan.cases.iter().filter(|ready| ready.covers.contains(&&requirement.id.value)).count();
             let faults = proven.get(id).cloned().unwrap_or_default();
             let mutation = found.values().find_map(|found| found.by_requirement.get(id)).cloned();
             RequirementRow {
@@ -170,16 +173,23 @@ impl Mutation<'_> {
     /// Changes an answer. `others` are the other answers of the case.
     fn apply(&self, exchange: &mut Exchange, others: &[Exchange], pool: &Pool<'_>) -> bool {
         let Exchange { operation, sent, received, elapsed_ms, .. } = exchange;
+        let protocol = pool.protocol;
         match self {
-            Self::Member(member, change) => mutate::apply(member, *change, operation, sent.transport, received),
-            Self::Graft(at, name, value) => mutate::graft(at, name, value, operation, sent.transport, received),
-            Self::Drop(at, position) => mutate::drop_element(at, *position, operation, sent.transport, received),
-            Self::Set(at, value) => mutate::set(at, value, operation, sent.transport, received),
-            Self::Append(at, element) => mutate::append(at, element, operation, sent.transport, received),
+            Self::Member(member, change) => {
+                mutate::apply(protocol, member, *change, operation, sent.transport, received)
+            }
+            Self::Graft(at, name, value) => {
+                mutate::graft(protocol, at, name, value, operation, sent.transport, received)
+            }
+            Self::Drop(at, position) => {
+                mutate::drop_element(protocol, at, *position, operation, sent.transport, received)
+            }
+            Self::Set(at, value) => mutate::set(protocol, at, value, operation, sent.transport, received),
+            Self::Append(at, element) => mutate::append(protocol, at, element, operation, sent.transport, received),
             Self::Missing => {
                 received.status = received.status.map(|_| 501);
                 let refusal: &[u8] = match sent.transport {
-                    Transport::Http | Transport::Ws | Transport::Tcp => {
+                    Transport::Http | Transport::Ws | Transport::Tcp | Transport::Tree => {
                         br#"{"error":{"code":"not_implemented","message":"no"}}"#
                     }
                     Transport::Adapter => br#"{"jsonrpc":"2.0","id":0,"error":{"code":-32006,"message":"no"}}"#,
@@ -208,7 +218,7 @@ impl Mutation<'_> {
                 let mut any = false;
                 for body in std::iter::once(&mut received.body).chain(arrived) {
                     let Ok(value) = cbor::parse(&body.0) else { continue };
-                    let other = Body(pool.protocol.encode(&value, layout));
+                    let other = Body(pool.protocol.codec().encode(&value, layout));
                     any |= *body != other;
                     *body = other;
                 }
@@ -252,7 +262,7 @@ fn replace(received: &mut Incoming, other: &Incoming, transport: Transport) -> b
     true
 }
 
-/// What the answers of a bench have to take from.
+/// What the answers of a baseline have to take from.
 struct Pool<'b> {
     stock: Stock,
     /// Answers to each operation by each path, refusals and successes, of different shapes.
@@ -263,17 +273,17 @@ struct Pool<'b> {
 }
 
 impl<'b> Pool<'b> {
-    fn new(benches: &'b [Bench<'_, '_>], options: &Options) -> Self {
+    fn new(benches: &'b [Baseline<'_, '_>], options: &Options) -> Self {
         let protocol = benches[0].plan.knowledge.protocol;
-        let swept = |bench: &'b Bench<'_, '_>| {
-            (bench.setting.name.as_str(), Swept::new(&bench.context(options.facts), &bench.transcript))
+        let swept = |baseline: &'b Baseline<'_, '_>| {
+            (baseline.setting.name.as_str(), Swept::new(&baseline.context(options.facts), &baseline.transcript))
         };
         let swept = benches.iter().map(swept).collect();
         let mut pool = Self { stock: Stock::new(), answers: BTreeMap::new(), swept, protocol };
         let mut shapes = BTreeSet::new();
         for exchange in benches
             .iter()
-            .flat_map(|bench| &bench.transcript.cases)
+            .flat_map(|baseline| &baseline.transcript.cases)
             .flatten()
             .flat_map(|case| case.exchanges.iter().chain(&case.twin))
         {
@@ -294,19 +304,19 @@ impl<'b> Pool<'b> {
 
 /// Changes the answers of a case until it fails, and until it fails for each requirement that is wanted.
 fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> Found {
-    let Candidate { bench, index, wanted } = candidate;
-    let ready = &bench.plan.cases[*index];
+    let Candidate { baseline, index, wanted } = candidate;
+    let ready = &baseline.plan.cases[*index];
     let mut found = Found { case: ready.id.clone(), any: None, by_requirement: BTreeMap::new() };
     let sampled;
     let transcript = if ready.case.is_sweep() {
-        sampled = sample(bench, ready, pool, options);
+        sampled = sample(baseline, ready, pool, options);
         &sampled
     } else {
-        let Some(transcript) = bench.transcript.cases[*index].as_ref() else { return found };
+        let Some(transcript) = baseline.transcript.cases[*index].as_ref() else { return found };
         transcript
     };
     // The strict profile counts everything that the lenient one does.
-    let context = bench.context(crate::judge::Facts { profile: Profile::Strict, ..options.facts });
+    let context = baseline.context(crate::walk::Facts { profile: Profile::Strict, ..options.facts });
     let answers = || transcript.exchanges.iter().chain(&transcript.twin);
     let wished = &Wanted::of(ready.case);
     let members: BTreeSet<Member> = answers().flat_map(mutate::members).collect();
@@ -326,7 +336,7 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> 
         .chain(changes)
         .chain(sets)
         .chain([Mutation::Late, Mutation::Silence])
-        .chain(pool.protocol.layouts().iter().map(|layout| Mutation::Laid(layout)))
+        .chain(pool.protocol.codec().layouts().iter().map(|layout| Mutation::Laid(layout)))
         .chain((1..2 * ANSWERS).map(Mutation::Swap))
         .chain(grafts)
         .collect();
@@ -375,14 +385,14 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> 
 
 /// Judges the same answers as if they had come from another machine without TLS.
 fn in_the_open(found: &mut Found, candidate: &Candidate<'_, '_>, transcript: &CaseTranscript, options: &Options) {
-    let bench = candidate.bench;
-    let mut target = bench.setting.target.clone();
-    // An address for documentation (RFC 5737): nobody is asked anything.
+    let baseline = candidate.baseline;
+    let mut target = baseline.setting.target.clone();
+    // An address for documentation (RFC 5737): no request is sent.
     target.url = url::Url::parse("http://192.0.2.1").ok();
     let selection = Selection { only: vec![found.case.clone()], ..Selection::default() };
-    let plan = crate::plan::build(bench.plan.knowledge, &target, &selection);
-    let facts = crate::judge::Facts { profile: Profile::Strict, ..options.facts };
-    let context = Context { plan: &plan, facts, features: bench.features.clone() };
+    let plan = crate::plan::build(baseline.plan.knowledge, &target, &selection);
+    let facts = crate::walk::Facts { profile: Profile::Strict, ..options.facts };
+    let context = Context { plan: &plan, facts, features: baseline.features.clone() };
     let ids = judged_failed(&context, candidate.index, transcript);
     let words = "an endpoint that is reached without TLS";
     if !ids.is_empty() {
@@ -394,12 +404,12 @@ fn in_the_open(found: &mut Found, candidate: &Candidate<'_, '_>, transcript: &Ca
 
 /// Exchanges that stand for all over a transport: a few of each operation for each first byte and length of what came, so
 /// that every kind of message is among them.
-fn sample(bench: &Bench<'_, '_>, ready: &ReadyCase<'_>, pool: &Pool<'_>, options: &Options) -> CaseTranscript {
+fn sample(baseline: &Baseline<'_, '_>, ready: &ReadyCase<'_>, pool: &Pool<'_>, options: &Options) -> CaseTranscript {
     let transport = ready.transport;
     const EACH: usize = 1;
     let mut taken: BTreeMap<(String, usize, usize), usize> = BTreeMap::new();
     let mut sample = CaseTranscript::default();
-    let cases = bench.plan.cases.iter().zip(&bench.transcript.cases);
+    let cases = baseline.plan.cases.iter().zip(&baseline.transcript.cases);
     let exchanges = cases
         .filter(|(ready, _)| ready.transport == transport)
         .filter_map(|(_, case)| case.as_ref())
@@ -413,8 +423,8 @@ fn sample(bench: &Bench<'_, '_>, ready: &ReadyCase<'_>, pool: &Pool<'_>, options
             sample.exchanges.push(exchange.clone());
         }
     }
-    let context = bench.context(crate::judge::Facts { profile: Profile::Strict, ..options.facts });
-    let swept = pool.swept.get(bench.setting.name.as_str());
+    let context = baseline.context(crate::walk::Facts { profile: Profile::Strict, ..options.facts });
+    let swept = pool.swept.get(baseline.setting.name.as_str());
     let rare = swept.map(|swept| swept.concerning(&context, ready, RARE)).unwrap_or_default();
     sample.exchanges.extend(rare.into_iter().cloned());
     sample
@@ -451,7 +461,14 @@ pub(super) fn fails(
                 continue;
             }
         }
-        any |= mutate::apply(member, change, &exchange.operation, exchange.sent.transport, &mut exchange.received);
+        any |= mutate::apply(
+            context.plan.knowledge.protocol,
+            member,
+            change,
+            &exchange.operation,
+            exchange.sent.transport,
+            &mut exchange.received,
+        );
     }
     if any { judged_failed(context, index, &changed) } else { Vec::new() }
 }

@@ -1,9 +1,8 @@
 //! Wire coverage: every member of every kind of answer, changed one at a time between a good target and proofmark, and
-//! whether any case notices.
+//! whether any case detects the change.
 //!
-//! The answers that were recorded tell which cases meet a member, and judging them with the change, which needs no target,
-//! tells which case will notice. What counts is the run after that: the same target, a proxy in between, and the case put
-//! again.
+//! The recorded answers show which cases receive a member. Judging them again with the change, which needs no target, predicts
+//! which case detects it. What counts is the run after that: the same case through a proxy to the same target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,32 +13,32 @@ use serde::{Deserialize, Serialize};
 
 use super::mutate::{self, Change, Member};
 use super::search::fails;
-use super::{Bench, Jury, Options, Progress, Subject, exchange, failed, on_runtime, stop};
+use super::{Baseline, CaseJudge, Options, Progress, Subject, exchange, failed, on_runtime, stop};
 use crate::exchange::Transport;
-use crate::judge::{Context, Facts, Features};
 use crate::parallel;
 use crate::verdict::Profile;
+use crate::walk::{Context, Facts, Features};
 
-/// Members that fewer cases meet are the tests' own, or one odd case's.
+/// Members that fewer cases receive belong to the tests themselves or to one unusual case.
 const SEEN_IN: usize = 3;
 
 /// Cases that are judged again for one change.
 const JUDGED: usize = 400;
 
-/// Cases that are put again through the proxy where judging found nobody who notices.
+/// Cases that run again through the proxy where judging predicts that no case detects the change.
 const SAMPLE: usize = 12;
 
-/// Cases that are put again through the proxy for one change that judging found noticed.
+/// Cases that run again through the proxy for one change that judging predicts to be detected.
 const CONFIRMED: usize = 4;
 
-/// What came of it.
+/// The result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WireProof {
     /// Changes tried.
     pub tried: usize,
-    /// Members that at least one change of was noticed.
+    /// Members of which at least one change was detected.
     pub watched: usize,
-    /// Every member with a change that nobody notices.
+    /// Every member with a change that no case detects.
     pub unwatched: Vec<WireMember>,
 }
 
@@ -58,14 +57,14 @@ pub struct WireMember {
 
 /// Changes the answers of the clean subject, one member at a time.
 pub(super) fn prove(
-    bench: &Bench<'_, '_>,
+    baseline: &Baseline<'_, '_>,
     subject: &dyn Subject,
     options: &Options,
     progress: &dyn Progress,
 ) -> WireProof {
     let mut met: BTreeMap<Member, Vec<usize>> = BTreeMap::new();
-    for index in &bench.own {
-        let Some(case) = bench.transcript.cases[*index].as_ref() else { continue };
+    for index in &baseline.own {
+        let Some(case) = baseline.transcript.cases[*index].as_ref() else { continue };
         let members: BTreeSet<Member> = case.exchanges.iter().chain(&case.twin).flat_map(mutate::members).collect();
         for member in members {
             met.entry(member).or_default().push(*index);
@@ -82,12 +81,12 @@ pub(super) fn prove(
             watched: BTreeMap::new(),
         };
         for change in Change::ALL {
-            match noticed(bench, subject, options, facts, member, change, cases, false) {
+            match noticed(baseline, subject, options, facts, member, change, cases, false) {
                 Some(Some(case)) => {
                     row.watched.insert(change.word().to_owned(), case);
                 }
                 // What a case compares with itself shows only where the answers differ: so every second one is left alone.
-                Some(None) => match noticed(bench, subject, options, facts, member, change, cases, true) {
+                Some(None) => match noticed(baseline, subject, options, facts, member, change, cases, true) {
                     Some(Some(case)) => {
                         row.watched.insert(format!("{} in every second answer", change.word()), case);
                     }
@@ -106,10 +105,10 @@ pub(super) fn prove(
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "one question, asked twice")]
+#[expect(clippy::too_many_arguments, reason = "shared by two callers")]
 /// The case that notices a change; `None` where the change cannot be made.
 fn noticed(
-    bench: &Bench<'_, '_>,
+    baseline: &Baseline<'_, '_>,
     subject: &dyn Subject,
     options: &Options,
     facts: Facts,
@@ -119,20 +118,29 @@ fn noticed(
     alternate: bool,
 ) -> Option<Option<String>> {
     let possible = cases.iter().any(|index| {
-        bench.transcript.cases[*index].iter().flat_map(|case| case.exchanges.iter().chain(&case.twin)).any(|exchange| {
-            let mut received = exchange.received.clone();
-            mutate::apply(member, change, &exchange.operation, exchange.sent.transport, &mut received)
-        })
+        baseline.transcript.cases[*index].iter().flat_map(|case| case.exchanges.iter().chain(&case.twin)).any(
+            |exchange| {
+                let mut received = exchange.received.clone();
+                mutate::apply(
+                    baseline.plan.knowledge.protocol,
+                    member,
+                    change,
+                    &exchange.operation,
+                    exchange.sent.transport,
+                    &mut received,
+                )
+            },
+        )
     });
     if !possible {
         return None;
     }
-    let context = bench.context(facts);
-    // Evenly over the suites, so that every area that meets the member is asked.
+    let context = baseline.context(facts);
+    // Evenly over the suites, so that every area that receives the member is sampled.
     let stride = cases.len().div_ceil(JUDGED).max(1);
     let mut noticing = Vec::new();
     for index in cases.iter().step_by(stride) {
-        let Some(case) = bench.transcript.cases[*index].as_ref() else { continue };
+        let Some(case) = baseline.transcript.cases[*index].as_ref() else { continue };
         if !fails(&context, *index, case, member, change, alternate).is_empty() {
             noticing.push(*index);
             if noticing.len() >= CONFIRMED {
@@ -145,18 +153,18 @@ fn noticed(
     } else {
         noticing.into_iter().collect()
     };
-    Some(through_proxy(bench, subject, options, facts, member, change, &chosen, alternate))
+    Some(through_proxy(baseline, subject, options, facts, member, change, &chosen, alternate))
 }
 
-/// Whether an answer is no answer of the kind that a member belongs to.
+/// Whether an answer is not of the kind that a member belongs to.
 fn transport_differs(member: &Member, transport: Transport) -> bool {
     member.library != (transport == Transport::Adapter)
 }
 
-#[expect(clippy::too_many_arguments, reason = "one question, asked twice")]
+#[expect(clippy::too_many_arguments, reason = "shared by two callers")]
 /// Puts cases to the subject with a proxy in between, and returns the first that fails.
 fn through_proxy(
-    bench: &Bench<'_, '_>,
+    baseline: &Baseline<'_, '_>,
     subject: &dyn Subject,
     options: &Options,
     facts: Facts,
@@ -166,23 +174,24 @@ fn through_proxy(
     alternate: bool,
 ) -> Option<String> {
     let shared = Arc::new(member.clone());
+    let protocol = baseline.plan.knowledge.protocol;
     let transcript = on_runtime(async {
-        let mut running = subject.start(bench.setting, None).await?;
+        let mut running = subject.start(baseline.setting, None).await?;
         let count = AtomicUsize::new(0);
         running.connections.tamper = Some(Box::new(move |operation, transport, received| {
             let other = operation != shared.operation || transport_differs(&shared, transport);
             if other || (alternate && count.fetch_add(1, Ordering::Relaxed).is_multiple_of(2)) {
                 return;
             }
-            mutate::apply(&shared, change, operation, transport, received);
+            mutate::apply(protocol, &shared, change, operation, transport, received);
         }));
-        let transcript = exchange(bench.plan, chosen, options, &running.connections).await;
+        let transcript = exchange(baseline.plan, chosen, options, &running.connections).await;
         stop(running).await;
         Ok::<_, String>(transcript)
     });
     let Ok(Ok(transcript)) = transcript else { return None };
-    let features = Features::read(bench.plan, facts, &transcript);
-    let context = Context { plan: bench.plan, facts, features };
-    let jury = Jury::new(&context, &transcript);
-    chosen.iter().map(|index| jury.judge(*index)).find(|record| !failed(record).is_empty()).map(|record| record.id)
+    let features = Features::read(baseline.plan, facts, &transcript);
+    let context = Context { plan: baseline.plan, facts, features };
+    let judge = CaseJudge::new(&context, &transcript);
+    chosen.iter().map(|index| judge.judge(*index)).find(|record| !failed(record).is_empty()).map(|record| record.id)
 }

@@ -38,7 +38,7 @@ pub fn remove_old(dir: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, WriteE
     Ok(removed)
 }
 
-/// Removes `path` if it is there, and says whether it was. Devices and pipes stay.
+/// Removes `path` if it exists, and returns whether it did. Devices and pipes stay.
 ///
 /// # Errors
 ///
@@ -49,7 +49,7 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
     }
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
-        // A parent that is no directory is found out, with a better message, by the write.
+        // If the parent is not a directory, the write reports it with a better message.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
         Err(source) => Err(WriteError { action: "remove", path: path.to_owned(), source }),
     }

@@ -24,7 +24,7 @@ pub fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
 /// # Errors
 ///
 /// Those of `out`.
-pub(super) fn write_visible(report: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_visible(report: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(&mut *out, Visible::default());
     report.serialize(&mut serializer)?;
     out.write_all(b"\n")

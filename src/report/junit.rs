@@ -1,6 +1,6 @@
 //! JUnit XML: a suite for each suite file, a test for each case.
 //!
-//! `fail` is a failure; `inconclusive` and `error` are errors, because neither says anything about the target;
+//! `fail` is a failure; `inconclusive` and `error` are errors, because neither shows anything about the target;
 //! `warn` succeeds and explains itself in its output; `not-run` is skipped with its reason.
 
 use std::borrow::Cow;

@@ -1,6 +1,6 @@
-//! Reports: a finished run, drawn for people and for programs.
+//! Reports: a finished run, rendered for people and for programs.
 //!
-//! Each format is one file and one row of [`FORMATS`], and sees nothing but the [`RunRecord`]. What a target sent is
+//! Each format is one file and one row of [`FORMATS`], or of the table of its protocol, and sees nothing but the [`RunRecord`]. What a target sent is
 //! hostile: it passes through [`printable`] before a format escapes it in its own way. [`files`] puts reports on
 //! disk; which reports, and where, is the command line's business.
 
@@ -11,7 +11,6 @@ use crate::record::RunRecord;
 mod diff;
 pub mod files;
 mod html;
-mod interop;
 pub mod json;
 mod junit;
 mod markdown;
@@ -32,7 +31,7 @@ pub struct Format {
     pub write: fn(&RunRecord, &mut dyn io::Write) -> io::Result<()>,
 }
 
-/// Every format, in the order in which the manual lists them.
+/// Every format that belongs to no protocol, in the order in which the manual lists them.
 pub const FORMATS: &[Format] = &[
     Format {
         name: "json",
@@ -64,18 +63,7 @@ pub const FORMATS: &[Format] = &[
         summary: "what the terminal shows, without colour",
         write: text::write,
     },
-    Format {
-        name: "interop",
-        file_name: "interop-report.json",
-        summary: "the report that the authors of RFC 001 collect, by published vector (amp-core)",
-        write: interop::write,
-    },
 ];
-
-/// The format called `name`.
-pub fn format(name: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.name == name)
-}
 
 #[cfg(test)]
 mod tests {
@@ -92,11 +80,9 @@ mod tests {
     }
 
     #[test]
-    fn each_format_is_documented_and_found_by_its_name() {
+    fn each_format_is_documented() {
         for row in FORMATS {
             assert!(!row.summary.is_empty() && !row.summary.ends_with('.'), "{}", row.name);
-            assert_eq!(format(row.name).map(|f| f.file_name), Some(row.file_name));
         }
-        assert!(format("JSON").is_none());
     }
 }

@@ -6,6 +6,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
+
 /// Whether `c` shows nothing of its own, or changes how its neighbours are shown.
 ///
 /// Controls (C0, DEL, C1), bidirectional controls, zero-width and filler characters, variation selectors, tags,
@@ -102,24 +104,7 @@ pub fn first_line(text: &str) -> &str {
 
 /// Columns that `text` takes on a terminal.
 pub fn width(text: &str) -> usize {
-    text.chars().map(char_width).sum()
-}
-
-/// Good enough to align columns: East Asian wide and emoji take two columns, combining marks none.
-fn char_width(c: char) -> usize {
-    match c as u32 {
-        0x300..=0x36f | 0x483..=0x489 | 0x591..=0x5bd | 0x610..=0x61a | 0x64b..=0x65f => 0,
-        0x1ab0..=0x1aff | 0x1dc0..=0x1dff | 0x20d0..=0x20ff | 0xfe20..=0xfe2f => 0,
-        0x1100..=0x115f | 0x231a..=0x231b | 0x23e9..=0x23f3 | 0x25fd..=0x25fe => 2,
-        0x2614..=0x2615 | 0x2648..=0x2653 | 0x26a1 | 0x26ce | 0x26d4 | 0x2705 | 0x2728 => 2,
-        0x274c | 0x274e | 0x2753..=0x2757 | 0x2795..=0x2797 | 0x2b1b..=0x2b1c | 0x2b50 => 2,
-        0x2e80..=0x303e | 0x3041..=0xa4cf | 0xa960..=0xa97c | 0xac00..=0xd7a3 => 2,
-        0xf900..=0xfaff | 0xfe30..=0xfe6f | 0xff00..=0xff60 | 0xffe0..=0xffe6 => 2,
-        0x16fe0..=0x18aff | 0x1b000..=0x1b2ff | 0x1f004 | 0x1f0cf | 0x1f18e..=0x1f320 => 2,
-        0x1f32d..=0x1f64f | 0x1f680..=0x1f6ff | 0x1f7e0..=0x1f7eb | 0x1f90c..=0x1f9ff => 2,
-        0x1fa70..=0x1faff | 0x20000..=0x3fffd => 2,
-        _ => 1,
-    }
+    UnicodeWidthStr::width(text)
 }
 
 /// `text` in lines of at most `columns`, broken at spaces, and inside a word only where the word alone is too long.
@@ -140,7 +125,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
             used += 1;
         }
         for c in word.chars() {
-            let wide = char_width(c);
+            let wide = c.width().unwrap_or(1);
             if used + wide > columns {
                 lines.push(String::new());
                 used = 0;
@@ -222,6 +207,11 @@ mod tests {
         let cut = cut(&"é".repeat(100), 30).into_owned();
         assert_eq!(cut, format!("{} [... 70 characters left out ...] {}", "é".repeat(20), "é".repeat(10)));
         assert_eq!(super::cut("short", 5), "short");
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns_and_combining_marks_none() {
+        assert_eq!([width("漢字"), width("e\u{301}"), width("😀"), width("Zoë")], [4, 1, 2, 3]);
     }
 
     #[test]

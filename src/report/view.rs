@@ -115,6 +115,7 @@ pub(super) fn by_transport(protocol: &ProtocolRecord) -> Vec<(&'static str, Stri
 pub(super) fn claim_and_blocking(level: &LevelRecord) -> String {
     let blocking = blocking(level);
     match (level.claimed, level.outcome) {
+        _ if level.unobservable => "this kind of target cannot show it".to_owned(),
         (false, _) if level.met => "met, though the target does not claim it".to_owned(),
         (true, Grant::Refused) => format!("not met: {blocking}"),
         _ => blocking,
@@ -145,7 +146,7 @@ pub(super) enum Coverage<'a> {
     Covered,
     /// None does, although one could.
     Gap,
-    /// None can; the catalogue says why.
+    /// Not testable; the catalogue gives the reason.
     Untestable(&'a str),
 }
 
@@ -197,6 +198,7 @@ pub(super) fn request_line(exchange: &Exchange) -> String {
     match sent.transport {
         Transport::Http => format!("{method} {}", printable::short(&sent.url, 400)),
         Transport::Ws | Transport::Tcp => format!("{method} on {}", printable::short(&sent.url, 400)),
+        Transport::Tree => format!("{method} {} (tree)", printable::short(&sent.url, 400)),
         Transport::Adapter => format!("{method} (adapter)"),
     }
 }

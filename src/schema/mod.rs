@@ -1,48 +1,52 @@
-//! JSON Schemas of the data files, for editors: completion, help and a first check while somebody types.
+//! JSON Schemas of the data files, for editors: completion, help and a first check while typing.
 //!
-//! The readers are written by hand, because they point at every mistake at once; the types here mirror what they read and
-//! are never filled. The tests hold the two together: a key that a reader asks for and its schema lacks, or the other way
-//! round, fails them. A schema promises less than `proofmark lint`, which looks names up.
+//! They are made of the tables by which the readers read ([`Shape`]), so that a key stands in one place. A schema promises
+//! less than `proofmark lint`, which looks names up.
 
-mod requirements;
-mod suite;
-mod target;
-mod vectors;
-
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
+use std::sync::Arc;
 
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
-use schemars::transform::{Transform, transform_subschemas};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::matcher::{self, Matcher};
 use crate::record::RunRecord;
+use crate::source::{Choice, KeyRow, Kind, Others, Shape, Source, parse, reachable};
+use crate::{protocol, requirement, suite, target, vector};
+
+/// The data files, each with the shape of its root.
+pub const FILES: &[(&str, &Shape)] = &[
+    ("a file of cases", &suite::SUITE),
+    ("the manifest of a protocol", &suite::MANIFEST),
+    ("a catalogue of requirements", &requirement::CATALOGUE),
+    ("a file of vectors", &vector::FILE),
+    ("a target file", &target::TARGET),
+];
 
 /// The schema of a file of cases.
 pub fn suite() -> Schema {
-    of::<suite::Suite>("A file of cases")
+    of(&suite::SUITE, "A file of cases")
 }
 
 /// The schema of the manifest of a protocol.
 pub fn manifest() -> Schema {
-    of::<suite::Manifest>("The manifest of a protocol")
+    of(&suite::MANIFEST, "The manifest of a protocol")
 }
 
 /// The schema of a catalogue of requirements.
 pub fn requirements() -> Schema {
-    of::<requirements::Catalogue>("A catalogue of requirements")
+    of(&requirement::CATALOGUE, "A catalogue of requirements")
 }
 
 /// The schema of a file of vectors.
 pub fn vectors() -> Schema {
-    of::<vectors::VectorFile>("A file of vectors")
+    of(&vector::FILE, "A file of vectors")
 }
 
 /// The schema of a target file.
 pub fn target() -> Schema {
-    of::<target::Target>("A target file")
+    of(&target::TARGET, "A target file")
 }
 
 /// The schema of `report.json`.
@@ -52,104 +56,198 @@ pub fn record() -> Schema {
     schema
 }
 
-fn of<T: JsonSchema>(title: &str) -> Schema {
-    let settings = SchemaSettings::draft2020_12().with_transform(LeftOut);
-    let mut schema = settings.into_generator().into_root_schema_for::<T>();
-    schema.insert("title".into(), json!(title));
-    schema
-}
-
-/// What need not be written is left out; it is never written as `null`.
-#[derive(Clone, Debug)]
-struct LeftOut;
-
-impl Transform for LeftOut {
-    fn transform(&mut self, schema: &mut Schema) {
-        let null = json!({ "type": "null" });
-        if let Some(Value::Array(types)) = schema.get_mut("type") {
-            types.retain(|name| *name != "null");
-            if let [one] = types.as_slice() {
-                let one = one.clone();
-                schema.insert("type".into(), one);
-            }
-        }
-        if let Some(Value::Array(choices)) = schema.get_mut("anyOf")
-            && choices.contains(&null)
-        {
-            choices.retain(|choice| *choice != null);
-            if let [Value::Object(one)] = choices.as_slice() {
-                let one = one.clone();
-                schema.remove("anyOf");
-                for (key, value) in one {
-                    // What stands at the place itself says more than what stands at the type.
-                    schema.ensure_object().entry(key).or_insert(value);
-                }
-            }
-        }
-        transform_subschemas(self, schema);
-    }
-}
-
-/// One text, or several.
-#[derive(JsonSchema)]
-#[schemars(untagged, inline)]
-#[expect(dead_code, reason = "a schema is made of it, never a value")]
-enum Texts {
-    One(String),
-    Several(Vec<String>),
-}
-
 /// A place in a table of cases that a row fills: `${row.NAME}`.
 const ROW: &str = r"^\$\{row\.[^}/]+\}$";
 
-/// A value of this type, or `${row.NAME}` where a row of the table gives it.
-struct Filled<T>(PhantomData<T>);
+/// A duration, in a file without tables of cases.
+const DURATION: &str = "^[0-9]+(ms|s|m)$";
 
-impl<T: JsonSchema> JsonSchema for Filled<T> {
-    fn schema_name() -> Cow<'static, str> {
-        format!("Filled{}", T::schema_name()).into()
+/// A duration, or the name of one.
+const TIME: &str = "^([0-9]+(ms|s|m)|[a-z][a-z0-9-]*)$";
+
+fn of(root: &'static Shape, title: &str) -> Schema {
+    let shapes = reachable(root);
+    let mut definitions: Map<String, Value> =
+        shapes.iter().skip(1).map(|shape| (shape.title.to_owned(), definition(shape))).collect();
+    // Values with templates may be built values, wherever they stand.
+    if shapes.iter().flat_map(|shape| shape.keys).any(|row| has_values(&row.kind)) {
+        let built = &crate::template::BUILT;
+        definitions.insert(built.title.to_owned(), definition(built));
+        definitions.insert("Value".to_owned(), value());
     }
-
-    fn inline_schema() -> bool {
-        true
+    let mut schema = definition(root);
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!(title);
+    if !definitions.is_empty() {
+        schema["$defs"] = Value::Object(definitions);
     }
+    Schema::try_from(schema).expect("an object is a schema")
+}
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [generator.subschema_for::<T>(), { "type": "string", "pattern": ROW }] })
+fn has_values(kind: &Kind) -> bool {
+    match kind {
+        Kind::Value | Kind::Values => true,
+        Kind::Named(inner) => has_values(inner),
+        _ => false,
     }
 }
 
-/// Any value, with templates in its texts: `${hex 32}`, `${time -1h}`, `${project}`.
-struct Expr;
-
-/// A named object of the protocol, or a binding, with changes.
-#[derive(JsonSchema)]
-#[schemars(deny_unknown_fields)]
-#[expect(dead_code, reason = "a schema is made of it, never a value")]
-struct Built {
-    /// The object or binding to start from.
-    base: String,
-    /// Places and the values to put there, in order.
-    set: Option<Filled<BTreeMap<String, Expr>>>,
-    /// Places to remove, after setting.
-    remove: Option<Filled<Texts>>,
+fn reference(title: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{title}") })
 }
 
-impl JsonSchema for Expr {
-    fn schema_name() -> Cow<'static, str> {
-        "Value".into()
-    }
+/// The schema of a value with templates.
+fn value() -> Value {
+    json!({
+        "description": "Any value, with templates in its texts: `${hex 32}`, `${time -1h}`, `${project}`. `{ json: TEXT }` is the \
+                        value of a JSON text, `{ base: NAME, set: …, remove: … }` a changed copy of a named object.",
+        "if": { "type": "object", "required": ["base"] },
+        "then": reference(crate::template::BUILT.title),
+    })
+}
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let built = generator.subschema_for::<Built>();
-        json_schema!({
-            "description": "Any value, with templates in its texts: `${hex 32}`, `${time -1h}`, `${project}`. \
-                            `{ json: TEXT }` is the value of a JSON text, `{ base: NAME, set: …, remove: … }` a changed \
-                            copy of a named object.",
-            "if": { "type": "object", "required": ["base"] },
-            "then": built,
-        })
+/// The schema of one kind of map.
+fn definition(shape: &Shape) -> Value {
+    let mut properties: Map<String, Value> =
+        shape.keys.iter().map(|row| (row.name.to_owned(), property(row, shape.rows))).collect();
+    let mut schema = json!({ "description": shape.about, "type": "object" });
+    match shape.others {
+        Others::Mistakes => schema["additionalProperties"] = json!(false),
+        Others::Own => {}
+        Others::Listed => {
+            properties.extend(listed(shape));
+            schema["additionalProperties"] = json!(false);
+            if shape.rows {
+                // The name of a matcher may come from a row.
+                schema["patternProperties"] = json!({ ROW: true });
+            }
+        }
     }
+    schema["properties"] = Value::Object(properties);
+    let required: Vec<_> = shape.keys.iter().filter(|row| row.required).map(|row| row.name).collect();
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    let each = |keys: &[&str]| keys.iter().map(|key| json!({ "required": [key] })).collect::<Vec<_>>();
+    match shape.choice {
+        Choice::Any => {}
+        Choice::OneOf(keys) => schema["oneOf"] = json!(each(keys)),
+        Choice::SomeOf(keys) => schema["anyOf"] = json!(each(keys)),
+    }
+    let implied = shape.implies.iter().map(|(key, word, other)| {
+        json!({ "if": { "properties": { *key: { "const": word } }, "required": [key] }, "then": { "required": [other] } })
+    });
+    let implied: Vec<_> = implied.collect();
+    if !implied.is_empty() {
+        schema["allOf"] = json!(implied);
+    }
+    schema
+}
+
+/// The schema of the value of a key, with what the key says.
+fn property(row: &KeyRow, rows: bool) -> Value {
+    let mut schema = kind(&row.kind, rows);
+    let mut about = row.about.to_owned();
+    if let Some(default) = row.default {
+        about.push_str(&format!(" [default: {default}]"));
+    }
+    schema["description"] = json!(about);
+    schema
+}
+
+/// The schema of a kind of value. `rows` says whether `${row.NAME}` may stand in its place.
+fn kind(kind: &Kind, rows: bool) -> Value {
+    let filled = |schema: Value| {
+        if rows { json!({ "anyOf": [schema, { "type": "string", "pattern": ROW }] }) } else { schema }
+    };
+    let word = |words: &[(&str, &str)]| -> Value {
+        let words = words.iter().map(|(word, about)| json!({ "const": word, "description": about }));
+        json!({ "oneOf": words.collect::<Vec<_>>() })
+    };
+    let maps = |shape: &Shape, some: bool| {
+        let mut list = json!({ "type": "array", "items": filled(reference(shape.title)) });
+        if some {
+            list["minItems"] = json!(1);
+        }
+        filled(list)
+    };
+    match kind {
+        Kind::Text => json!({ "type": "string" }),
+        Kind::Pattern(pattern) => json!({ "type": "string", "pattern": pattern }),
+        Kind::Word(words) => filled(word(words)),
+        Kind::Words(words) => {
+            let one = filled(word(words));
+            json!({ "anyOf": [one, { "type": "array", "items": one }] })
+        }
+        Kind::Texts => json!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] }),
+        Kind::Number => filled(json!({ "type": "integer", "minimum": 0 })),
+        Kind::Exactly(number) => json!({ "const": number }),
+        Kind::Flag => filled(json!({ "type": "boolean" })),
+        Kind::Duration => filled(json!({ "type": "string", "pattern": DURATION })),
+        Kind::Time => filled(json!({ "type": "string", "pattern": TIME })),
+        Kind::Value => json!({ "$ref": "#/$defs/Value" }),
+        Kind::Values => json!({ "type": "array", "items": { "$ref": "#/$defs/Value" } }),
+        Kind::Plain => json!({}),
+        Kind::Map(shape) => filled(reference(shape.title)),
+        Kind::Maps(shape) => maps(shape, false),
+        Kind::SomeMaps(shape) => maps(shape, true),
+        Kind::TextOr(shape) => json!({ "anyOf": [{ "type": "string" }, reference(shape.title)] }),
+        Kind::ScalarOr(shape) => {
+            json!({ "anyOf": [{ "type": ["string", "number", "boolean"] }, reference(shape.title)] })
+        }
+        Kind::Named(inner) => filled(json!({ "type": "object", "additionalProperties": self::kind(inner, false) })),
+        Kind::Numbers => json!({ "type": "array", "items": { "type": "integer", "minimum": 0, "maximum": 65535 } }),
+        Kind::VectorKind => {
+            let kinds = kinds().map(|kind| json!({ "const": kind.name(), "description": kind.summary() }));
+            json!({ "oneOf": kinds.collect::<Vec<_>>() })
+        }
+    }
+}
+
+/// The keys of a shape that other tables list: matchers of an expectation, keys of the kinds of vectors.
+fn listed(shape: &Shape) -> Map<String, Value> {
+    if std::ptr::eq(shape, &suite::EXPECTATION) { matchers() } else { keys_of_kinds() }
+}
+
+/// A property for each matcher.
+fn matchers() -> Map<String, Value> {
+    let mut properties = Map::new();
+    let mut add = |matcher: &dyn Matcher, owner: &str| {
+        let mut property =
+            json!({ "description": format!("{owner}{} Example: `{}`", matcher.summary(), matcher.example()) });
+        if let Some(argument) = example(matcher) {
+            property["examples"] = json!([argument]);
+        }
+        properties.insert(matcher.name().to_owned(), property);
+    };
+    matcher::ALL.iter().for_each(|matcher| add(*matcher, ""));
+    for protocol in protocol::ALL {
+        let owner = format!("Only for {}. ", protocol.slug());
+        protocol.matchers().iter().for_each(|matcher| add(*matcher, &owner));
+    }
+    properties
+}
+
+/// The argument that a matcher has in its example.
+fn example(matcher: &dyn Matcher) -> Option<Value> {
+    let source = Arc::new(Source { name: matcher.name().to_owned(), text: matcher.example().to_owned() });
+    let argument = parse(&source).ok()?.member(matcher.name())?.to_value();
+    serde_json::from_str(&crate::wire::json::compact(&argument)).ok()
+}
+
+/// Every kind of vector: the general ones and those of protocols.
+fn kinds() -> impl Iterator<Item = &'static dyn vector::Kind> {
+    vector::KINDS.iter().copied().chain(protocol::vector_kinds())
+}
+
+/// The keys that belong to a kind of vector, each with the kinds that have it.
+fn keys_of_kinds() -> Map<String, Value> {
+    let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for kind in kinds() {
+        kind.keys().iter().for_each(|key| keys.entry(key).or_default().push(kind.name()));
+    }
+    let property = |kinds: Vec<_>| json!({ "description": format!("Of kind {}.", kinds.join(", ")) });
+    keys.into_iter().map(|(key, kinds)| (key.to_owned(), property(kinds))).collect()
 }
 
 #[cfg(test)]

@@ -1,46 +1,12 @@
-//! Holds readers and schemas together.
+//! Holds readers, tables and schemas together.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
 use crate::bundle::Bundle;
-use crate::source::{Node, Source, asked, parse, parse_json};
+use crate::source::{Node, asked, parse_json};
 use crate::suite::{read_manifest, read_suite};
-
-/// A kind of map that a reader takes apart, by the words it uses in messages, and the definition that describes it: schema
-/// and name, where the empty name is the root.
-type Kind = (&'static str, fn() -> Schema, &'static str);
-
-const MAPS: &[Kind] = &[
-    ("a suite", suite, ""),
-    ("a case", suite, "Case"),
-    ("a row", suite, "Row"),
-    ("a step", suite, "Step"),
-    ("a request", suite, "Request"),
-    ("an edit", suite, "Edit"),
-    ("bytes", suite, "Hex"),
-    ("an expectation", suite, "Expectation"),
-    ("a built value", suite, "Built"),
-    ("a manifest", manifest, ""),
-    ("claims", manifest, "Claims"),
-    ("a level claim", manifest, "LevelClaim"),
-    ("a set-up", manifest, "Setup"),
-    ("a feature", manifest, "Feature"),
-    ("what a fuzzer goes by", manifest, "Fuzz"),
-    ("a catalogue", requirements, ""),
-    ("a requirement", requirements, "Requirement"),
-    ("a vector file", vectors, ""),
-    ("a group", vectors, "Group"),
-    ("what a group gives to its vectors", vectors, "Shared"),
-    ("a vector", vectors, "Vector"),
-    ("a tolerated reading", vectors, "Tolerated"),
-    ("a target file", target, ""),
-    ("a credential", target, "Credential"),
-    ("a route", target, "Route"),
-    ("limits", target, "Limits"),
-    ("a waiver", target, "Waiver"),
-];
 
 /// One document for each reader in which every kind of map is there, so that the reader asks for all of its keys.
 const SUITE: &str = "
@@ -48,21 +14,27 @@ suite: p/area
 cases:
   - case: a
     covers: [P-1]
-    for_each: [{ row: x }]
+    for-each: [{ row: x }]
     let: { v: { base: min, set: { /a: 1 }, remove: [/b] } }
     steps:
       - send: deposit
         edit:
-          - { remove: /a, set: /a, to: 1, rename: /a, repeat: /a, whole: 1, truncate: 1, bytes: { hex: '00' },
+          - { remove: /a, set: /a, to: 1, rename: /a, duplicate: /a, replace-message: 1, truncate: 1, bytes: { hex: '00' },
               replace: a, flip: 1, insert: { hex: '00' }, at: 1, cut: 1, overwrite: b, header: h }
         expect: [{ at: /status, equals: 200 }]
       - request: { method: GET, path: / }
 ";
 const MANIFEST: &str = "
 protocol: p
+levels: [{ name: L0 }, { name: L1, includes: [L0] }]
+roles: [{ role: server }]
+target-kinds: [{ kind: endpoint, reached-over: [http], levels: [L1] }]
 claims: { level: { feature: f, at: /x }, default: L0 }
 setup: [{ steps: [{ pause: 1s }] }]
-features: [{ feature: f, about: a, absent: run }]
+hosts: [{ host: h, about: a, reply: { status: 200 } }]
+features: [{ feature: f, about: a, if-missing: run }]
+timeouts: { quiet: { default: 1s, about: a } }
+clock: [{ step: { send: deposit } }]
 fuzz:
   operations: { deposit: P-1 }
   answered: [{ at: /status, equals: 200 }]
@@ -82,8 +54,11 @@ const VECTORS: &str = r#"{"schema": 1, "kind": "refused-json", "protocol": "p", 
 const TARGET: &str = "
 url: http://127.0.0.1:1
 credentials: { a: { env: X } }
+hosts: { h: { listen: '127.0.0.1:1' } }
 routes: { export: { path: /x } }
+launch: { command: x, environment: { A: { env: X } }, ready: { delay: 1s } }
 limits: { request: 1s }
+tree: { root: x }
 waivers: [{ case: x, reason: r }]
 ";
 
@@ -96,8 +71,8 @@ fn read(kind: &str, source: &Arc<Source>) -> bool {
         "suite" => read_suite(source).is_ok(),
         "manifest" => read_manifest(source).is_ok(),
         "requirements" => crate::requirement::load(source).is_ok(),
-        "vectors" => crate::vector::load(source).is_ok(),
-        _ => crate::target::load(source).is_ok(),
+        "vectors" => crate::vector::load(source, &[]).is_ok(),
+        _ => crate::target::load(source, &[]).is_ok(),
     }
 }
 
@@ -107,26 +82,19 @@ fn definition(schema: &Schema, name: &str) -> Value {
     found.unwrap_or_else(|| panic!("no definition {name}")).clone()
 }
 
-fn strings(list: &Value) -> BTreeSet<String> {
-    list.as_array().into_iter().flatten().filter_map(|item| item.as_str().map(str::to_owned)).collect()
-}
-
-/// Properties that readers take as they come: those that a table elsewhere lists.
-fn by_table(what: &str) -> BTreeSet<String> {
-    match what {
-        "an expectation" => {
-            let own = crate::protocol::ALL.iter().flat_map(|protocol| protocol.matchers());
-            crate::matcher::ALL.iter().chain(own).map(|matcher| matcher.name().to_owned()).collect()
+/// Every shape of every data file, each once.
+fn shapes() -> Vec<&'static Shape> {
+    let mut found: Vec<&'static Shape> = vec![&crate::template::BUILT];
+    for shape in FILES.iter().flat_map(|(_, root)| reachable(root)) {
+        if !found.iter().any(|known| std::ptr::eq(*known, shape)) {
+            found.push(shape);
         }
-        "a vector" | "what a group gives to its vectors" => {
-            crate::vector::KINDS.iter().flat_map(|kind| kind.keys()).map(|key| (*key).to_owned()).collect()
-        }
-        _ => BTreeSet::new(),
     }
+    found
 }
 
 #[test]
-fn every_schema_has_the_keys_that_its_reader_asks_for_and_no_others() {
+fn readers_read_every_key_of_every_table() {
     let keys = asked::during(|| {
         for (kind, text) in [
             ("suite", SUITE),
@@ -138,28 +106,86 @@ fn every_schema_has_the_keys_that_its_reader_asks_for_and_no_others() {
             read(kind, &source(text));
         }
     });
-    let known: BTreeSet<_> = MAPS.iter().map(|(what, ..)| *what).collect();
-    assert_eq!(keys.keys().copied().collect::<BTreeSet<_>>(), known, "kinds of map: readers and schemas");
-    for (what, schema, name) in MAPS {
-        let definition = definition(&schema(), name);
-        let mut properties: BTreeSet<String> =
-            definition["properties"].as_object().into_iter().flat_map(|map| map.keys().cloned()).collect();
-        for taken in by_table(what) {
-            assert!(properties.remove(&taken), "{what}: the schema lacks {taken}");
+    for shape in shapes() {
+        let read = keys.get(shape.name).unwrap_or_else(|| panic!("no reader opens {}", shape.name));
+        let table: BTreeSet<&str> = shape.names().collect();
+        assert_eq!(*read, table, "{}: what is read, and what its table has", shape.name);
+    }
+}
+
+#[test]
+fn tables_are_complete_and_in_kebab_case() {
+    let mut names = BTreeSet::new();
+    for shape in shapes() {
+        assert!(names.insert(shape.name), "two shapes are called {}", shape.name);
+        assert!(shape.about.ends_with('.'), "{}: {}", shape.name, shape.about);
+        let mut seen = BTreeSet::new();
+        for row in shape.keys {
+            let place = format!("`{}` of {}", row.name, shape.name);
+            assert!(seen.insert(row.name), "{place} is defined twice");
+            let kebab = row.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+            assert!(kebab, "{place} is not in kebab-case");
+            assert!(row.about.ends_with('.') && !row.about.contains('\n'), "{place}: {}", row.about);
+            assert!(row.formerly.iter().all(|old| shape.key(old).is_none()), "{place}: an earlier spelling is a key");
         }
-        let asked: BTreeMap<&str, bool> = keys[what].clone();
-        assert_eq!(properties, asked.keys().map(|key| (*key).to_owned()).collect(), "{what}");
-        // What a reader demands of an edit depends on the change that it makes.
-        let demanded = asked.iter().filter(|(_, demanded)| **demanded && *what != "an edit");
-        let required = strings(&definition["required"]);
-        for (key, _) in demanded {
-            assert!(required.contains(*key), "{what}: the reader demands {key}, the schema does not");
+        let ruled = match shape.choice {
+            Choice::Any => &[],
+            Choice::OneOf(keys) | Choice::SomeOf(keys) => keys,
+        };
+        let implied = shape.implies.iter().flat_map(|(key, _, other)| [key, other]);
+        for key in ruled.iter().chain(implied) {
+            assert!(shape.key(key).is_some(), "a rule of {} names `{key}`", shape.name);
         }
     }
 }
 
 #[test]
-fn every_key_and_every_definition_is_described() {
+fn the_example_of_every_key_is_as_its_schema_says() {
+    for (_, root) in FILES {
+        let schema = of(root, "");
+        for shape in reachable(root) {
+            for row in shape.keys {
+                let node =
+                    parse(&source(row.example)).unwrap_or_else(|problems| panic!("{}: {problems:?}", row.example));
+                let document = json_of(&node);
+                let value = document.get(row.name).unwrap_or_else(|| panic!("`{}` has no `{}`", row.example, row.name));
+                let mut one = schema.as_value().clone();
+                let own = property(row, shape.rows);
+                for key in ["required", "oneOf", "anyOf", "allOf", "additionalProperties", "properties", "type"] {
+                    one.as_object_mut().expect("a schema is an object").remove(key);
+                }
+                one.as_object_mut()
+                    .expect("a schema is an object")
+                    .extend(own.as_object().cloned().unwrap_or_default());
+                let one = Schema::try_from(one).expect("a schema");
+                let wrong: Vec<_> = validator(&one).iter_errors(value).map(|error| error.to_string()).collect();
+                assert!(wrong.is_empty(), "{} of {}: {wrong:#?}", row.name, shape.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_earlier_spelling_is_a_mistake_that_names_the_new_one() {
+    for shape in shapes() {
+        for row in shape.keys {
+            for old in row.formerly {
+                let text = format!("{{ {old}: x }}");
+                let node = parse(&source(&text)).unwrap_or_else(|problems| panic!("{problems:?}"));
+                let mut problems = crate::source::Problems::default();
+                crate::source::Fields::new(&node, shape, &mut problems).finish(&mut problems);
+                let shown: Vec<_> = problems.0.iter().map(ToString::to_string).collect();
+                let wanted = format!("document:1:3: `{old}` is now `{}`", row.name);
+                assert!(shown.iter().any(|line| line.starts_with(&wanted)), "{}: {shown:#?}", shape.name);
+                let unknown = format!("has no key `{old}`");
+                assert!(!shown.iter().any(|line| line.contains(&unknown)), "{}: {shown:#?}", shape.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_definition_is_described() {
     for schema in [suite(), manifest(), requirements(), vectors(), target(), record()] {
         let schema = schema.as_value();
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
@@ -176,19 +202,6 @@ fn every_key_and_every_definition_is_described() {
     }
 }
 
-#[test]
-fn no_object_is_left_out_of_the_table_of_maps() {
-    for (schema, title) in [(suite(), "suite"), (manifest(), "manifest"), (requirements(), "requirements")]
-        .into_iter()
-        .chain([(vectors(), "vectors"), (target(), "target")])
-    {
-        for (name, definition) in schema.as_value()["$defs"].as_object().into_iter().flatten() {
-            let object = definition.get("properties").is_some();
-            assert!(!object || MAPS.iter().any(|(_, _, known)| known == name), "{title}: {name}");
-        }
-    }
-}
-
 fn validator(schema: &Schema) -> jsonschema::Validator {
     jsonschema::draft202012::new(schema.as_value()).expect("a schema of draft 2020-12")
 }
@@ -199,10 +212,10 @@ fn json_of(node: &Node) -> Value {
 
 #[test]
 fn every_shipped_file_is_as_its_schema_says() {
-    let bundle = Bundle::embedded();
+    let bundle = Bundle::new(proofmark_data::FILES);
     let mut seen = BTreeMap::<&str, usize>::new();
     // Also protocols that have a catalogue and nothing else yet.
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites");
     for entry in std::fs::read_dir(folder).expect("the suites").flatten() {
         let slug = &*entry.file_name().to_string_lossy().into_owned();
         let yaml = bundle.files(slug, ".yaml").into_iter().map(|file| (file, parse(file)));
@@ -229,7 +242,7 @@ fn every_shipped_file_is_as_its_schema_says() {
 
 #[test]
 fn every_target_file_of_the_repository_is_as_its_schema_says() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for folder in ["examples/targets", "reference-impl/targets"] {
         for path in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path()) {
             let text = std::fs::read_to_string(&path).expect("a target file");
@@ -257,18 +270,18 @@ fn readers_and_schemas_take_and_refuse_the_same_documents() {
         ("suite", good.as_str()),
         (
             "suite",
-            "suite: p/a\ncases: [{ case: 'a-${row.row}', covers: P-1, for_each: [{ row: x, e: [{ remove: /a }], m: equals, s: [{ pause: 1s }] }], steps: '${row.s}' }]\n",
+            "suite: p/a\ncases: [{ case: 'a-${row.row}', covers: P-1, for-each: [{ row: x, e: [{ remove: /a }], m: equals, s: [{ pause: 1s }] }], steps: '${row.s}' }]\n",
         ),
         (
             "suite",
-            "suite: p/a\ncases: [{ case: a, covers: P-1, for_each: [{ row: x, e: [{ remove: /a }], m: equals }], steps: [{ send: x, edit: '${row.e}', expect: [{ '${row.m}': 1 }] }] }]\n",
+            "suite: p/a\ncases: [{ case: a, covers: P-1, for-each: [{ row: x, e: [{ remove: /a }], m: equals }], steps: [{ send: x, edit: '${row.e}', expect: [{ '${row.m}': 1 }] }] }]\n",
         ),
         ("manifest", MANIFEST),
         ("requirements", CATALOGUE),
         ("target", limits),
         (
             "target",
-            "url: http://h\nplaces: { hash: /a, other: [/b, 'header:x'] }\nstatuses: { 400: [422] }\noptions: { auth: true }\n",
+            "url: http://h\nplaces: { hash: /a, other: [/b, 'header:x'] }\nstatuses: { 400: [422] }\nfeatures: { auth: true }\n",
         ),
     ] {
         assert_eq!(both(kind, text), (true, true), "{text}");
@@ -280,7 +293,7 @@ fn readers_and_schemas_take_and_refuse_the_same_documents() {
         ("suite", good.replace("case: a", "case: 'A b'")),
         ("suite", good.replace("covers: P-1", "covers: { a: 1 }")),
         ("suite", good.replace("send: deposit", "send: deposit, pause: 1s")),
-        ("suite", good.replace("send: deposit", "until: soon, send: deposit")),
+        ("suite", good.replace("send: deposit", "retry-for: 5 minutes, send: deposit")),
         ("suite", good.replace("send: deposit", "layout: wide, send: deposit")),
         ("suite", good.replace("send: deposit", "edit: [{ remove: /a, whole: 1 }], send: deposit")),
         ("suite", good.replace("send: deposit", "edit: [{ flip: -1 }], send: deposit")),
@@ -289,11 +302,14 @@ fn readers_and_schemas_take_and_refuse_the_same_documents() {
         ("suite", good.replace("send: deposit", "with: { p: { base: min, sett: 1 } }, send: deposit")),
         ("suite", good.replace("send: deposit", "request: { method: GET }")),
         ("suite", "suite: p/a\ncases: []\n".to_owned()),
-        ("manifest", MANIFEST.replace("absent: run", "absent: maybe")),
+        ("manifest", MANIFEST.replace("if-missing: run", "if-missing: maybe")),
         ("manifest", MANIFEST.replace("default", "defualt")),
         ("requirements", CATALOGUE.replace("MUST", "OUGHT")),
         ("requirements", CATALOGUE.replace("testable: both", "testable: 'no'")),
         ("requirements", CATALOGUE.replace("section: '1'", "section: 1")),
+        ("requirements", CATALOGUE.replace("section", "auhtor: me, section")),
+        ("requirements", CATALOGUE.replace("summary", "why_not: x, summary")),
+        ("suite", good.replace("send: deposit", "settle: 1s, send: deposit")),
         ("target", limits.replace("250ms", "soon")),
         ("target", limits.replace("http://h", "ftp://h")),
         ("target", "protocol: agentic\n".to_owned()),

@@ -1,6 +1,6 @@
 //! Taking a map of a data file apart, and noting every mistake on the way.
 
-use super::{Diagnostic, Located, Node, Span, Yaml};
+use super::{Diagnostic, Kind, Located, Node, Shape, Span, Yaml};
 use crate::suggest::nearest;
 
 /// The mistakes found so far.
@@ -15,37 +15,60 @@ impl Problems {
         }
     }
 
-    /// `value` if nothing is wrong, else everything that is.
+    /// `value` if nothing is wrong, else everything that is, in the order of the file.
     ///
     /// # Errors
     ///
     /// The diagnostics noted, if there are any.
-    pub fn check<T>(self, value: T) -> Result<T, Vec<Diagnostic>> {
+    pub fn check<T>(mut self, value: T) -> Result<T, Vec<Diagnostic>> {
+        Diagnostic::sort(&mut self.0);
         if self.0.is_empty() { Ok(value) } else { Err(self.0) }
     }
 }
 
-/// The members of one map. Every key has to be asked for; [`Fields::finish`] reports the others.
+/// The members of one map, read by the table of its kind. [`Fields::finish`] reports those that no table has.
 pub struct Fields<'n> {
-    what: &'static str,
+    shape: &'static Shape,
     span: Span,
     members: Vec<(&'n super::Key, &'n Node)>,
-    asked: Vec<&'static str>,
+    present: usize,
 }
 
 impl<'n> Fields<'n> {
-    /// The members of `node`, which should be `what` ("a case"). Notes a problem and has no members if it is no map.
-    pub fn new(node: &'n Node, what: &'static str, problems: &mut Problems) -> Self {
+    /// The members of `node`, which should be a map of this shape. Notes a problem and has no members if it is not a map, and a
+    /// problem for each required key that is missing and for each key in an earlier spelling.
+    pub fn new(node: &'n Node, shape: &'static Shape, problems: &mut Problems) -> Self {
         #[cfg(test)]
-        asked::begin(what);
-        let members = match &node.value {
-            Yaml::Map(members) => members.iter().map(|(key, node)| (key, node)).collect(),
-            _ => {
-                problems.note(Diagnostic::new(&node.span, format!("{what} is a map, not {}", node.kind())));
-                Vec::new()
-            }
+        asked::begin(shape.name);
+        let Yaml::Map(members) = &node.value else {
+            problems.note(Diagnostic::new(&node.span, format!("{} is a map, not {}", shape.name, node.kind())));
+            return Self { shape, span: node.span.clone(), members: Vec::new(), present: 0 };
         };
-        Self { what, span: node.span.clone(), members, asked: Vec::new() }
+        let mut members: Vec<_> = members.iter().map(|(key, node)| (key, node)).collect();
+        let present = members.len();
+        let mut renamed = Vec::new();
+        members.retain(|(key, _)| {
+            let new = shape.keys.iter().find(|row| row.formerly.contains(&key.name.as_str()));
+            let Some(new) = new.filter(|_| shape.key(&key.name).is_none()) else { return true };
+            problems.note(
+                Diagnostic::new(&key.span, format!("`{}` is now `{}`", key.name, new.name))
+                    .hint(format!("write `{}`", new.example)),
+            );
+            renamed.push(new.name);
+            false
+        });
+        for row in shape.keys.iter().filter(|row| row.required) {
+            // A misspelled key is reported once, not also as a missing one.
+            let meant = |key: &super::Key| {
+                shape.key(&key.name).is_none() && nearest(&key.name, shape.names()) == Some(row.name)
+            };
+            let found =
+                renamed.contains(&row.name) || members.iter().any(|(key, _)| key.name == row.name || meant(key));
+            if !found {
+                problems.note(Diagnostic::new(&node.span, format!("{} needs a `{}`", shape.name, row.name)));
+            }
+        }
+        Self { shape, span: node.span.clone(), members, present }
     }
 
     /// Where the map starts.
@@ -53,34 +76,67 @@ impl<'n> Fields<'n> {
         &self.span
     }
 
+    /// The shape that it is read by.
+    pub fn shape(&self) -> &'static Shape {
+        self.shape
+    }
+
+    /// How many members the map has.
+    pub fn present(&self) -> usize {
+        self.present
+    }
+
     /// The member `name`, if it is there.
+    ///
+    /// # Panics
+    ///
+    /// In a debug build, if the table of the shape has no such key: the reader and the table disagree.
     pub fn take(&mut self, name: &'static str) -> Option<&'n Node> {
-        self.asked.push(name);
+        debug_assert!(self.shape.key(name).is_some(), "the table of {} has no `{name}`", self.shape.name);
         #[cfg(test)]
-        asked::note(self.what, name, false);
+        asked::note(self.shape.name, name);
         let at = self.members.iter().position(|(key, _)| key.name == name)?;
         Some(self.members.remove(at).1)
     }
 
-    /// The member `name`; a problem if it is not there.
+    /// As [`Fields::take`], for a key whose value the table describes as one of a kind.
+    fn take_as(&mut self, name: &'static str, expected: fn(&Kind) -> bool) -> Option<&'n Node> {
+        debug_assert!(
+            self.shape.key(name).is_some_and(|row| expected(&row.kind)),
+            "`{name}` of {} is read as another kind of value than its table says",
+            self.shape.name
+        );
+        self.take(name)
+    }
+
+    /// The member `name`, which is required because of another one; a problem if it is not there.
     pub fn require(&mut self, name: &'static str, problems: &mut Problems) -> Option<&'n Node> {
         let found = self.take(name);
-        #[cfg(test)]
-        asked::note(self.what, name, true);
-        if found.is_none() {
-            let message = format!("{} needs a `{name}`", self.what);
+        if found.is_none() && !self.shape.key(name).is_some_and(|row| row.required) {
+            let message = format!("{} needs a `{name}`", self.shape.name);
             problems.note(Diagnostic::new(&self.span, message));
         }
         found
     }
 
-    /// The member `name` as text, or `None` if it is not there; a problem if it is no text.
+    /// The member `name` as text, or `None` if it is not there; a problem if it is not text.
     pub fn text(&mut self, name: &'static str, problems: &mut Problems) -> Option<Located<String>> {
-        let node = self.take(name)?;
-        text_of(node, name, problems)
+        let expected = |kind: &Kind| {
+            matches!(
+                kind,
+                Kind::Text
+                    | Kind::Pattern(_)
+                    | Kind::Word(_)
+                    | Kind::Duration
+                    | Kind::Time
+                    | Kind::VectorKind
+                    | Kind::Value
+            )
+        };
+        text_of(self.take_as(name, expected)?, name, problems)
     }
 
-    /// The member `name` as text; a problem if it is not there.
+    /// The member `name` as text, which is required because of another one; a problem if it is not there.
     pub fn required_text(&mut self, name: &'static str, problems: &mut Problems) -> Option<Located<String>> {
         let node = self.require(name, problems)?;
         text_of(node, name, problems)
@@ -88,7 +144,7 @@ impl<'n> Fields<'n> {
 
     /// The member `name` as a list of texts; one text stands for a list of one. Empty if it is not there.
     pub fn texts(&mut self, name: &'static str, problems: &mut Problems) -> Vec<Located<String>> {
-        match self.take(name) {
+        match self.take_as(name, |kind| matches!(kind, Kind::Texts | Kind::Words(_))) {
             None => Vec::new(),
             Some(Node { value: Yaml::Sequence(items), .. }) => {
                 items.iter().filter_map(|item| text_of(item, name, problems)).collect()
@@ -97,9 +153,16 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The member `name` as a list. Empty if it is not there; a problem if it is no list.
+    /// The member `name` as a list of texts, as [`Fields::texts`] reads it; `None` if it is not there.
+    pub fn texts_if_any(&mut self, name: &'static str, problems: &mut Problems) -> Option<Vec<Located<String>>> {
+        let is_there = self.members.iter().any(|(key, _)| key.name == name);
+        let texts = self.texts(name, problems);
+        is_there.then_some(texts)
+    }
+
+    /// The member `name` as a list. Empty if it is not there; a problem if it is not a list.
     pub fn list(&mut self, name: &'static str, problems: &mut Problems) -> &'n [Node] {
-        match self.take(name) {
+        match self.take_as(name, |kind| matches!(kind, Kind::Maps(_) | Kind::SomeMaps(_) | Kind::Values)) {
             None => &[],
             Some(Node { value: Yaml::Sequence(items), .. }) => items,
             Some(other) => {
@@ -111,7 +174,7 @@ impl<'n> Fields<'n> {
 
     /// The member `name` as true or false; false if it is not there.
     pub fn flag(&mut self, name: &'static str, problems: &mut Problems) -> bool {
-        match self.take(name) {
+        match self.take_as(name, |kind| matches!(kind, Kind::Flag)) {
             None => false,
             Some(Node { value: Yaml::Bool(flag), .. }) => *flag,
             Some(other) => {
@@ -123,7 +186,7 @@ impl<'n> Fields<'n> {
 
     /// The member `name` as a whole number.
     pub fn number(&mut self, name: &'static str, problems: &mut Problems) -> Option<Located<u64>> {
-        let node = self.take(name)?;
+        let node = self.take_as(name, |kind| matches!(kind, Kind::Number | Kind::Exactly(_)))?;
         let number = match &node.value {
             Yaml::Number(number) => number.as_integer().and_then(|integer| u64::try_from(integer).ok()),
             _ => None,
@@ -134,30 +197,28 @@ impl<'n> Fields<'n> {
         number.map(|value| Located { value, span: node.span.clone() })
     }
 
-    /// The members that nobody asked for, for a caller that gives them meaning.
+    /// The members that no call has taken, for a caller that gives them meaning.
     pub fn rest(&mut self) -> Vec<(&'n super::Key, &'n Node)> {
         std::mem::take(&mut self.members)
     }
 
-    /// Notes every member that nobody asked for.
+    /// Notes every member that no call has taken.
     pub fn finish(self, problems: &mut Problems) {
         for (key, _) in &self.members {
-            problems.note(unknown_key(self.what, key, &self.asked));
+            problems.note(match self.shape.key(&key.name) {
+                None => unknown_key(self.shape, key),
+                Some(row) => Diagnostic::new(&key.span, format!("`{}` does not apply here", key.name)).hint(row.about),
+            });
         }
-    }
-
-    /// Every key that was asked for.
-    pub fn asked(&self) -> &[&'static str] {
-        &self.asked
     }
 }
 
-/// The diagnostic for a key that `what` does not have.
-pub(super) fn unknown_key(what: &str, key: &super::Key, known: &[&str]) -> Diagnostic {
-    let diagnostic = Diagnostic::new(&key.span, format!("{what} has no key `{}`", key.name));
-    match nearest(&key.name, known.iter().copied()) {
+/// The diagnostic for a key that `shape` does not have.
+pub(super) fn unknown_key(shape: &Shape, key: &super::Key) -> Diagnostic {
+    let diagnostic = Diagnostic::new(&key.span, format!("{} has no key `{}`", shape.name, key.name));
+    match nearest(&key.name, shape.names()) {
         Some(name) => diagnostic.did_you_mean(Some(name)),
-        None => diagnostic.hint(format!("it has {}", known.join(", "))),
+        None => diagnostic.hint(format!("it has {}", shape.names().collect::<Vec<_>>().join(", "))),
     }
 }
 
@@ -175,14 +236,14 @@ fn text_of(node: &Node, name: &str, problems: &mut Problems) -> Option<Located<S
     }
 }
 
-/// Which keys readers ask for: what the schemas for editors are held against.
+/// Which keys readers ask for: what the tables are held against.
 #[cfg(test)]
 pub(crate) mod asked {
     use std::cell::RefCell;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
-    /// The keys of each kind of map ("a case"), and whether each is demanded.
-    pub(crate) type Keys = BTreeMap<&'static str, BTreeMap<&'static str, bool>>;
+    /// The keys of each kind of map ("a case").
+    pub(crate) type Keys = BTreeMap<&'static str, BTreeSet<&'static str>>;
 
     thread_local! {
         static KEYS: RefCell<Keys> = const { RefCell::new(Keys::new()) };
@@ -195,8 +256,8 @@ pub(crate) mod asked {
         });
     }
 
-    pub(super) fn note(what: &'static str, key: &'static str, demanded: bool) {
-        KEYS.with_borrow_mut(|keys| *keys.entry(what).or_default().entry(key).or_default() |= demanded);
+    pub(super) fn note(what: &'static str, key: &'static str) {
+        KEYS.with_borrow_mut(|keys| keys.entry(what).or_default().insert(key));
     }
 
     /// Everything that readers on this thread ask for while `work` goes on.

@@ -23,7 +23,7 @@ pub fn parse_json(source: &Arc<Source>) -> Result<Node, Vec<Diagnostic>> {
         .filter_map(|oddity| match &oddity.kind {
             OddityKind::DuplicateMember(name) => {
                 let span = Span::new(source, oddity.offset, oddity.offset + name.len() + 2);
-                Some(Diagnostic::new(&span, format!("the key `{name}` is there twice")))
+                Some(Diagnostic::new(&span, format!("the key `{name}` is defined twice")))
             }
             _ => None,
         })

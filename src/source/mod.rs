@@ -1,11 +1,12 @@
 //! Places in data files, and everything that can be wrong at one.
 //!
 //! A loader never stops at the first mistake: it collects [`Diagnostic`]s, each of which points at a span of a file, and
-//! `cli` prints them all. [`Node`] is a YAML tree with spans, and [`Fields`] takes a map apart while noting what is
-//! missing, misshapen or unknown.
+//! `cli` prints them all. [`Node`] is a YAML tree with spans. A [`Shape`] is the table of the keys of one kind of map, and
+//! [`Fields`] takes a map apart by it while noting what is missing, malformed or unknown.
 
 mod fields;
 mod json;
+mod keys;
 mod yaml;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub(crate) use fields::asked;
 pub use fields::{Fields, Problems};
 pub use json::parse_json;
+pub use keys::{Choice, KeyRow, Kind, Others, Shape, reachable};
 pub use yaml::{Key, Node, Yaml, parse};
 
 /// A data file.
@@ -135,6 +137,11 @@ impl Diagnostic {
             Some(name) => self.hint(format!("did you mean `{name}`?")),
             None => self,
         }
+    }
+
+    /// Sorts mistakes by file and place. Those at one place stay as they are.
+    pub fn sort(mistakes: &mut [Self]) {
+        mistakes.sort_by(|a, b| (&a.span.source.name, a.span.start).cmp(&(&b.span.source.name, b.span.start)));
     }
 
     /// The mistake with an excerpt of its file and a caret under the place.

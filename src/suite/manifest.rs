@@ -1,11 +1,16 @@
 //! The manifest of a protocol (`suites/<slug>/protocol.yaml`): its levels, the objects that cases build on, what is set
 //! up for each case, and how to find out which options a target offers.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::read::{read_bindings, read_expectations, read_steps};
-use super::{Expectation, Step};
-use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse};
+use super::keys::{CLAIMS, CLOCK, FEATURE, FUZZ, HOST, LEVEL_CLAIM, MANIFEST, SETUP, TIMEOUT};
+use super::levels::{Levels, Role, TargetKind, read_kinds, read_levels, read_roles};
+use super::read::{read_bindings, read_expectations, read_reply, read_steps};
+use super::{Action, Expectation, HostReplyPlan, Step};
+use crate::exchange::Transport;
+use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Span, Yaml, parse};
 use crate::template::{Clock, Expr, Objects, Scope, Seed, read_path};
 use crate::value::{Path, Value};
 
@@ -14,10 +19,14 @@ use crate::value::{Path, Value};
 pub struct Manifest {
     /// Slug.
     pub protocol: Located<String>,
-    /// The levels, lowest first; each includes the ones before it.
-    pub levels: Vec<Located<String>>,
-    /// The feature that shows that a target may have a level which it does not claim; then the cases of that level are put
-    /// as well, and the report says whether the level is met.
+    /// The levels, each with those that it includes.
+    pub levels: Levels,
+    /// The kinds of target; if there are none, every target can show every level.
+    pub kinds: Vec<TargetKind>,
+    /// The roles that a target may play; if there are none, every target plays all of them.
+    pub roles: Vec<Role>,
+    /// The feature that shows that a target may have a level which it does not claim. Then the cases of that level run as
+    /// well, and the report says whether the level is met.
     pub beyond: Vec<(Located<String>, Located<String>)>,
     /// How to learn what a target says of itself.
     pub claims: Claims,
@@ -31,18 +40,73 @@ pub struct Manifest {
     pub setup: Vec<Setup>,
     /// Options that a target may offer.
     pub features: Vec<Feature>,
-    /// What a fuzzer goes by, if the protocol can be fuzzed.
+    /// What a fuzzer uses, if the protocol can be fuzzed.
     pub fuzz: Option<Fuzzing>,
+    /// Times of the protocol, by name.
+    pub timeouts: BTreeMap<String, Timeout>,
+    /// How the clock of a target is advanced; the first that fits a transport is used.
+    pub clock: Vec<ClockWay>,
+    /// The peers that proofmark hosts for the target.
+    pub hosts: Vec<HostDecl>,
 }
 
-/// What a fuzzer goes by.
+/// A time of the protocol that the owner of a target may change.
+#[derive(Clone, Debug)]
+pub struct Timeout {
+    /// How long it is where the owner of a target does not say.
+    pub default: Duration,
+    /// What it is.
+    pub about: String,
+}
+
+/// A way to advance the clock of a target.
+#[derive(Clone, Debug)]
+pub struct ClockWay {
+    /// The kinds of target and the transports that it is for; empty means all.
+    pub reach: Vec<Located<String>>,
+    /// Features that show that the target has such a clock.
+    pub needs: Vec<Located<String>>,
+    /// Whether each case has a clock of its own, so that cases need not run alone.
+    pub per_case: bool,
+    /// The step, with `advance_ms` bound and the present already advanced.
+    pub step: Step,
+}
+
+impl ClockWay {
+    /// Whether it is for a transport.
+    pub fn is_for(&self, transport: Transport) -> bool {
+        self.reach.is_empty() || self.reach.iter().any(|word| transport.is_meant_by(&word.value))
+    }
+}
+
+/// A peer that proofmark hosts for the target.
+#[derive(Clone, Debug)]
+pub struct HostDecl {
+    /// Its name, for `receive` and `${host NAME}`.
+    pub name: Located<String>,
+    /// What it plays.
+    pub about: String,
+    /// What the target reaches it over.
+    pub transports: Vec<Transport>,
+    /// Its path.
+    pub path: String,
+    /// Whether a token in the path, keys that the protocol finds in a message, and values of the case in the raw bytes tell
+    /// which case a message belongs to.
+    pub correlate: [bool; 3],
+    /// Values that every case claims.
+    pub values: Vec<Expr>,
+    /// What it replies if neither the case nor the protocol says.
+    pub reply: HostReplyPlan,
+}
+
+/// What a fuzzer uses.
 #[derive(Clone, Debug)]
 pub struct Fuzzing {
     /// For an operation, the requirement that a target breaks which fails at a message instead of answering it.
     pub operations: Vec<(Located<String>, Located<String>)>,
-    /// What holds for an answer that is no failure of the target.
+    /// What holds for an answer that is not a failure of the target.
     pub answered: Vec<Expectation>,
-    /// What holds for an answer that takes the message.
+    /// What holds for an answer that accepts the message.
     pub accepted: Vec<Expectation>,
     /// Steps that show that the target still answers.
     pub alive: Vec<Step>,
@@ -52,16 +116,16 @@ pub struct Fuzzing {
     pub node: Node,
 }
 
-/// Where a target says which level it has.
+/// Where a target says which levels it has.
 #[derive(Clone, Debug)]
 pub struct Claims {
     /// Where it says so.
     pub level: Option<LevelClaim>,
     /// What is assumed of a target that says nothing.
-    pub default: Located<String>,
+    pub default: Vec<Located<String>>,
 }
 
-/// The probe whose answer names the level, and the place in it.
+/// The probe whose answer names the level or a list of levels, and the place in it.
 #[derive(Clone, Debug)]
 pub struct LevelClaim {
     /// Name of a feature.
@@ -130,25 +194,54 @@ pub enum Absent {
 ///
 /// Everything that is wrong in the file.
 pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> {
-    let root = parse(source)?;
     let mut problems = Problems::default();
-    let mut fields = Fields::new(&root, "a manifest", &mut problems);
-    let protocol = fields.required_text("protocol", &mut problems);
-    let levels = fields.texts("levels", &mut problems);
-    let beyond = read_features_of(&mut fields, "beyond", "levels", &mut problems);
-    let transports = read_features_of(&mut fields, "transports", "transports", &mut problems);
-    let claims = fields.require("claims", &mut problems).and_then(|node| read_claims(node, &mut problems));
-    let objects = read_bindings(&mut fields, "objects", &mut problems);
-    let bindings = read_bindings(&mut fields, "let", &mut problems);
-    let setup = fields.list("setup", &mut problems).iter().map(|node| read_setup(node, &mut problems)).collect();
+    match read_manifest_partly(source, &mut problems) {
+        Some(manifest) => problems.check(manifest),
+        None => Err(problems.0),
+    }
+}
+
+/// Reads what can be read of a manifest; `None` if it is not a map of keys at all.
+pub fn read_manifest_partly(source: &Arc<Source>, problems: &mut Problems) -> Option<Manifest> {
+    let root = match parse(source) {
+        Ok(root) => root,
+        Err(found) => {
+            found.into_iter().for_each(|mistake| problems.note(mistake));
+            return None;
+        }
+    };
+    if !matches!(root.value, Yaml::Map(_)) {
+        let _ = Fields::new(&root, &MANIFEST, problems);
+        return None;
+    }
+    let mut fields = Fields::new(&root, &MANIFEST, problems);
+    let protocol = fields.required_text("protocol", problems);
+    let levels = read_levels(fields.list("levels", problems), problems);
+    let roles = read_roles(fields.list("roles", problems), problems);
+    let kinds = read_kinds(fields.list("target-kinds", problems), &levels, &roles, problems);
+    let beyond = read_features_of(&mut fields, "unclaimed-levels", "levels", problems);
+    let transports = read_features_of(&mut fields, "transports", "transports", problems);
+    let claims = fields.require("claims", problems).and_then(|node| read_claims(node, problems));
+    let objects = read_bindings(&mut fields, "objects", problems);
+    let bindings = read_bindings(&mut fields, "let", problems);
+    let setup = fields.list("setup", problems).iter().map(|node| read_setup(node, problems)).collect();
     let features: Vec<Feature> =
-        fields.list("features", &mut problems).iter().filter_map(|node| read_feature(node, &mut problems)).collect();
-    let fuzz = fields.take("fuzz").map(|node| read_fuzzing(node, &mut problems));
-    fields.finish(&mut problems);
+        fields.list("features", problems).iter().filter_map(|node| read_feature(node, problems)).collect();
+    let hosts: Vec<HostDecl> =
+        fields.list("hosts", problems).iter().filter_map(|node| read_host(node, problems)).collect();
+    for (index, host) in hosts.iter().enumerate() {
+        if hosts[..index].iter().any(|earlier| earlier.name.value == host.name.value) {
+            problems.note(Diagnostic::new(&host.name.span, format!("the host `{}` is defined twice", *host.name)));
+        }
+    }
+    let fuzz = fields.take("fuzz").map(|node| read_fuzzing(node, problems));
+    let timeouts = fields.take("timeouts").map(|node| read_timeouts(node, problems)).unwrap_or_default();
+    let clock = fields.list("clock", problems).iter().filter_map(|node| read_clock(node, problems)).collect();
+    fields.finish(problems);
     for (index, feature) in features.iter().enumerate() {
         if features[..index].iter().any(|earlier| earlier.name.value == feature.name.value) {
             problems
-                .note(Diagnostic::new(&feature.name.span, format!("the feature `{}` is there twice", *feature.name)));
+                .note(Diagnostic::new(&feature.name.span, format!("the feature `{}` is defined twice", *feature.name)));
         }
     }
     if let Some(claim) = claims.as_ref().and_then(|claims| claims.level.as_ref())
@@ -162,25 +255,132 @@ pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> 
     }
     let collect =
         |list: Vec<(Located<String>, Expr)>| list.into_iter().map(|(name, expr)| (name.value, expr)).collect();
-    match (protocol, claims) {
-        (Some(protocol), Some(claims)) => problems.check(Manifest {
-            protocol,
-            levels,
-            beyond,
-            claims,
-            objects: collect(objects),
-            bindings: collect(bindings),
-            transports,
-            setup,
-            features,
-            fuzz,
-        }),
-        _ => Err(problems.0),
+    // Without them nothing is known of the protocol and its levels, which has been noted above.
+    let nothing = || Located { value: String::new(), span: Span::file(source) };
+    let protocol = protocol.unwrap_or_else(nothing);
+    let claims = claims.unwrap_or(Claims { level: None, default: Vec::new() });
+    Some(Manifest {
+        protocol,
+        levels,
+        kinds,
+        roles,
+        beyond,
+        claims,
+        objects: collect(objects),
+        bindings: collect(bindings),
+        transports,
+        setup,
+        features,
+        fuzz,
+        hosts,
+        timeouts,
+        clock,
+    })
+}
+
+fn read_host(node: &Node, problems: &mut Problems) -> Option<HostDecl> {
+    /// The ways to correlate, in the order of [`HostDecl::correlate`].
+    const WAYS: [&str; 3] = ["path", "keys", "bytes"];
+    let mut fields = Fields::new(node, &HOST, problems);
+    let name = fields.required_text("host", problems);
+    let about = fields.required_text("about", problems);
+    let transports = fields.texts("transports", problems);
+    let path = fields.text("path", problems);
+    let ways = fields.texts("correlate", problems);
+    let values: Vec<Expr> = fields.list("values", problems).iter().map(|node| Expr::read(node, problems)).collect();
+    let reply = fields.take("reply").map(|node| read_reply(node, problems));
+    fields.finish(problems);
+    let offered = [Transport::Http, Transport::Ws, Transport::Tcp];
+    let known = |word: &Located<String>| offered.into_iter().find(|transport| transport.name() == word.value);
+    for word in transports.iter().filter(|word| known(word).is_none()) {
+        problems.note(
+            Diagnostic::new(&word.span, format!("a host cannot be reached over `{}`", **word))
+                .hint("one of http, ws, tcp"),
+        );
     }
+    for word in ways.iter().filter(|word| !WAYS.contains(&word.as_str())) {
+        problems.note(
+            Diagnostic::new(&word.span, format!("unknown way to correlate `{}`", **word))
+                .hint(format!("one of {}", WAYS.join(", "))),
+        );
+    }
+    let path = path.map_or_else(
+        || "/".to_owned(),
+        |path| {
+            if !path.starts_with('/') {
+                problems.note(Diagnostic::new(&path.span, format!("the path `{}` does not begin with a slash", *path)));
+            }
+            path.value
+        },
+    );
+    let transports: Vec<Transport> = transports.iter().filter_map(known).collect();
+    let has = |way: &str| ways.iter().any(|word| word.value == way);
+    let name = name?;
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if name.is_empty() || !name.bytes().all(plain) {
+        problems.note(
+            Diagnostic::new(&name.span, format!("invalid host name `{}`", *name))
+                .hint("lower-case letters, digits and hyphens"),
+        );
+    }
+    Some(HostDecl {
+        name,
+        about: about?.value,
+        transports: if transports.is_empty() { vec![Transport::Http] } else { transports },
+        path,
+        correlate: if ways.is_empty() { [true, false, false] } else { WAYS.map(has) },
+        values,
+        reply: reply.unwrap_or(Some(HostReplyPlan::Message { status: 200, headers: Vec::new(), body: None }))?,
+    })
+}
+
+fn read_timeouts(node: &Node, problems: &mut Problems) -> BTreeMap<String, Timeout> {
+    let Yaml::Map(members) = &node.value else {
+        problems.note(Diagnostic::new(&node.span, "`timeouts` is a map from names to times"));
+        return BTreeMap::new();
+    };
+    let mut timeouts = BTreeMap::new();
+    for (key, node) in members {
+        let mut fields = Fields::new(node, &TIMEOUT, problems);
+        let default = fields.required_text("default", problems);
+        let about = fields.required_text("about", problems);
+        fields.finish(problems);
+        let (Some(default), Some(about)) = (default, about) else { continue };
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        if !key.name.bytes().all(plain) || !key.name.starts_with(|first: char| first.is_ascii_lowercase()) {
+            problems.note(
+                Diagnostic::new(&key.span, format!("invalid name `{}`", key.name))
+                    .hint("lower-case letters, digits and hyphens"),
+            );
+        }
+        match crate::target::parse_duration(&default) {
+            Some(default) => drop(timeouts.insert(key.name.clone(), Timeout { default, about: about.value })),
+            None => problems.note(
+                Diagnostic::new(&default.span, format!("invalid duration `{}`", *default))
+                    .hint("such as 250ms, 5s, 2m"),
+            ),
+        }
+    }
+    timeouts
+}
+
+fn read_clock(node: &Node, problems: &mut Problems) -> Option<ClockWay> {
+    let mut fields = Fields::new(node, &CLOCK, problems);
+    let reach = fields.texts("runs-on", problems);
+    let needs = fields.texts("needs", problems);
+    let per_case = fields.flag("per-case", problems);
+    let step = fields.require("step", problems);
+    fields.finish(problems);
+    let step = read_steps(std::slice::from_ref(step?), &mut 0, problems).pop()?;
+    if !matches!(step.action, Action::Send { .. }) {
+        problems.note(Diagnostic::new(&step.span, "a clock is advanced by a step with `send`"));
+        return None;
+    }
+    Some(ClockWay { reach, needs, per_case, step })
 }
 
 fn read_fuzzing(node: &Node, problems: &mut Problems) -> Fuzzing {
-    let mut fields = Fields::new(node, "what a fuzzer goes by", problems);
+    let mut fields = Fields::new(node, &FUZZ, problems);
     let operations = read_features_of(&mut fields, "operations", "operations", problems);
     let mut expectations = |key| read_expectations(fields.list(key, problems), problems);
     let (answered, accepted) = (expectations("answered"), expectations("accepted"));
@@ -188,20 +388,20 @@ fn read_fuzzing(node: &Node, problems: &mut Problems) -> Fuzzing {
     let alive = read_steps(fields.list("alive", problems), &mut number, problems);
     let members = read_members(&mut fields, problems);
     fields.finish(problems);
-    for (key, missing) in [
+    for (key, empty) in [
         ("operations", operations.is_empty()),
         ("answered", answered.is_empty()),
         ("accepted", accepted.is_empty()),
         ("alive", alive.is_empty()),
     ] {
-        if missing {
-            problems.note(Diagnostic::new(&node.span, format!("what a fuzzer goes by has no `{key}`")));
+        if let Some(list) = node.member(key).filter(|_| empty) {
+            problems.note(Diagnostic::new(&list.span, format!("`{key}` is empty")));
         }
     }
     Fuzzing { operations, answered, accepted, alive, members, node: node.clone() }
 }
 
-/// Members with their values: templates without a name of a case, since there is no case yet.
+/// Members with their values. Their templates use no names of a case, because they are rendered before any case.
 fn read_members(fields: &mut Fields<'_>, problems: &mut Problems) -> Vec<(Located<String>, Value)> {
     let (objects, lazy) = (Objects::default(), Objects::default());
     let mut scope = Scope::new(&objects, &lazy, Seed::new(0), Clock(0));
@@ -243,42 +443,42 @@ fn read_features_of(
 }
 
 fn read_claims(node: &crate::source::Node, problems: &mut Problems) -> Option<Claims> {
-    let mut fields = Fields::new(node, "claims", problems);
+    let mut fields = Fields::new(node, &CLAIMS, problems);
     let level = fields.take("level").and_then(|node| {
-        let mut fields = Fields::new(node, "a level claim", problems);
+        let mut fields = Fields::new(node, &LEVEL_CLAIM, problems);
         let feature = fields.required_text("feature", problems);
         let at = fields.required_text("at", problems);
         fields.finish(problems);
         let at = at.and_then(|text| read_path(&text, &text.span, problems));
         Some(LevelClaim { feature: feature?, at: at? })
     });
-    let default = fields.required_text("default", problems);
+    let default = fields.texts("default", problems);
     fields.finish(problems);
-    Some(Claims { level, default: default? })
+    Some(Claims { level, default })
 }
 
 fn read_setup(node: &crate::source::Node, problems: &mut Problems) -> Setup {
-    let mut fields = Fields::new(node, "a set-up", problems);
-    let uses = fields.texts("uses", problems);
-    let each_actor = fields.flag("each-actor", problems);
+    let mut fields = Fields::new(node, &SETUP, problems);
+    let uses = fields.texts("for-each-binding", problems);
+    let each_actor = fields.flag("for-each-actor", problems);
     let needs = fields.texts("needs", problems);
-    let reach = fields.texts("reach", problems);
+    let reach = fields.texts("runs-on", problems);
     let mut number = 0;
     let steps = read_steps(fields.list("steps", problems), &mut number, problems);
-    let after = read_steps(fields.list("after", problems), &mut number, problems);
+    let after = read_steps(fields.list("cleanup", problems), &mut number, problems);
     fields.finish(problems);
     Setup { uses, each_actor, needs, reach, steps, after }
 }
 
 fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<Feature> {
-    let mut fields = Fields::new(node, "a feature", problems);
+    let mut fields = Fields::new(node, &FEATURE, problems);
     let name = fields.required_text("feature", problems);
     let about = fields.required_text("about", problems);
-    let absent = fields.required_text("absent", problems);
-    let advice = fields.text("advice", problems);
+    let absent = fields.required_text("if-missing", problems);
+    let advice = fields.text("hint", problems);
     let operation = fields.text("operation", problems);
     let floor = fields.texts("floor", problems);
-    let first = fields.flag("first", problems);
+    let first = fields.flag("probe-first", problems);
     let mut number = 0;
     let steps = read_steps(fields.list("probe", problems), &mut number, problems);
     let offered = read_expectations(fields.list("offered", problems), problems);
@@ -290,16 +490,17 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
         "run" => Some(Absent::Run),
         _ => {
             problems.note(
-                Diagnostic::new(&word.span, format!("`absent` is not `{}`", *word))
+                Diagnostic::new(&word.span, format!("`if-missing` is not `{}`", *word))
                     .hint("one of not-claimed, inconclusive, run"),
             );
             None
         }
     });
+    // A feature that has a name is known by it, whatever else is wrong with it.
     Some(Feature {
         name: name?,
-        about: about?.value,
-        absent: absent?,
+        about: about.map(|text| text.value).unwrap_or_default(),
+        absent: absent.unwrap_or(Absent::Run),
         advice: advice.map(|text| text.value).unwrap_or_default(),
         first,
         steps,

@@ -3,6 +3,8 @@
 //! These types hold what an author wrote, with places. Nothing here knows which operations or matchers exist; `plan`
 //! looks them up and turns a [`Case`] into something that can run. Reading is in `read`, tables of cases in `table`.
 
+mod keys;
+mod levels;
 mod manifest;
 mod read;
 mod table;
@@ -10,12 +12,19 @@ mod table;
 use std::time::Duration;
 
 use crate::edit::Edit;
+use crate::exchange::Transport;
+use crate::requirement::{ClauseId, RequirementId};
 use crate::source::{Located, Node, Span};
 use crate::template::Expr;
 use crate::value::Path;
 
-pub use manifest::{Absent, Claims, Feature, Fuzzing, LevelClaim, Manifest, Setup, read_manifest};
-pub use read::{read_suite, written};
+pub use keys::{EXPECTATION, MANIFEST, SUITE};
+pub use levels::{Level, LevelSet, Levels, Role, TargetKind};
+pub use manifest::{
+    Absent, Claims, ClockWay, Feature, Fuzzing, HostDecl, LevelClaim, Manifest, Setup, Timeout, read_manifest,
+    read_manifest_partly,
+};
+pub use read::{read_suite, read_suite_partly, written};
 
 /// One file of cases about one area of one protocol.
 #[derive(Clone, Debug)]
@@ -28,6 +37,15 @@ pub struct Suite {
     pub cases: Vec<Case>,
 }
 
+/// A length of time, as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TimeSpan {
+    /// As it stands.
+    Fixed(Duration),
+    /// The name of a time of the protocol, which the owner of a target may change.
+    Named(String),
+}
+
 /// The unit that gets a verdict: steps in order, in isolation from every other case.
 #[derive(Clone, Debug)]
 pub struct Case {
@@ -35,19 +53,21 @@ pub struct Case {
     pub name: Located<String>,
     /// One sentence, or empty.
     pub about: String,
-    /// The requirements that it decides.
-    pub covers: Vec<Located<String>>,
+    /// The clauses of requirements that it decides.
+    pub covers: Vec<Located<ClauseId>>,
     /// Features that the target must offer, or levels that it must claim.
     pub needs: Vec<Located<String>>,
-    /// The kinds of target that it can be put to; empty means every kind that has its operations.
+    /// The kinds of target and transports that it runs at; empty means every one that has its operations.
     pub reach: Vec<Located<String>>,
+    /// The roles that the target must play.
+    pub roles: Vec<Located<String>>,
     /// Whether only the strict profile counts what it finds.
     pub strict_only: bool,
     /// Whether the set-up of the protocol is left out, because the case is about it.
     pub without_setup: bool,
-    /// Whether what it finds counts even if the twin was refused: where a target accepts what nobody may accept.
+    /// Whether what it finds counts even if the twin was rejected: where a target accepts an invalid message.
     pub stands_alone: bool,
-    /// Whether the twin is sent before the case instead of after it: where the case may be the last thing that is answered.
+    /// Whether the twin is sent before the case instead of after it: where the target may not answer after the case.
     pub twin_first: bool,
     /// Names and values, in order.
     pub bindings: Vec<(Located<String>, Expr)>,
@@ -66,17 +86,17 @@ pub struct Step {
     pub action: Action,
     /// Done once for each element of this list, with `item` and `index` bound.
     pub over: Option<Expr>,
-    /// Whether the repetitions are put side by side instead of one after another.
+    /// Whether the repetitions run concurrently.
     pub at_once: bool,
     /// Repeated until the expectations hold, for at most this long.
-    pub until: Option<Located<Duration>>,
+    pub until: Option<Located<TimeSpan>>,
     /// Repeated for this long; the expectations hold all along.
-    pub quiet: Option<Located<Duration>>,
-    /// Whether the next step is taken at once, over a connection that stays open: what comes is that step's.
+    pub quiet: Option<Located<TimeSpan>>,
+    /// Whether the next step is taken at once, over a connection that stays open: that step receives the answers.
     pub without_waiting: bool,
     /// How long answers are collected at least, over a connection that stays open.
-    pub settle: Option<Located<Duration>>,
-    /// What must hold of each answer for the question to make sense at all.
+    pub settle: Option<Located<TimeSpan>>,
+    /// Preconditions: what must hold of each answer, else the case is inconclusive.
     pub assume: Vec<Expectation>,
     /// What must hold of each answer.
     pub expect: Vec<Expectation>,
@@ -84,7 +104,9 @@ pub struct Step {
     pub expect_all: Vec<Expectation>,
     /// Names for parts of the answer, for later steps.
     pub capture: Vec<(Located<String>, Path)>,
-    /// Whether to go without an answer is a departure, and not only a reason to say nothing.
+    /// Values of the case that tell which messages at a host belong to it, claimed before the step is taken.
+    pub correlate: Vec<Expr>,
+    /// Whether a missing answer is a failure, and not only a reason to be inconclusive.
     pub must_answer: bool,
     /// Whether the step is skipped where its operation is not offered (set-up only).
     pub optional: bool,
@@ -110,8 +132,10 @@ pub enum Action {
         /// How the body is laid out, one of the protocol's layouts.
         layout: Option<Located<String>>,
     },
-    /// Sends an HTTP request that is no operation of the protocol.
+    /// Sends an HTTP request that is not an operation of the protocol.
     Request {
+        /// Name of the base URL; that of the target if `None`.
+        base: Option<String>,
         /// HTTP method.
         method: String,
         /// Path and query, from the root of the target's URL.
@@ -121,12 +145,69 @@ pub enum Action {
         /// Body, if there is one.
         body: Option<RequestBody>,
     },
-    /// Takes several steps side by side.
+    /// Takes several steps concurrently.
     Parallel(Vec<Step>),
     /// Waits.
-    Pause(Duration),
-    /// Sends nothing and looks at every message that the target made in the run.
+    Pause(Located<TimeSpan>),
+    /// Advances the clock of the target, by the operation that the manifest names.
+    Advance {
+        /// By how much.
+        by: Located<TimeSpan>,
+        /// Inputs of that operation, in the place of those in the manifest.
+        with: Vec<(Located<String>, Expr)>,
+    },
+    /// Sends nothing and looks at every message that the target made: in the case, or in the run where the case has no other
+    /// steps.
     Sweep,
+    /// Takes messages that the target sends to a host.
+    Receive(Receive),
+}
+
+/// The messages at a host that a step takes.
+#[derive(Clone, Debug)]
+pub struct Receive {
+    /// The host.
+    pub host: Located<String>,
+    /// How many are waited for; with 0 none must come.
+    pub count: u64,
+    /// For how long.
+    pub within: Option<Located<TimeSpan>>,
+    /// What holds for a message that the step takes; the others are left to later steps.
+    pub selects: Vec<Expectation>,
+    /// What holds for the message that ends the wait for none: a later one, which shows that the target has gone on.
+    pub fence: Vec<Expectation>,
+    /// What the host replies to each; its usual reply if `None`.
+    pub reply: Option<HostReplyPlan>,
+}
+
+/// A reply of a host, as written.
+#[derive(Clone, Debug)]
+pub enum HostReplyPlan {
+    /// It answers.
+    Message {
+        /// HTTP status.
+        status: u16,
+        /// HTTP header fields.
+        headers: Vec<(String, Expr)>,
+        /// The body, if there is one.
+        body: Option<RequestBody>,
+    },
+    /// It says nothing.
+    Silence,
+    /// It closes the connection.
+    Close,
+}
+
+impl HostReplyPlan {
+    /// The expressions in it.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        let Self::Message { headers, body, .. } = self else { return Vec::new() };
+        let body = match body {
+            Some(RequestBody::Value(expr)) => Some(expr),
+            _ => None,
+        };
+        headers.iter().map(|(_, expr)| expr).chain(body).collect()
+    }
 }
 
 /// The body of a raw request.
@@ -149,8 +230,8 @@ pub struct Expectation {
     pub argument: Expr,
     /// The argument as it stands in the file, for the places of mistakes in it.
     pub node: Node,
-    /// The requirements that it decides; empty means all that the case covers.
-    pub requirements: Vec<Located<String>>,
+    /// The clauses of requirements that it decides; empty means all that the case covers.
+    pub covers: Vec<Located<ClauseId>>,
     /// Whether only the strict profile counts it.
     pub strict_only: bool,
     /// What the author adds for the reader of a finding.
@@ -159,15 +240,86 @@ pub struct Expectation {
     pub span: Span,
 }
 
+/// The id of a case, as reports and `--only` have it: `<suite>#<name>[<row>]@<transport>`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CaseId {
+    /// `<protocol>/<area>`.
+    pub suite: String,
+    /// Its name in the suite.
+    pub name: String,
+    /// The row of a table that it is.
+    pub row: Option<String>,
+    /// The transport that its id names, where it runs over several; HTTP is never named.
+    pub transport: Option<Transport>,
+}
+
+impl CaseId {
+    /// The id of a case of `suite`, without a transport.
+    pub fn of(suite: &Suite, case: &Case) -> Self {
+        let name = case.name.value.as_str();
+        let row = name.strip_suffix(']').and_then(|name| name.split_once('['));
+        let (name, row) = row.map_or((name, None), |(name, row)| (name, Some(row)));
+        Self { suite: suite.name.value.clone(), name: name.to_owned(), row: row.map(str::to_owned), transport: None }
+    }
+
+    /// The same case over a transport.
+    #[must_use]
+    pub fn over(&self, transport: Transport) -> Self {
+        let named = !transport.suffix().is_empty();
+        Self { transport: named.then_some(transport), ..self.clone() }
+    }
+}
+
+impl std::fmt::Display for CaseId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}#{}", self.suite, self.name)?;
+        if let Some(row) = &self.row {
+            write!(f, "[{row}]")?;
+        }
+        f.write_str(self.transport.map_or("", Transport::suffix))
+    }
+}
+
 impl Case {
-    /// Whether any step has edits, so that the case is judged beside its twin.
+    /// The requirements that it decides a clause of, each once.
+    pub fn requirements(&self) -> Vec<&RequirementId> {
+        let mut requirements: Vec<&RequirementId> = Vec::new();
+        for covered in &self.covers {
+            if !requirements.contains(&&covered.requirement) {
+                requirements.push(&covered.requirement);
+            }
+        }
+        requirements
+    }
+
+    /// Whether it decides a clause of a requirement.
+    pub fn is_about(&self, requirement: &RequirementId) -> bool {
+        self.covers.iter().any(|covered| covered.requirement == *requirement)
+    }
+
+    /// Whether any step has edits, so that the case is judged together with its twin.
     pub fn has_edits(&self) -> bool {
         self.steps.iter().any(Step::has_edits)
     }
 
     /// Whether it sends nothing and looks at what other cases were answered.
     pub fn is_sweep(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step.action, Action::Sweep))
+        !self.steps.is_empty() && self.steps.iter().all(|step| matches!(step.action, Action::Sweep))
+    }
+
+    /// Whether it looks at every message that the target made in it.
+    pub fn sweeps_itself(&self) -> bool {
+        !self.is_sweep() && self.steps.iter().any(|step| matches!(step.action, Action::Sweep))
+    }
+
+    /// Whether it advances the clock of the target.
+    pub fn advances_clock(&self) -> bool {
+        self.all_steps().iter().any(|step| matches!(step.action, Action::Advance { .. }))
+    }
+
+    /// Whether it takes messages that the target sends to a host.
+    pub fn receives(&self) -> bool {
+        self.all_steps().iter().any(|step| matches!(step.action, Action::Receive(_)))
     }
 
     /// Every step, nested ones included, in the order of their numbers.
@@ -184,7 +336,9 @@ impl Step {
         match &self.action {
             Action::Send { edits, .. } => !edits.is_empty(),
             Action::Parallel(steps) => steps.iter().any(Self::has_edits),
-            Action::Request { .. } | Action::Pause(_) | Action::Sweep => false,
+            Action::Request { .. } | Action::Pause(_) | Action::Sweep | Action::Receive(_) | Action::Advance { .. } => {
+                false
+            }
         }
     }
 
@@ -197,6 +351,10 @@ impl Step {
 
     /// Every expectation of the step itself.
     pub fn expectations(&self) -> impl Iterator<Item = &Expectation> {
-        self.assume.iter().chain(&self.expect).chain(&self.expect_all)
+        let chosen = match &self.action {
+            Action::Receive(receive) => [receive.selects.as_slice(), receive.fence.as_slice()],
+            _ => [&[][..], &[][..]],
+        };
+        chosen.into_iter().flatten().chain(&self.assume).chain(&self.expect).chain(&self.expect_all)
     }
 }

@@ -1,28 +1,15 @@
 //! Reading suites: from a YAML tree to cases, with every mistake noted.
 
 use std::sync::Arc;
-use std::time::Duration;
 
+use super::keys::{CASE, EXPECTATION, LAYOUTS, REPLY, REQUEST, ROW, STEP, SUITE};
 use super::table::fill;
-use super::{Action, Case, Expectation, RequestBody, Step, Suite};
+use super::{Action, Case, Expectation, HostReplyPlan, Receive, RequestBody, Step, Suite, TimeSpan};
 use crate::edit::Edit;
+use crate::requirement::{ClauseId, read_clauses};
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Span, Yaml, parse};
 use crate::template::{Expr, read_path};
 use crate::value::{Path, Value};
-
-/// Every layout that some protocol knows; which of them one knows is for it to say.
-const LAYOUTS: &[&str] = &[
-    "compact",
-    "pretty",
-    "reversed",
-    "deterministic",
-    "as-written",
-    "wide-integers",
-    "wide-lengths",
-    "indefinite",
-    "length-first",
-    "text-order",
-];
 
 /// Reads a file of cases.
 ///
@@ -30,19 +17,36 @@ const LAYOUTS: &[&str] = &[
 ///
 /// Everything that is wrong in the file.
 pub fn read_suite(source: &Arc<Source>) -> Result<Suite, Vec<Diagnostic>> {
-    let root = parse(source)?;
     let mut problems = Problems::default();
-    let mut fields = Fields::new(&root, "a suite", &mut problems);
-    let name = fields.required_text("suite", &mut problems);
-    let about = fields.text("about", &mut problems);
-    let nodes = fields.list("cases", &mut problems);
-    fields.finish(&mut problems);
+    let suite = read_suite_partly(source, &mut problems);
+    problems.check(suite)
+}
+
+/// Reads what can be read of a file of cases: a case with a mistake in it is left out.
+pub fn read_suite_partly(source: &Arc<Source>, problems: &mut Problems) -> Suite {
+    let nameless = Located { value: String::new(), span: Span::file(source) };
+    let root = match parse(source) {
+        Ok(root) => root,
+        Err(found) => {
+            found.into_iter().for_each(|mistake| problems.note(mistake));
+            return Suite { name: nameless, about: String::new(), cases: Vec::new() };
+        }
+    };
+    let mut fields = Fields::new(&root, &SUITE, problems);
+    let name = fields.required_text("suite", problems);
+    let about = fields.text("about", problems);
+    let nodes = fields.list("cases", problems);
+    fields.finish(problems);
     if nodes.is_empty() {
         problems.note(Diagnostic::new(&Span::file(source), "the suite has no cases"));
     }
     let mut cases: Vec<Case> = Vec::new();
     for node in nodes {
-        for case in read_cases(node, &mut problems) {
+        let before = problems.0.len();
+        let read = read_cases(node, problems);
+        // The lookup of names would report what was not read of a case as further mistakes.
+        let sound = problems.0.len() == before;
+        for case in read.into_iter().filter(|_| sound) {
             if let Some(earlier) = cases.iter().find(|earlier| earlier.name.value == case.name.value) {
                 let message =
                     format!("the case id `{}` is used twice; first at {}", *case.name, earlier.name.span.place());
@@ -51,8 +55,8 @@ pub fn read_suite(source: &Arc<Source>) -> Result<Suite, Vec<Diagnostic>> {
             cases.push(case);
         }
     }
-    let name = name.unwrap_or_else(|| Located { value: String::new(), span: Span::file(source) });
-    problems.check(Suite { name, about: about.map(|text| text.value).unwrap_or_default(), cases })
+    let name = name.unwrap_or(nameless);
+    Suite { name, about: about.map(|text| text.value).unwrap_or_default(), cases }
 }
 
 /// The cases of a file as they are written, by their ids: each row of a table as a case of its own, which has taken over what
@@ -71,7 +75,7 @@ pub fn written(source: &Arc<Source>) -> Result<Vec<(String, Value)>, Vec<Diagnos
         _ => &[],
     }) {
         let name = |node: &Node| node.member("case").and_then(text_of).unwrap_or_default();
-        let Some(Node { value: Yaml::Sequence(rows), .. }) = node.member("for_each") else {
+        let Some(Node { value: Yaml::Sequence(rows), .. }) = node.member("for-each") else {
             cases.push((name(node), node.to_value()));
             continue;
         };
@@ -80,11 +84,13 @@ pub fn written(source: &Arc<Source>) -> Result<Vec<(String, Value)>, Vec<Diagnos
             let id = format!("{}[{}]", name(&filled), row.member("row").and_then(text_of).unwrap_or_default());
             let mut value = filled.to_value();
             if let Value::Map(members) = &mut value {
-                members.retain(|(key, _)| key.as_text() != Some("for_each"));
+                members.retain(|(key, _)| key.as_text() != Some("for-each"));
             }
-            let needs: Vec<Value> = [&filled, row].into_iter().flat_map(|node| texts_of(node, "needs")).collect();
-            if !needs.is_empty() {
-                value.set_member("needs", Value::Array(needs));
+            for key in ["needs", "roles"] {
+                let words: Vec<Value> = [&filled, row].into_iter().flat_map(|node| texts_of(node, key)).collect();
+                if !words.is_empty() {
+                    value.set_member(key, Value::Array(words));
+                }
             }
             cases.push((id, value));
         }
@@ -109,11 +115,11 @@ fn texts_of(node: &Node, name: &str) -> Vec<Value> {
 }
 
 fn read_cases(node: &Node, problems: &mut Problems) -> Vec<Case> {
-    let Some(table) = node.member("for_each") else {
+    let Some(table) = node.member("for-each") else {
         return read_case(node, None, problems).into_iter().collect();
     };
     let Yaml::Sequence(rows) = &table.value else {
-        problems.note(Diagnostic::new(&table.span, format!("`for_each` is a list of rows, not {}", table.kind())));
+        problems.note(Diagnostic::new(&table.span, format!("`for-each` is a list of rows, not {}", table.kind())));
         return Vec::new();
     };
     if rows.is_empty() {
@@ -123,7 +129,7 @@ fn read_cases(node: &Node, problems: &mut Problems) -> Vec<Case> {
         .filter_map(|row| {
             let template = match &node.value {
                 Yaml::Map(members) => Node {
-                    value: Yaml::Map(members.iter().filter(|(key, _)| key.name != "for_each").cloned().collect()),
+                    value: Yaml::Map(members.iter().filter(|(key, _)| key.name != "for-each").cloned().collect()),
                     span: node.span.clone(),
                 },
                 _ => node.clone(),
@@ -138,18 +144,20 @@ fn read_cases(node: &Node, problems: &mut Problems) -> Vec<Case> {
 struct Row {
     name: Located<String>,
     about: Option<String>,
-    covers: Vec<Located<String>>,
+    covers: Vec<Located<ClauseId>>,
     needs: Vec<Located<String>>,
+    roles: Vec<Located<String>>,
     strict_only: bool,
 }
 
 fn read_row(node: &Node, problems: &mut Problems) -> Option<Row> {
-    let mut fields = Fields::new(node, "a row", problems);
+    let mut fields = Fields::new(node, &ROW, problems);
     let name = fields.required_text("row", problems);
     let row = Row {
         about: fields.text("about", problems).map(|text| text.value),
-        covers: fields.texts("covers", problems),
+        covers: read_clauses(&mut fields, "covers", problems),
         needs: fields.texts("needs", problems),
+        roles: fields.texts("roles", problems),
         strict_only: fields.flag("strict-only", problems),
         name: name?,
     };
@@ -159,17 +167,18 @@ fn read_row(node: &Node, problems: &mut Problems) -> Option<Row> {
 
 fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option<Case> {
     let row = row.map(|row| read_row(row, problems));
-    let mut fields = Fields::new(node, "a case", problems);
+    let mut fields = Fields::new(node, &CASE, problems);
     let name = fields.required_text("case", problems);
     let about = fields.text("about", problems);
-    let mut covers = fields.texts("covers", problems);
+    let mut covers = read_clauses(&mut fields, "covers", problems);
     let mut needs = fields.texts("needs", problems);
-    let reach = fields.texts("reach", problems);
+    let reach = fields.texts("runs-on", problems);
+    let mut roles = fields.texts("roles", problems);
     let mut strict_only = fields.flag("strict-only", problems);
-    let without_setup = fields.flag("without-setup", problems);
-    let stands_alone = fields.flag("stands-alone", problems);
+    let without_setup = fields.flag("no-setup", problems);
+    let stands_alone = fields.flag("counts-without-twin", problems);
     let twin_first = fields.flag("twin-first", problems);
-    let _ = fields.take("for_each");
+    let _ = fields.take("for-each");
     let bindings = read_bindings(&mut fields, "let", problems);
     let mut number = 0;
     let steps = read_steps(fields.list("steps", problems), &mut number, problems);
@@ -178,8 +187,8 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
     let mut name = name?;
     if !is_id(&name) {
         problems.note(
-            Diagnostic::new(&name.span, format!("`{}` is no case id", *name))
-                .hint("a sentence about the target in lower case with hyphens: refuses-a-package-without-title"),
+            Diagnostic::new(&name.span, format!("invalid case id `{}`", *name))
+                .hint("what the target does, in lower case with hyphens: rejects-missing-title"),
         );
     }
     let mut about = about.map(|text| text.value);
@@ -190,6 +199,7 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
         about = row.about.or(about);
         covers.extend(row.covers);
         needs.extend(row.needs);
+        roles.extend(row.roles);
         strict_only |= row.strict_only;
     }
     if covers.is_empty() {
@@ -205,6 +215,7 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
         covers,
         needs,
         reach,
+        roles,
         strict_only,
         without_setup,
         stands_alone,
@@ -250,27 +261,28 @@ pub(super) fn read_steps(nodes: &[Node], number: &mut usize, problems: &mut Prob
 fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option<Step> {
     let own_number = *number;
     *number += 1;
-    let mut fields = Fields::new(node, "a step", problems);
+    let mut fields = Fields::new(node, &STEP, problems);
     let span = fields.span().clone();
     let actor = fields.text("as", problems).unwrap_or_else(|| Located { value: "a".to_owned(), span: span.clone() });
     let operation = fields.text("send", problems);
     let request = fields.take("request");
     let parallel = fields.list("parallel", problems);
-    let pause = fields.text("pause", problems);
+    let pause = read_time(&mut fields, "pause", problems);
     let with = read_bindings(&mut fields, "with", problems);
     let headers = read_bindings(&mut fields, "headers", problems);
     let headers = headers.into_iter().map(|(name, value)| (name.value, value)).collect::<Vec<_>>();
     let edits: Vec<_> = fields.list("edit", problems).iter().filter_map(|edit| Edit::read(edit, problems)).collect();
-    let layout = fields.text("layout", problems).filter(|word| {
-        let known = LAYOUTS.contains(&word.as_str());
-        if !known {
-            problems.note(
-                Diagnostic::new(&word.span, format!("no layout `{}`", **word))
-                    .hint(format!("one of {}", LAYOUTS.join(", "))),
-            );
-        }
-        known
-    });
+    let layout =
+        fields.text("layout", problems).filter(|word| {
+            let known = LAYOUTS.iter().any(|(layout, _)| *layout == word.value);
+            if !known {
+                problems.note(Diagnostic::new(&word.span, format!("unknown layout `{}`", **word)).hint(format!(
+                    "one of {}",
+                    LAYOUTS.iter().map(|(layout, _)| *layout).collect::<Vec<_>>().join(", ")
+                )));
+            }
+            known
+        });
     let over = match (fields.take("for"), fields.number("repeat", problems)) {
         (Some(node), None) => Some(Expr::read(node, problems)),
         (None, Some(count)) => {
@@ -283,20 +295,26 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
             None
         }
     };
-    let at_once = fields.flag("at-once", problems);
-    let until = read_duration(&mut fields, "until", problems);
-    let settle = read_duration(&mut fields, "settle", problems);
+    let at_once = fields.flag("concurrent", problems);
+    let advance = read_time(&mut fields, "advance", problems);
+    let until = read_time(&mut fields, "retry-for", problems);
+    let settle = read_time(&mut fields, "collect-for", problems);
     let sweep = fields.flag("sweep", problems);
-    let without_waiting = fields.flag("without-waiting", problems);
-    let quiet = read_duration(&mut fields, "quiet", problems);
+    let without_waiting = fields.flag("no-wait", problems);
+    let quiet = read_time(&mut fields, "hold-for", problems);
     let assume = read_expectations(fields.list("assume", problems), problems);
     let expect = read_expectations(fields.list("expect", problems), problems);
     let expect_all = read_expectations(fields.list("expect-all", problems), problems);
     let capture = read_capture(&mut fields, problems);
     let must_answer = fields.flag("must-answer", problems);
+    let receive = read_receive(&mut fields, problems);
+    let correlate = fields.list("correlate", problems).iter().map(|node| Expr::read(node, problems)).collect();
     let optional = fields.flag("optional", problems);
     fields.finish(problems);
     let mut actions = Vec::new();
+    if let Some(by) = advance {
+        actions.push(Action::Advance { by, with: with.clone() });
+    }
     if let Some(operation) = operation {
         actions.push(Action::Send { operation, with, headers, edits, layout });
     }
@@ -306,16 +324,15 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
     if !parallel.is_empty() {
         actions.push(Action::Parallel(read_steps(parallel, number, problems)));
     }
-    if let Some(text) = pause {
-        actions.extend(duration(&text, problems).map(Action::Pause));
-    }
+    actions.extend(pause.map(Action::Pause));
     if sweep {
         actions.push(Action::Sweep);
     }
+    actions.extend(receive.map(Action::Receive));
     if actions.len() != 1 {
         problems.note(
             Diagnostic::new(&span, format!("a step does one thing, not {}", actions.len()))
-                .hint("one of send, request, parallel, pause, sweep"),
+                .hint(format!("one of {}", STEP.choice.list())),
         );
         return None;
     }
@@ -332,6 +349,7 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
         expect,
         expect_all,
         capture,
+        correlate,
         must_answer,
         optional,
         number: own_number,
@@ -353,46 +371,116 @@ fn read_capture(fields: &mut Fields<'_>, problems: &mut Problems) -> Vec<(Locate
         .collect()
 }
 
-fn read_request(node: &Node, problems: &mut Problems) -> Option<Action> {
-    let mut fields = Fields::new(node, "a request", problems);
-    let method = fields.required_text("method", problems);
-    let path = fields.require("path", problems).map(|node| Expr::read(node, problems));
+/// Reads what a step takes at a host.
+fn read_receive(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<Receive> {
+    let host = fields.text("receive", problems);
+    let count = fields.number("count", problems);
+    let within = read_time(fields, "within", problems);
+    let selects = read_expectations(fields.list("where", problems), problems);
+    let fence = read_expectations(fields.list("fence", problems), problems);
+    let reply = fields.take("reply");
+    let Some(host) = host else {
+        let misplaced = [
+            ("count", count.as_ref().map(|count| &count.span)),
+            ("within", within.as_ref().map(|within| &within.span)),
+            ("where", selects.first().map(|expectation| &expectation.span)),
+            ("fence", fence.first().map(|expectation| &expectation.span)),
+            ("reply", reply.map(|node| &node.span)),
+        ];
+        for (key, span) in misplaced {
+            if let Some(span) = span {
+                problems.note(Diagnostic::new(span, format!("`{key}` belongs to a step with `receive`")));
+            }
+        }
+        return None;
+    };
+    let count = count.map_or(1, |count| count.value);
+    if let Some(first) = fence.first().filter(|_| count > 0) {
+        problems.note(Diagnostic::new(&first.span, "a fence ends the wait for no message").hint("with `count: 0`"));
+    }
+    let reply = reply.and_then(|node| read_reply(node, problems));
+    Some(Receive { host, count, within, selects, fence, reply })
+}
+
+/// Reads the reply of a host.
+pub(super) fn read_reply(node: &Node, problems: &mut Problems) -> Option<HostReplyPlan> {
+    let mut fields = Fields::new(node, &REPLY, problems);
+    let status = fields.number("status", problems);
     let headers = read_bindings(&mut fields, "headers", problems);
+    let body = read_body(&mut fields, problems);
+    let silence = fields.flag("silence", problems);
+    let close = fields.flag("close", problems);
+    let span = fields.span().clone();
+    fields.finish(problems);
+    let answers = status.is_some() || !headers.is_empty() || body.is_some();
+    if [answers, silence, close].into_iter().filter(|one| *one).count() > 1 {
+        problems.note(Diagnostic::new(&span, "a reply is an answer, `silence` or `close`"));
+        return None;
+    }
+    if silence {
+        return Some(HostReplyPlan::Silence);
+    }
+    if close {
+        return Some(HostReplyPlan::Close);
+    }
+    let code = status.as_ref().map_or(200, |status| status.value);
+    let Some(code) = u16::try_from(code).ok().filter(|code| (200..600).contains(code)) else {
+        problems.note(Diagnostic::new(&status.map_or(span, |status| status.span), format!("invalid status {code}")));
+        return None;
+    };
+    let headers = headers.into_iter().map(|(name, value)| (name.value, value)).collect();
+    Some(HostReplyPlan::Message { status: code, headers, body })
+}
+
+/// Reads a body: at most one of `json`, `body`, `text` and `hex`.
+fn read_body(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<RequestBody> {
     let json = fields.take("json").map(|node| RequestBody::Value(Expr::json(node, problems)));
     let body = fields.take("body").map(|node| RequestBody::Value(Expr::read(node, problems)));
     let text = fields.text("text", problems).map(|text| RequestBody::Bytes(text.value.into_bytes()));
     let hex = fields.text("hex", problems).and_then(|hex| {
         let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(hex.as_bytes());
         if let Err(error) = &bytes {
-            problems.note(Diagnostic::new(&hex.span, format!("no hex: {error}")));
+            problems.note(Diagnostic::new(&hex.span, format!("invalid hex: {error}")));
         }
         bytes.ok().map(RequestBody::Bytes)
     });
+    json.or(body).or(text).or(hex)
+}
+
+fn read_request(node: &Node, problems: &mut Problems) -> Option<Action> {
+    let mut fields = Fields::new(node, &REQUEST, problems);
+    let base = fields.text("base", problems).map(|text| text.value);
+    let method = fields.required_text("method", problems);
+    let path = fields.take("path").map(|node| Expr::read(node, problems));
+    let headers = read_bindings(&mut fields, "headers", problems);
+    let body = read_body(&mut fields, problems);
     fields.finish(problems);
     Some(Action::Request {
+        base,
         method: method?.value,
         path: path?,
         headers: headers.into_iter().map(|(name, value)| (name.value, value)).collect(),
-        body: json.or(body).or(text).or(hex),
+        body,
     })
 }
 
-fn read_duration(fields: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Option<Located<Duration>> {
+/// Reads `250ms`, `5s` or `2m`, or the name of a time in the manifest.
+fn read_time(fields: &mut Fields<'_>, key: &'static str, problems: &mut Problems) -> Option<Located<TimeSpan>> {
     let text = fields.text(key, problems)?;
-    let value = duration(&text, problems)?;
+    let value = match crate::target::parse_duration(&text) {
+        Some(duration) => TimeSpan::Fixed(duration),
+        None if is_id(&text) && text.starts_with(|first: char| first.is_ascii_lowercase()) => {
+            TimeSpan::Named(text.value.clone())
+        }
+        None => {
+            problems.note(
+                Diagnostic::new(&text.span, format!("invalid duration `{}`", *text))
+                    .hint("a number with ms, s or m, such as 250ms or 5s; or a name under `timeouts` of the manifest"),
+            );
+            return None;
+        }
+    };
     Some(Located { value, span: text.span })
-}
-
-/// Reads `250ms`, `5s` or `2m`.
-pub(super) fn duration(text: &Located<String>, problems: &mut Problems) -> Option<Duration> {
-    let parsed = crate::target::parse_duration(text);
-    if parsed.is_none() {
-        problems.note(
-            Diagnostic::new(&text.span, format!("`{}` is no duration", **text))
-                .hint("a number with ms, s or m: 250ms, 5s"),
-        );
-    }
-    parsed
 }
 
 /// Reads a list of expectations.
@@ -401,11 +489,11 @@ pub(super) fn read_expectations(nodes: &[Node], problems: &mut Problems) -> Vec<
 }
 
 fn read_expectation(node: &Node, problems: &mut Problems) -> Option<Expectation> {
-    let mut fields = Fields::new(node, "an expectation", problems);
+    let mut fields = Fields::new(node, &EXPECTATION, problems);
     let span = fields.span().clone();
     let at = fields.text("at", problems).unwrap_or_else(|| Located { value: String::new(), span: span.clone() });
     let path = read_path(&at, &at.span, problems)?;
-    let requirements = fields.texts("covers", problems);
+    let covers = read_clauses(&mut fields, "covers", problems);
     let strict_only = fields.flag("strict-only", problems);
     let note = fields.text("note", problems);
     let rest = fields.rest();
@@ -426,7 +514,7 @@ fn read_expectation(node: &Node, problems: &mut Problems) -> Option<Expectation>
         matcher: Located { value: key.name.clone(), span: key.span.clone() },
         argument: Expr::read(argument, problems),
         node: (*argument).clone(),
-        requirements,
+        covers,
         strict_only,
         note: note.map(|text| text.value).unwrap_or_default(),
         span,
@@ -446,7 +534,7 @@ suite: p/area
 cases:
   - case: refuses-a-bad-member
     covers: [P-0]
-    for_each:
+    for-each:
       - { row: no-title, covers: [P-1], edit: [{ remove: /title }], status: 400 }
       - { row: bad-title, covers: [P-2], strict-only: true, edit: [{ set: /title, to: 5 }], status: 422 }
     steps:
@@ -478,7 +566,7 @@ cases:
         let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert!(shown.iter().any(|line| line.starts_with("s.yaml:5:5: a case has no key `cover`")), "{shown:#?}");
         assert!(
-            shown.iter().any(|line| line.starts_with("s.yaml:7:") && line.contains("`title` is no path")),
+            shown.iter().any(|line| line.starts_with("s.yaml:7:") && line.contains("invalid path `title`")),
             "{shown:#?}"
         );
         assert!(shown.iter().any(|line| line.starts_with("s.yaml:14:")), "{shown:#?}");

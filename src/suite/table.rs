@@ -1,4 +1,4 @@
-//! Tables of cases: `for_each` turns one case into one a row.
+//! Tables of cases: `for-each` turns one case into one a row.
 //!
 //! A row is put into the text of the case before the case is read, so that a row may hold anything that a case may: an
 //! id, a list of edits, a whole expectation. Places stay those of the row.

@@ -5,41 +5,65 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::{Credential, RouteOverride, SECOND_INSTANCE, Target, TcpAddress, Waiver, WaiverSubject, parse_duration};
+use super::keys::{CREDENTIAL, HOST, LIMITS, ROUTE, TARGET, WAIVER};
+use super::launch::{Ports, read_launch};
+use super::read::{read_duration, secret};
+use super::tree::read_tree;
+use super::{
+    Credential, HostAddress, RouteOverride, SECOND_INSTANCE, Target, TcpAddress, UrlScheme, Waiver, WaiverSubject,
+};
 use crate::exchange::Transport;
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse};
 use crate::value::Value;
 
-/// Reads a target file. Credentials are fetched from the environment and from files at once.
+/// Reads a target file. Credentials are fetched from the environment and from files at once. `schemes` are those that
+/// protocols have for addresses.
 ///
 /// # Errors
 ///
 /// Everything that is wrong in the file.
-pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
+pub fn load(source: &Arc<Source>, schemes: &[UrlScheme]) -> Result<Target, Vec<Diagnostic>> {
+    load_with(source, schemes, &mut || None)
+}
+
+/// As [`load`], for a target that proofmark may start: `free_port` chooses a port for each `{port}` in the file.
+///
+/// # Errors
+///
+/// Everything that is wrong in the file.
+pub fn load_with(
+    source: &Arc<Source>,
+    schemes: &[UrlScheme],
+    free_port: &mut dyn FnMut() -> Option<u16>,
+) -> Result<Target, Vec<Diagnostic>> {
     let root = parse(source)?;
     let mut problems = Problems::default();
-    let mut fields = Fields::new(&root, "a target file", &mut problems);
+    let mut fields = Fields::new(&root, &TARGET, &mut problems);
+    let launch = fields.take("launch");
+    let mut ports = Ports::new(launch.is_some(), free_port);
     let mut target = Target::new("endpoint", "");
     target.protocol = fields.text("protocol", &mut problems).map(|text| text.value);
     let name = fields.text("name", &mut problems);
-    if let Some(text) = fields.text("url", &mut problems) {
+    if let Some(text) = address(&mut fields, "url", &mut ports, &mut problems) {
         match parse_url(&text) {
             Ok(url) => target.url = Some(url),
             Err(message) => problems.note(Diagnostic::new(&text.span, message)),
         }
     }
-    if let Some(text) = fields.text("ws", &mut problems) {
+    if let Some(text) = address(&mut fields, "ws", &mut ports, &mut problems) {
         match Url::parse(&text) {
             Ok(url) if matches!(url.scheme(), "ws" | "wss") && url.has_host() => target.ws = Some(url),
             _ => problems.note(Diagnostic::new(&text.span, format!("`{}` is no URL with ws or wss", *text))),
         }
     }
-    if let Some(text) = fields.text("tcp", &mut problems) {
-        match parse_tcp(&text) {
+    let tcp = address(&mut fields, "tcp", &mut ports, &mut problems);
+    if let Some(text) = &tcp {
+        match parse_tcp(text, schemes) {
             Ok(address) => target.tcp = Some(address),
             Err(message) => problems.note(Diagnostic::new(&text.span, message)),
         }
     }
+    target.tree = fields.take("tree").and_then(|node| read_tree(node, &mut problems));
     let chosen = fields.texts("transports", &mut problems);
     if !chosen.is_empty() {
         let known =
@@ -47,13 +71,25 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
         let unknown = chosen.iter().filter(|word| known(word).is_none());
         unknown.for_each(|word| {
             problems.note(
-                Diagnostic::new(&word.span, format!("no transport `{}`", **word)).hint("one of http, ws, tcp, adapter"),
+                Diagnostic::new(&word.span, format!("no transport `{}`", **word))
+                    .hint("one of http, ws, tcp, tree, adapter"),
             );
         });
         target.transports = Some(chosen.iter().filter_map(known).collect());
     }
     target.settings = read_map(&mut fields, "settings", &mut problems, read_setting);
-    if let Some(text) = fields.text("second-instance", &mut problems) {
+    target.urls = read_map(&mut fields, "urls", &mut problems, |node, problems| match &node.value {
+        Yaml::Text(text) => {
+            let text = ports.fill(&Located { value: text.clone(), span: node.span.clone() }, problems);
+            parse_url(&text).map_err(|error| problems.note(Diagnostic::new(&node.span, error))).ok()
+        }
+        _ => {
+            problems.note(Diagnostic::new(&node.span, format!("a base URL is text, not {}", node.kind())));
+            None
+        }
+    });
+    target.hosts = read_map(&mut fields, "hosts", &mut problems, |node, problems| Some(read_host(node, problems)));
+    if let Some(text) = address(&mut fields, "second-instance", &mut ports, &mut problems) {
         match parse_url(&text) {
             Ok(url) => target.second = Some(url),
             Err(message) => problems.note(Diagnostic::new(&text.span, message)),
@@ -64,8 +100,12 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
         target.kind = if target.url.is_some() { "endpoint" } else { "adapter" };
         target.adapter = Some(adapter.into_iter().map(|word| word.value).collect());
     }
-    target.level = fields.text("level", &mut problems).map(|text| text.value);
-    target.options = read_map(&mut fields, "options", &mut problems, |node, problems| match node.value {
+    let (level, levels) = (fields.text("level", &mut problems), fields.texts("levels", &mut problems));
+    let words = |list: Vec<Located<String>>| list.into_iter().map(|word| word.value).collect::<Vec<_>>();
+    target.levels = words(level.into_iter().chain(levels).collect());
+    target.kinds = words(fields.texts("kind", &mut problems));
+    target.roles = fields.texts_if_any("roles", &mut problems).map(words);
+    target.options = read_map(&mut fields, "features", &mut problems, |node, problems| match node.value {
         Yaml::Bool(flag) => Some(flag),
         _ => {
             problems.note(Diagnostic::new(&node.span, "an option is true or false"));
@@ -96,40 +136,67 @@ pub fn load(source: &Arc<Source>) -> Result<Target, Vec<Diagnostic>> {
     });
     read_statuses(&mut fields, &mut target, &mut problems);
     read_limits(&mut fields, &mut target, &mut problems);
+    target.timeouts = read_map(&mut fields, "timeouts", &mut problems, |node, problems| match &node.value {
+        Yaml::Text(text) => read_duration(&Located { value: text.clone(), span: node.span.clone() }, problems),
+        _ => {
+            problems.note(Diagnostic::new(&node.span, "a time is text such as 250ms, 5s, 2m"));
+            None
+        }
+    });
     target.waivers =
         fields.list("waivers", &mut problems).iter().filter_map(|node| read_waiver(node, &mut problems)).collect();
+    target.launch = launch.and_then(|node| read_launch(node, &mut ports, &mut problems));
     let span = fields.span().clone();
     fields.finish(&mut problems);
     if !Transport::ALL.into_iter().any(|transport| target.is_reached_over(transport)) {
         problems.note(
             Diagnostic::new(&span, "the target cannot be reached")
-                .hint("give a `url`, a `ws`, a `tcp` or an `adapter`"),
+                .hint("give a `url`, a `ws`, a `tcp`, a `tree` or an `adapter`"),
         );
     }
-    let reached_by = || {
+    let reached_by = move |target: &Target| {
         let url = target.url.as_ref().map(|url| url.as_str().trim_end_matches('/').to_owned());
         let ws = || target.ws.as_ref().map(ToString::to_string);
-        let tcp = || target.tcp.as_ref().map(ToString::to_string);
+        let tcp = || tcp.map(|text| text.value);
         url.or_else(ws)
             .or_else(tcp)
+            .or_else(|| target.tree.as_ref().map(|tree| tree.root.display().to_string()))
             .or_else(|| target.adapter.as_ref().map(|words| words.join(" ")))
             .unwrap_or_default()
     };
-    target.name = name.map_or_else(reached_by, |text| text.value);
+    target.name = name.map_or_else(|| reached_by(&target), |text| text.value);
     problems.check(target)
 }
 
-/// Reads `HOST:PORT`, `amp://HOST:PORT` or `amps://HOST:PORT`, the last with TLS.
+/// An address, with the free ports that it names.
+fn address(
+    fields: &mut Fields<'_>,
+    key: &'static str,
+    ports: &mut Ports<'_>,
+    problems: &mut Problems,
+) -> Option<Located<String>> {
+    let text = fields.text(key, problems)?;
+    let value = ports.fill(&text, problems);
+    Some(Located { value, span: text.span })
+}
+
+/// Reads `HOST:PORT`, or a URL with `tcp` or one of `schemes`, which also say whether TLS is spoken.
 ///
 /// # Errors
 ///
 /// What is wrong with it, in words.
-pub fn parse_tcp(text: &str) -> Result<TcpAddress, String> {
+pub fn parse_tcp(text: &str, schemes: &[UrlScheme]) -> Result<TcpAddress, String> {
+    let schemes = || schemes.iter().filter(|scheme| scheme.transport == Transport::Tcp);
     let (tls, rest) = match text.split_once("://") {
-        Some(("amps", rest)) => (true, rest),
-        Some(("amp" | "tcp", rest)) => (false, rest),
-        Some((scheme, _)) => return Err(format!("`{scheme}` is none of amp, amps, tcp")),
         None => (false, text),
+        Some(("tcp", rest)) => (false, rest),
+        Some((name, rest)) => match schemes().find(|scheme| scheme.name == name) {
+            Some(scheme) => (scheme.tls, rest),
+            None => {
+                let known: Vec<&str> = std::iter::once("tcp").chain(schemes().map(|scheme| scheme.name)).collect();
+                return Err(format!("unknown scheme `{name}`: expected one of {}", known.join(", ")));
+            }
+        },
     };
     let split = rest.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
     match split {
@@ -202,33 +269,46 @@ fn read_map<T>(
 }
 
 fn read_credentials(node: &Node, problems: &mut Problems) -> Option<Vec<Credential>> {
-    let mut fields = Fields::new(node, "a credential", problems);
+    let mut fields = Fields::new(node, &CREDENTIAL, problems);
     let header = fields.text("header", problems).map_or_else(|| "Authorization".to_owned(), |text| text.value);
     let env = fields.text("env", problems);
     let file = fields.text("file", problems);
     let prefix = fields.text("prefix", problems).map(|text| text.value).unwrap_or_default();
     let span = fields.span().clone();
     fields.finish(problems);
-    let secret = match (env, file) {
-        (Some(name), None) => std::env::var(&*name)
-            .map_err(|_| Diagnostic::new(&name.span, format!("the environment has no variable `{}`", *name))),
-        (None, Some(path)) => std::fs::read_to_string(&*path)
-            .map(|text| text.trim_end().to_owned())
-            .map_err(|error| Diagnostic::new(&path.span, format!("`{}` cannot be read: {error}", *path))),
-        _ => Err(Diagnostic::new(&span, "a credential comes from either `env` or `file`")
-            .hint("a secret never stands in the target file itself")),
-    };
-    match secret {
-        Ok(value) => Some(vec![Credential { header, value: format!("{prefix}{value}") }]),
-        Err(diagnostic) => {
-            problems.note(diagnostic);
+    let value = secret(env, file, &span, "a credential", problems)?;
+    Some(vec![Credential { header, value: format!("{prefix}{value}") }])
+}
+
+/// Reads where a host listens.
+fn read_host(node: &Node, problems: &mut Problems) -> HostAddress {
+    let mut fields = Fields::new(node, &HOST, problems);
+    let listen = fields.text("listen", problems);
+    let announce = fields.text("announce", problems);
+    fields.finish(problems);
+    let listen = listen.and_then(|text| {
+        let parsed = text.parse().ok();
+        if parsed.is_none() {
+            problems.note(
+                Diagnostic::new(&text.span, format!("invalid listen address `{}`", *text))
+                    .hint("an IP address and a port, such as 127.0.0.1:8931"),
+            );
+        }
+        parsed
+    });
+    let announce = announce.and_then(|text| match Url::parse(&text) {
+        Ok(url) if url.has_host() => Some(text.value),
+        _ => {
+            problems.note(Diagnostic::new(&text.span, format!("invalid URL `{}`", *text)));
             None
         }
-    }
+    });
+    HostAddress { listen, announce }
 }
 
 fn read_route(node: &Node, problems: &mut Problems) -> RouteOverride {
-    let mut fields = Fields::new(node, "a route", problems);
+    let mut fields = Fields::new(node, &ROUTE, problems);
+    let base = fields.text("base", problems).map(|text| text.value);
     let method = fields.text("method", problems).map(|text| text.value);
     let path = fields.text("path", problems).map(|text| text.value);
     let query = fields.take("query").map(|node| match &node.value {
@@ -248,7 +328,7 @@ fn read_route(node: &Node, problems: &mut Problems) -> RouteOverride {
         }
     });
     fields.finish(problems);
-    RouteOverride { method, path, query }
+    RouteOverride { base, method, path, query }
 }
 
 fn read_statuses(fields: &mut Fields<'_>, target: &mut Target, problems: &mut Problems) {
@@ -279,23 +359,20 @@ fn read_statuses(fields: &mut Fields<'_>, target: &mut Target, problems: &mut Pr
 
 fn read_limits(fields: &mut Fields<'_>, target: &mut Target, problems: &mut Problems) {
     let Some(node) = fields.take("limits") else { return };
-    let mut fields = Fields::new(node, "limits", problems);
+    let mut fields = Fields::new(node, &LIMITS, problems);
     let limits = &mut target.limits;
     for (key, slot) in [
         ("request", &mut limits.request),
         ("reply", &mut limits.reply),
-        ("settle", &mut limits.settle),
+        ("collect-for", &mut limits.settle),
         ("case", &mut limits.case),
         ("run", &mut limits.run),
         ("clock-skew", &mut limits.clock_skew),
     ] {
-        if let Some(text) = fields.text(key, problems) {
-            match parse_duration(&text) {
-                Some(duration) => *slot = duration,
-                None => problems.note(
-                    Diagnostic::new(&text.span, format!("`{}` is no duration", *text)).hint("such as 250ms, 5s, 2m"),
-                ),
-            }
+        if let Some(text) = fields.text(key, problems)
+            && let Some(duration) = read_duration(&text, problems)
+        {
+            *slot = duration;
         }
     }
     for (key, slot) in [("body", &mut limits.body), ("jobs", &mut limits.jobs)] {
@@ -307,7 +384,7 @@ fn read_limits(fields: &mut Fields<'_>, target: &mut Target, problems: &mut Prob
 }
 
 fn read_waiver(node: &Node, problems: &mut Problems) -> Option<Waiver> {
-    let mut fields = Fields::new(node, "a waiver", problems);
+    let mut fields = Fields::new(node, &WAIVER, problems);
     let case = fields.text("case", problems);
     let requirement = fields.text("requirement", problems);
     let reason = fields.required_text("reason", problems);
@@ -329,7 +406,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Target, Vec<Diagnostic>> {
-        load(&Arc::new(Source { name: "target.yaml".into(), text: text.into() }))
+        load(&Arc::new(Source { name: "target.yaml".into(), text: text.into() }), &[])
     }
 
     #[test]

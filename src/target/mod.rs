@@ -1,6 +1,11 @@
 //! Targets: the implementation under test, how to reach it, and what its owner says of it.
 
+mod channel;
+mod keys;
+mod launch;
 mod load;
+mod read;
+mod tree;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,7 +16,12 @@ use crate::exchange::Transport;
 use crate::source::Span;
 use crate::value::Value;
 
-pub use load::{load, parse_tcp, parse_url};
+pub use channel::{ChannelProfile, FrameTypes, HttpProfile, TcpProfile, UrlScheme, WsMessages, WsProfile};
+pub use keys::TARGET;
+pub use launch::{Filled, Launch, Ready, Variable};
+pub use load::{load, load_with, parse_tcp, parse_url};
+pub use read::parse_duration;
+pub use tree::TreeRoot;
 
 /// The feature that a target has which comes with a second instance.
 pub const SECOND_INSTANCE: &str = "second-instance";
@@ -34,16 +44,30 @@ pub struct Target {
     pub ws: Option<Url>,
     /// Where it takes frames over TCP.
     pub tcp: Option<TcpAddress>,
+    /// How its protocol uses connections that stay open; the protocol fills it in.
+    pub channel: ChannelProfile,
+    /// The files that it shares.
+    pub tree: Option<TreeRoot>,
     /// The transports that are tried; `None` means each that has an address.
     pub transports: Option<Vec<Transport>>,
     /// What the protocol lets an owner say about the target, by name; [`crate::protocol::Setting`] has the meanings.
     pub settings: BTreeMap<String, Value>,
+    /// Further base URLs by name, for operations that are elsewhere than at [`Target::url`].
+    pub urls: BTreeMap<String, Url>,
+    /// Where the hosts of the run listen, by name.
+    pub hosts: BTreeMap<String, HostAddress>,
     /// Where another instance of it is, with a state of its own.
     pub second: Option<Url>,
     /// The program that wraps it as a library, with its arguments.
     pub adapter: Option<Vec<String>>,
-    /// The level that its owner claims; `None` means what it says itself.
-    pub level: Option<String>,
+    /// How proofmark starts and ends it, if it does.
+    pub launch: Option<Launch>,
+    /// The levels that its owner claims; empty means what it says itself.
+    pub levels: Vec<String>,
+    /// The kinds of target of the protocol that it is; empty means the usual kind for the way in which it is reached.
+    pub kinds: Vec<String>,
+    /// The roles of the protocol that it plays; `None` means all that its kind can play.
+    pub roles: Option<Vec<String>>,
     /// Features that it has or lacks, whatever a probe would find.
     pub options: BTreeMap<String, bool>,
     /// Header fields that each actor sends, such as credentials.
@@ -56,6 +80,8 @@ pub struct Target {
     pub statuses: BTreeMap<u16, Vec<u16>>,
     /// Bounds on everything.
     pub limits: Limits,
+    /// The times of the protocol that differ at this target, by name.
+    pub timeouts: BTreeMap<String, Duration>,
     /// What its owner sets aside.
     pub waivers: Vec<Waiver>,
 }
@@ -73,7 +99,7 @@ pub struct TcpAddress {
 
 impl std::fmt::Display for TcpAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}://{}:{}", if self.tls { "amps" } else { "amp" }, self.host, self.port)
+        write!(f, "{}:{}", self.host, self.port)
     }
 }
 
@@ -101,9 +127,20 @@ impl std::fmt::Debug for Credential {
     }
 }
 
+/// Where a host of the run listens, and how the target reaches it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostAddress {
+    /// The address to bind; a free port on the loopback interface if `None`.
+    pub listen: Option<std::net::SocketAddr>,
+    /// The URL that the target is given; the listen address if `None`.
+    pub announce: Option<String>,
+}
+
 /// A route of the target's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteOverride {
+    /// Name of the base URL, one of [`Target::urls`].
+    pub base: Option<String>,
     /// HTTP method.
     pub method: Option<String>,
     /// Path with `{input}` places.
@@ -178,17 +215,25 @@ impl Target {
             url: None,
             ws: None,
             tcp: None,
+            tree: None,
+            channel: ChannelProfile::default(),
             transports: None,
             settings: BTreeMap::new(),
+            urls: BTreeMap::new(),
+            hosts: BTreeMap::new(),
             second: None,
             adapter: None,
-            level: None,
+            launch: None,
+            levels: Vec::new(),
+            kinds: Vec::new(),
+            roles: None,
             options: BTreeMap::new(),
             credentials: BTreeMap::new(),
             routes: BTreeMap::new(),
             places: BTreeMap::new(),
             statuses: BTreeMap::new(),
             limits: Limits::default(),
+            timeouts: BTreeMap::new(),
             waivers: Vec::new(),
         }
     }
@@ -203,12 +248,18 @@ impl Target {
     /// Whether a transport has an address and is not left out by the owner.
     pub fn is_reached_over(&self, transport: Transport) -> bool {
         let address = match transport {
-            Transport::Http => self.url.is_some(),
+            Transport::Http => self.url.is_some() || !self.urls.is_empty(),
             Transport::Ws => self.ws.is_some(),
             Transport::Tcp => self.tcp.is_some(),
+            Transport::Tree => self.tree.is_some(),
             Transport::Adapter => self.adapter.is_some(),
         };
         address && self.transports.as_ref().is_none_or(|chosen| chosen.contains(&transport))
+    }
+
+    /// The base URL with a name, or else the base URL of the target.
+    pub fn base(&self, name: Option<&str>) -> Option<&Url> {
+        name.and_then(|name| self.urls.get(name)).or(self.url.as_ref())
     }
 
     /// The setting called `name`, if the owner gave it.
@@ -224,18 +275,5 @@ impl Target {
     /// The places configured for `what`.
     pub fn places(&self, what: &str) -> &[String] {
         self.places.get(what).map_or(&[], Vec::as_slice)
-    }
-}
-
-/// Reads `250ms`, `5s`, `2m`.
-pub fn parse_duration(text: &str) -> Option<Duration> {
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(split);
-    let number: u64 = number.parse().ok()?;
-    match unit {
-        "ms" => Some(Duration::from_millis(number)),
-        "s" => Some(Duration::from_secs(number)),
-        "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
-        _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! Values as suites write them.
 
+use super::keys::BUILT;
 use crate::source::{Diagnostic, Fields, Node, Problems, Span, Yaml};
 use crate::value::{Path, Value};
 use crate::wire::json;
@@ -153,14 +154,14 @@ impl Expr {
             }
             Ok(template) => Self::Template(template, span.clone()),
             Err(error) => {
-                problems.note(Diagnostic::new(span, error.to_string()).hint("`$${` stands for the two characters"));
+                problems.note(Diagnostic::new(span, error.to_string()).hint("write `$${` for the two characters `${`"));
                 Self::Constant(Value::Null)
             }
         }
     }
 
     fn built(node: &Node, problems: &mut Problems) -> Self {
-        let mut fields = Fields::new(node, "a built value", problems);
+        let mut fields = Fields::new(node, &BUILT, problems);
         let base = fields.required_text("base", problems);
         let mut set = Vec::new();
         if let Some(node) = fields.take("set") {
@@ -209,12 +210,12 @@ impl Expr {
     }
 }
 
-/// Reads a path, noting a problem if it is none.
+/// Reads a path; notes a problem if it is invalid.
 pub fn read_path(text: &str, span: &Span, problems: &mut Problems) -> Option<Path> {
     match Path::parse(text) {
         Ok(path) => Some(path),
         Err(error) => {
-            problems.note(Diagnostic::new(span, format!("`{text}` is no path: {error}")));
+            problems.note(Diagnostic::new(span, format!("invalid path `{text}`: {error}")));
             None
         }
     }

@@ -1,8 +1,11 @@
 //! Functions of templates: `${hex 32}`, `${time -1h}`. One row each.
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest, Sha256};
 
-use super::scope::{Clock, RenderError, format_time, parse_time};
+use super::error::RenderError;
+use super::time::{Clock, format_time, parse_time};
 use crate::value::Value;
 
 /// A function that templates may call by name.
@@ -19,13 +22,17 @@ pub struct Function {
 
 /// What a function may look at.
 pub struct Arguments<'a> {
-    /// The arguments as text: bytes in hex, everything else that is no text as JSON.
+    /// The arguments as text: bytes in hex, everything else that is not text as JSON.
     pub(super) words: &'a [String],
     /// The same as values.
     pub(super) values: &'a [Value],
     pub(super) clock: Clock,
     /// The start of the case.
     pub(super) now: Clock,
+    /// The URLs of each host, by name and transport.
+    pub(super) hosts: &'a BTreeMap<String, Value>,
+    /// The bindings that have a value by now.
+    pub(super) bound: &'a BTreeMap<String, Value>,
     /// Uniform numbers below the argument.
     pub(super) below: &'a mut dyn FnMut(u64) -> u64,
 }
@@ -34,6 +41,11 @@ impl Arguments<'_> {
     /// An argument as text.
     pub fn word(&self, index: usize) -> Option<&str> {
         self.words.get(index).map(String::as_str)
+    }
+
+    /// The value of a binding, if it has one by now.
+    pub fn binding(&self, name: &str) -> Option<&Value> {
+        self.bound.get(name)
     }
 
     /// An argument as it is.
@@ -48,7 +60,7 @@ impl Arguments<'_> {
     /// [`RenderError`] if there is none.
     pub fn integer(&self, index: usize) -> Result<i128, RenderError> {
         let word = self.word(index).ok_or_else(|| RenderError::new("a number is missing"))?;
-        word.parse().map_err(|_| RenderError::new(format!("`{word}` is no whole number")))
+        word.parse().map_err(|_| RenderError::new(format!("invalid whole number `{word}`")))
     }
 
     /// The bytes of an argument that is bytes, or hex.
@@ -59,7 +71,7 @@ impl Arguments<'_> {
     pub fn bytes(&self, index: usize) -> Result<Vec<u8>, RenderError> {
         let word = self.word(index).ok_or_else(|| RenderError::new("bytes are missing"))?;
         let decoded = data_encoding::HEXLOWER_PERMISSIVE.decode(word.as_bytes());
-        decoded.map_err(|_| RenderError::new(format!("`{word}` is no hex")))
+        decoded.map_err(|_| RenderError::new(format!("invalid hex `{word}`")))
     }
 
     /// That many random bytes.
@@ -73,7 +85,7 @@ impl Arguments<'_> {
                 .parse()
                 .ok()
                 .filter(|count| *count <= 10_000_000)
-                .ok_or_else(|| RenderError::new(format!("`{word}` is no number of things"))),
+                .ok_or_else(|| RenderError::new(format!("invalid count `{word}`"))),
             (None, Some(default)) => Ok(default),
             (None, None) => Err(RenderError::new("a number is missing")),
         }
@@ -99,6 +111,20 @@ const LONGEST: usize = 64 << 20;
 /// Every function, in the order of the manual.
 pub const FUNCTIONS: &[Function] = &[
     Function {
+        name: "host",
+        summary: "The URL of a host of this run, for this case: over the first transport of the host, or over the one named.",
+        example: "${host next-hop ws}",
+        call: |a| {
+            let name = a.word(0).ok_or_else(|| RenderError::new("the name of a host is missing"))?;
+            let urls = a.hosts.get(name).ok_or_else(|| RenderError::new(format!("no host `{name}` in this run")))?;
+            let url = match a.word(1) {
+                Some(transport) => urls.member(transport),
+                None => urls.as_map().and_then(|urls| urls.first()).map(|(_, url)| url),
+            };
+            url.cloned().ok_or_else(|| RenderError::new(format!("the host `{name}` has no such transport")))
+        },
+    },
+    Function {
         name: "hex",
         summary: "That many random lower-case hex digits.",
         example: "pkg_${hex 32}",
@@ -109,7 +135,7 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "word",
-        summary: "A random word of that many letters, eight if not said: a marker safe to search for.",
+        summary: "A random word of that many letters [default: 8]: a marker that is safe to search for.",
         example: "${word}",
         call: |a| {
             let count = a.count(0, Some(8))?;
@@ -151,7 +177,7 @@ pub const FUNCTIONS: &[Function] = &[
         example: "${shift 2026-01-02T03:04:05Z -2h}",
         call: |a| {
             let word = a.word(0).ok_or_else(|| RenderError::new("a time is missing"))?;
-            let instant = parse_time(word).ok_or_else(|| RenderError::new(format!("`{word}` is no time")))?;
+            let instant = parse_time(word).ok_or_else(|| RenderError::new(format!("invalid time `{word}`")))?;
             Ok(Value::Text(format!("{}Z", format_time(instant + a.word(1).map_or(Ok(0), offset)?))))
         },
     },
@@ -190,7 +216,7 @@ pub const FUNCTIONS: &[Function] = &[
         example: "${float 1}",
         call: |a| {
             let word = a.word(0).ok_or_else(|| RenderError::new("a number is missing"))?;
-            word.parse().map(Value::Float).map_err(|_| RenderError::new(format!("`{word}` is no number")))
+            word.parse().map(Value::Float).map_err(|_| RenderError::new(format!("invalid number `{word}`")))
         },
     },
     Function {
@@ -225,7 +251,7 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "filled",
-        summary: "A byte string of that many bytes of one value, in hex; zero if not said.",
+        summary: "A byte string of that many bytes of one value, in hex [default: 00].",
         example: "${filled 64 ff}",
         call: |a| {
             let count = usize::try_from(a.count(0, None)?).unwrap_or(0);
@@ -277,9 +303,9 @@ fn offset(word: &str) -> Result<i128, RenderError> {
         "m" => 60_000_000_000,
         "h" => 3_600_000_000_000,
         "d" => 86_400_000_000_000,
-        _ => return Err(RenderError::new(format!("`{word}` is no offset such as -1h, +30m, 2d, 15s"))),
+        _ => return Err(RenderError::new(format!("invalid offset `{word}`, unlike -1h, +30m, 2d, 15s"))),
     };
-    let number: i64 = number.parse().map_err(|_| RenderError::new(format!("`{word}` is no offset such as -1h")))?;
+    let number: i64 = number.parse().map_err(|_| RenderError::new(format!("invalid offset `{word}`, unlike -1h")))?;
     Ok(i128::from(number) * nanoseconds)
 }
 

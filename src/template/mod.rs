@@ -3,10 +3,16 @@
 //! A suite says values as [`Expr`]essions; a [`Scope`] turns them into [`Value`](crate::value::Value)s when a case runs. Everything generated
 //! comes from the run's seed and the names of case and binding, so that a run can be repeated byte for byte.
 
+mod error;
 mod expr;
 mod function;
+mod keys;
 mod scope;
+mod time;
 
+pub use error::RenderError;
 pub use expr::{Expr, Template, TemplateError, read_path};
 pub use function::{Arguments, FUNCTIONS, Function};
-pub use scope::{Clock, Objects, RenderError, Scope, Seed, format_time, parse_time};
+pub use keys::BUILT;
+pub use scope::{Objects, Scope, Seed};
+pub use time::{Clock, format_time, parse_time};

@@ -1,33 +1,17 @@
-//! What the names in a template stand for.
+//! What the names in a template mean.
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, SecondsFormat};
 use rand_chacha::ChaCha8Rng;
 use rand_core::{RngCore, SeedableRng};
 use sha2::{Digest, Sha256};
 
+use super::error::RenderError;
 use super::expr::{Expr, Part, Template};
 use super::function::{Arguments, FUNCTIONS, Function};
+use super::time::Clock;
 use crate::source::Span;
 use crate::value::{self, Path, Value};
-
-/// The start of the run, in nanoseconds since 1970-01-01T00:00:00Z.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clock(pub i128);
-
-/// An instant in whole seconds and UTC, without the Z: `2026-01-02T03:04:05`.
-pub fn format_time(nanoseconds: i128) -> String {
-    let seconds = i64::try_from(nanoseconds.div_euclid(1_000_000_000)).unwrap_or_default();
-    let text = DateTime::from_timestamp(seconds, 0).unwrap_or_default().to_rfc3339_opts(SecondsFormat::Secs, true);
-    text.trim_end_matches('Z').to_owned()
-}
-
-/// The instant of an RFC 3339 time, in nanoseconds since 1970.
-pub fn parse_time(text: &str) -> Option<i128> {
-    let time = DateTime::parse_from_rfc3339(text).ok()?;
-    Some(i128::from(time.timestamp()) * 1_000_000_000 + i128::from(time.timestamp_subsec_nanos()))
-}
 
 /// Where generated values come from: the seed of the run and the names of what asks.
 #[derive(Clone, Debug)]
@@ -48,6 +32,13 @@ impl Seed {
         Self(hash)
     }
 
+    /// A token of 32 hex digits that stands for the part.
+    pub fn token(&self) -> String {
+        let mut digits = data_encoding::HEXLOWER.encode(&self.0.clone().finalize());
+        digits.truncate(32);
+        digits
+    }
+
     fn rng(&self) -> ChaCha8Rng {
         ChaCha8Rng::from_seed(self.0.clone().finalize().into())
     }
@@ -55,23 +46,6 @@ impl Seed {
 
 /// The named objects of a protocol, and the bindings that every case has.
 pub type Objects = BTreeMap<String, Expr>;
-
-/// Why an expression has no value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct RenderError {
-    /// In words.
-    pub message: String,
-    /// Where the expression is written, if known.
-    pub span: Option<Span>,
-}
-
-impl RenderError {
-    /// A reason in words.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), span: None }
-    }
-}
 
 /// The bindings of one case while it runs.
 #[derive(Clone)]
@@ -82,24 +56,39 @@ pub struct Scope<'p> {
     clock: Clock,
     now: Clock,
     functions: &'static [Function],
+    /// The URLs of each host, by name and transport.
+    hosts: BTreeMap<String, Value>,
     bound: BTreeMap<String, Value>,
 }
 
-/// How many names may stand for each other: a bound that a circle runs into.
+/// How deeply names may refer to each other: a circular reference reaches this limit.
 const DEPTH: usize = 32;
 
 impl<'p> Scope<'p> {
     /// A scope with the named `objects` of a protocol and its `lazy` bindings, which come to be when first asked for.
     pub fn new(objects: &'p Objects, lazy: &'p Objects, seed: Seed, clock: Clock) -> Self {
-        Self { objects, lazy, seed, clock, now: clock, functions: &[], bound: BTreeMap::new() }
+        Self { objects, lazy, seed, clock, now: clock, functions: &[], hosts: BTreeMap::new(), bound: BTreeMap::new() }
     }
 
-    /// The same, with the functions of a protocol beside those that all have, and the start of a case.
+    /// The same, with the functions of a protocol besides the general ones, and the start of a case.
     #[must_use]
     pub fn with(mut self, functions: &'static [Function], now: Clock) -> Self {
         self.functions = functions;
         self.now = now;
         self
+    }
+
+    /// The same, with the URLs of the hosts of the run: for each a map from transports to URLs.
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: BTreeMap<String, Value>) -> Self {
+        self.hosts = hosts;
+        self
+    }
+
+    /// Moves the present, and what counts as the start of the run, by that many nanoseconds.
+    pub fn shift(&mut self, nanoseconds: i128) {
+        self.clock.0 += nanoseconds;
+        self.now.0 += nanoseconds;
     }
 
     /// Gives `name` a value.
@@ -130,7 +119,7 @@ impl<'p> Scope<'p> {
     ///
     /// # Errors
     ///
-    /// [`RenderError`] if a name stands for nothing or a function cannot be called so.
+    /// [`RenderError`] if a name is undefined or a function cannot be called with its arguments.
     pub fn render(&mut self, expr: &Expr, name: &str) -> Result<Value, RenderError> {
         let mut rng = self.seed.part(name).rng();
         self.value(expr, &mut rng, 0)
@@ -143,7 +132,7 @@ impl<'p> Scope<'p> {
         // A named object that is asked for by its name alone is one and the same throughout a case.
         let (lazy, objects) = (self.lazy, self.objects);
         let found = lazy.get(name).or_else(|| objects.get(name));
-        let expr = found.ok_or_else(|| RenderError::new(format!("nothing is called `{name}`")))?;
+        let expr = found.ok_or_else(|| RenderError::new(format!("undefined name `{name}`")))?;
         let mut rng = self.seed.part(name).rng();
         let value = self.value(expr, &mut rng, depth + 1)?;
         self.bound.insert(name.to_owned(), value.clone());
@@ -152,7 +141,7 @@ impl<'p> Scope<'p> {
 
     fn value(&mut self, expr: &Expr, rng: &mut ChaCha8Rng, depth: usize) -> Result<Value, RenderError> {
         if depth > DEPTH {
-            return Err(RenderError::new("names stand for each other in a circle"));
+            return Err(RenderError::new("circular reference"));
         }
         match expr {
             Expr::Constant(value) => Ok(value.clone()),
@@ -185,7 +174,7 @@ impl<'p> Scope<'p> {
     }
 
     fn template(&mut self, template: &Template, rng: &mut ChaCha8Rng, depth: usize) -> Result<Value, RenderError> {
-        // A template that is nothing but one call keeps the type of what it stands for.
+        // A template that is a single call keeps the type of its value.
         if let [Part::Call(words)] = template.parts.as_slice() {
             return self.call(words, rng, depth);
         }
@@ -203,7 +192,7 @@ impl<'p> Scope<'p> {
         let (first, rest) = words.split_first().ok_or_else(|| RenderError::new("nothing to call"))?;
         let mut functions = FUNCTIONS.iter().chain(self.functions);
         if let Some(function) = functions.find(|function| function.name == first) {
-            // An argument `$name` stands for the binding of that name.
+            // An argument `$name` is the value of the binding of that name.
             let mut values = Vec::with_capacity(rest.len());
             for word in rest {
                 values.push(match word.strip_prefix('$') {
@@ -214,7 +203,9 @@ impl<'p> Scope<'p> {
             let resolved: Vec<String> = values.iter().map(text_of).collect();
             let mut below = |limit: u64| if limit == 0 { 0 } else { rng.next_u64() % limit };
             let (clock, now) = (self.clock, self.now);
-            let mut arguments = Arguments { words: &resolved, values: &values, clock, now, below: &mut below };
+            let (hosts, bound) = (&self.hosts, &self.bound);
+            let mut arguments =
+                Arguments { words: &resolved, values: &values, clock, now, hosts, bound, below: &mut below };
             return (function.call)(&mut arguments)
                 .map_err(|error| RenderError::new(format!("`{}`: {}", words.join(" "), error.message)));
         }

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
-use super::Carried;
+use super::Delivery;
 use super::lines::{Read, next_line};
 use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
 use crate::target::Limits;
@@ -57,7 +57,7 @@ impl Adapter {
     }
 
     /// Makes a call and reads its answer. Calls are made one at a time: an adapter need not be more than a loop.
-    pub async fn carry(&self, message: Encoded, limits: &Limits) -> Carried {
+    pub async fn carry(&self, message: Encoded, limits: &Limits) -> Delivery {
         let mut running = self.running.lock().await;
         let begun = Instant::now();
         let id = running.as_ref().map_or(1, |running| running.next_id);
@@ -86,23 +86,23 @@ impl Adapter {
                 Ok(started) => *running = Some(started),
                 Err(error) => {
                     incoming.ended = Ended::Unreachable(error);
-                    return Carried { sent: outgoing, received: incoming, begun };
+                    return Delivery { sent: outgoing, received: incoming, begun };
                 }
             }
         }
-        let Some(process) = running.as_mut() else { return Carried { sent: outgoing, received: incoming, begun } };
+        let Some(process) = running.as_mut() else { return Delivery { sent: outgoing, received: incoming, begun } };
         process.next_id += 1;
         let deadline = tokio::time::Instant::now() + limits.request;
         incoming.ended = call(process, &line, id, limits.body, deadline, &mut incoming.body.0).await;
         if incoming.ended != Ended::Complete {
-            // After a time-out or a broken line there is no telling what the next answer belongs to.
+            // After a timeout or an invalid line, the next answer cannot be assigned to a call.
             if let Some(Running { child: Some(child), .. }) = running.as_mut() {
                 let _ = child.start_kill();
             }
             *running = None;
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
-        Carried { sent: outgoing, received: incoming, begun }
+        Delivery { sent: outgoing, received: incoming, begun }
     }
 
     /// How often a running adapter was given up, with everything that it held.
@@ -142,7 +142,7 @@ impl Adapter {
     /// Ends the adapter, with whatever it started.
     pub async fn close(&self) {
         if let Some(Running { input, child: Some(mut child), .. }) = self.running.lock().await.take() {
-            // A closed standard input is the signal to end; who does not take it is made to.
+            // A closed standard input is the signal to end; an adapter that ignores it is killed.
             drop(input);
             let ended = tokio::time::timeout(std::time::Duration::from_secs(2), child.wait()).await;
             if ended.is_err() {

@@ -47,9 +47,9 @@ pub enum ArrivalKind {
     },
 }
 
-/// What can be put on a channel.
+/// What can be sent on a channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum WireItem {
     /// A binary message in one WebSocket frame.
     WsBinary(Vec<u8>),
     /// A text message in one WebSocket frame.
@@ -86,7 +86,7 @@ pub enum Piece {
     Reset,
 }
 
-impl Piece {
+impl WireItem {
     /// What it is called in a message to the reader of a report.
     pub fn name(&self) -> &'static str {
         match self {
@@ -158,7 +158,7 @@ pub enum Ending {
     },
     /// The peer sent more, or more often, than is read on one channel.
     Flooded(String),
-    /// The channel was ended on this side: by [`Piece::Reset`], or by closing it and not waiting any longer.
+    /// The channel was ended on this side: by [`WireItem::Reset`], or by closing it and not waiting any longer.
     Here,
 }
 
@@ -224,13 +224,13 @@ impl Bounds {
 /// Two messages are never written at once, but what the peer sends is read while something is written, so that neither
 /// side waits for the other with full buffers, and so that an answer to half a message is not lost.
 pub trait Channel: Send {
-    /// Writes a piece. It is given up at the deadline; what was written of it by then stays written.
+    /// Writes an item. It is given up at the deadline; what was written of it by then stays written.
     ///
     /// # Errors
     ///
     /// It could not be written, or not in time: the peer is gone or does not read. The text says how. What had arrived
     /// before can still be received.
-    fn send(&mut self, piece: Piece, deadline: Instant) -> BoxFuture<'_, Result<(), String>>;
+    fn send(&mut self, item: WireItem, deadline: Instant) -> BoxFuture<'_, Result<(), String>>;
 
     /// Waits for the next arrival. Dropping the future loses nothing that arrived.
     fn receive(&mut self, deadline: Instant) -> BoxFuture<'_, Received>;

@@ -1,4 +1,4 @@
-//! Documents that a listener serves to whoever asks for them.
+//! Documents that a listener serves.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

@@ -1,6 +1,6 @@
 //! WebSocket frames (RFC 6455 section 5): written with every freedom to be wrong, read with none.
 
-/// Who is at an end of a WebSocket: it decides which side masks its frames (RFC 6455 section 5.1).
+/// The end of a WebSocket, which decides whether frames are masked (RFC 6455 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The end that connected.
@@ -83,7 +83,7 @@ pub fn mask(payload: &mut [u8], key: [u8; 4]) {
     }
 }
 
-/// The header of a frame whose bytes are all there.
+/// The header of a complete frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Whether it is the last of its message.

@@ -2,15 +2,22 @@
 //! of its own, no decompression.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use futures_util::StreamExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::ConnectError;
+use super::{ConnectError, Delivery};
 use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
 use crate::target::{Credential, Limits, SECOND, Target};
+
+/// Idle connections of one actor that are kept.
+const IDLE: usize = 64;
+
+/// Actors that have connections of their own; those beyond share some.
+const POOLS: usize = 32;
 
 /// How many redirects of a GET are followed, all to the target itself.
 const REDIRECTS: usize = 5;
@@ -30,12 +37,18 @@ static TURNS: Semaphore = Semaphore::const_new(4);
 
 /// An HTTP endpoint.
 pub struct Http {
-    base: Url,
+    base: Option<Url>,
+    /// Further base URLs, by name.
+    urls: BTreeMap<String, Url>,
     /// Another instance of the target, which one of the parties speaks to.
     second: Option<Url>,
-    /// Keeps connections open between messages.
-    pooled: BTreeMap<String, reqwest::Client>,
-    other: reqwest::Client,
+    /// Whether no address needs TLS.
+    without_tls: bool,
+    /// Each actor has connections of its own that stay open between messages, so that what one of them sees is not what
+    /// another one's connection saw. Made when the actor first sends something.
+    pools: Mutex<BTreeMap<String, reqwest::Client>>,
+    /// For actors beyond [`POOLS`].
+    shared: reqwest::Client,
     /// Opens a connection for each message.
     fresh: reqwest::Client,
     credentials: BTreeMap<String, Vec<Credential>>,
@@ -51,42 +64,54 @@ impl Http {
         // reqwest panics if no provider is there; a second installation only says that there is one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let plain = |target: &Url| target.scheme() == "http";
-        let without_tls = plain(base) && target.second.as_ref().is_none_or(plain);
-        let client = |idle: usize| {
-            let builder = reqwest::Client::builder();
-            // Reading the certificates of the system takes longer than many a run, and nobody is asked for one.
-            let builder = if without_tls { builder.tls_certs_only([]) } else { builder };
-            builder
-                .no_proxy()
-                .redirect(reqwest::redirect::Policy::none())
-                .retry(reqwest::retry::never())
-                .pool_max_idle_per_host(idle)
-                .user_agent(concat!("proofmark/", env!("CARGO_PKG_VERSION")))
-                .build()
-                .map_err(|error| ConnectError::Client(error.to_string()))
-        };
-        // Each party has connections of its own, so that what one of them sees is not what another one's connection saw.
-        let mut pooled = BTreeMap::new();
-        for actor in ["a", "b"] {
-            pooled.insert(actor.to_owned(), client(64)?);
-        }
+        let without_tls = plain(base) && target.second.iter().chain(target.urls.values()).all(plain);
         Ok(Self {
-            base: base.clone(),
+            base: Some(base.clone()),
+            urls: target.urls.clone(),
             second: target.second.clone(),
-            pooled,
-            other: client(64)?,
-            fresh: client(0)?,
+            without_tls,
+            pools: Mutex::default(),
+            shared: client(without_tls, IDLE)?,
+            fresh: client(without_tls, 0)?,
             credentials: target.credentials.clone(),
         })
+    }
+
+    /// As [`Http::new`] with the base URLs of `target`; `None` if it has none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Http::new`].
+    pub fn of(target: &Target) -> Result<Option<Self>, ConnectError> {
+        let Some(any) = target.url.as_ref().or_else(|| target.urls.values().next()) else { return Ok(None) };
+        let http = Self::new(any, target)?;
+        Ok(Some(Self { base: target.url.clone(), ..http }))
+    }
+
+    /// The connections of an actor.
+    fn pool(&self, actor: &str) -> reqwest::Client {
+        let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pool) = pools.get(actor) {
+            return pool.clone();
+        }
+        if pools.len() >= POOLS {
+            return self.shared.clone();
+        }
+        let Ok(pool) = client(self.without_tls, IDLE) else { return self.shared.clone() };
+        pools.entry(actor.to_owned()).or_insert(pool).clone()
     }
 
     /// Sends a message and reads its answer.
     pub async fn carry(&self, actor: &str, message: Encoded, limits: &Limits) -> (Outgoing, Incoming) {
         let elsewhere = self.second.as_ref().filter(|_| actor == SECOND);
-        let base = elsewhere.unwrap_or(&self.base);
+        let named = message.base.as_ref().and_then(|name| self.urls.get(name));
+        let Some(base) = elsewhere.or(named).or(self.base.as_ref()) else {
+            let delivery = Delivery::unsent(message, "the target has no such base URL");
+            return (delivery.sent, delivery.received);
+        };
         let url = format!("{}{}", base.as_str().trim_end_matches('/'), message.path);
         let mut headers = message.headers.clone();
-        // At the second instance, proofmark is who it is at the first.
+        // The second instance knows proofmark by the credentials of `a`.
         let who = if elsewhere.is_some() { "a" } else { actor };
         for credential in self.credentials.get(who).into_iter().flatten() {
             if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(&credential.header)) {
@@ -100,8 +125,7 @@ impl Http {
             headers,
             body: Body(message.body.clone()),
         };
-        let client = self.pooled.get(actor).unwrap_or(&self.other);
-        let mut incoming = self.send(client, &outgoing, limits).await;
+        let mut incoming = self.send(&self.pool(actor), &outgoing, limits).await;
         if matches!(incoming.ended, Ended::Closed(_)) && incoming.status.is_none() {
             // A server may close an idle connection in the very moment in which it is used again, and is in its right.
             // On a connection of its own the same message cannot meet that.
@@ -147,7 +171,7 @@ impl Http {
             let redirected = matches!(incoming.status, Some(301 | 302 | 303 | 307 | 308)) && outgoing.method == "GET";
             let next = incoming.header("location").and_then(|location| url.join(location).ok());
             match next {
-                // Nobody but the target is ever asked anything.
+                // Requests only go to the target itself.
                 Some(next) if redirected && ended == Ended::Complete && next.origin() == own => {
                     url = next;
                 }
@@ -179,6 +203,21 @@ impl Http {
     }
 }
 
+/// A client that keeps at most `idle` connections open between messages.
+fn client(without_tls: bool, idle: usize) -> Result<reqwest::Client, ConnectError> {
+    let builder = reqwest::Client::builder();
+    // Reading the certificates of the system takes longer than many a run, and without TLS none is needed.
+    let builder = if without_tls { builder.tls_certs_only([]) } else { builder };
+    builder
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .retry(reqwest::retry::never())
+        .pool_max_idle_per_host(idle)
+        .user_agent(concat!("proofmark/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| ConnectError::Client(error.to_string()))
+}
+
 async fn once(
     client: &reqwest::Client,
     outgoing: &Outgoing,
@@ -187,7 +226,7 @@ async fn once(
     incoming: &mut Incoming,
 ) -> Ended {
     let Ok(method) = reqwest::Method::from_bytes(outgoing.method.as_bytes()) else {
-        return Ended::Unreachable(format!("`{}` is no HTTP method", outgoing.method));
+        return Ended::Unreachable(format!("invalid HTTP method `{}`", outgoing.method));
     };
     let mut headers = HeaderMap::new();
     for (name, value) in &outgoing.headers {
@@ -227,7 +266,7 @@ async fn once(
         match chunk {
             Ok(chunk) => {
                 if turn.is_none() && incoming.body.len() + chunk.len() > LARGE {
-                    // Nobody closes it, so that this waits for a turn and for nothing else.
+                    // The semaphore is never closed, so this only waits for a turn.
                     turn = TURNS.acquire().await.ok();
                 }
                 let room = limits.body - incoming.body.len();

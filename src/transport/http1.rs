@@ -15,7 +15,7 @@ const FIELDS: usize = 128;
 /// Bytes that the line in front of a chunk, or behind the last one, may have.
 const CHUNK_LINE: usize = 1_024;
 
-/// Answers that are no final ones, in front of one that is.
+/// Provisional responses before the final one.
 const PROVISIONAL: usize = 8;
 
 /// Header fields in the order received.
@@ -75,7 +75,7 @@ pub(super) async fn read_request(socket: &mut Socket, deadline: Instant) -> Resu
     .await
 }
 
-/// Reads the start of a response, past those that announce another one; 101 is none of these.
+/// Reads the start of a response, past those that announce another one; 101 is final here.
 pub(super) async fn read_response(socket: &mut Socket, deadline: Instant) -> Result<Response, Ended> {
     for _ in 0..PROVISIONAL {
         let response = read_head(socket, deadline, |bytes| {
@@ -117,7 +117,7 @@ async fn read_head<T>(
                 Ok(None) if bytes.len() >= HEAD => return Err(Ended::TooLong),
                 Ok(None) => {}
                 Err(httparse::Error::TooManyHeaders) => return Err(Ended::TooLong),
-                Err(error) => return Err(Ended::Closed(format!("this is no HTTP/1.1: {error}"))),
+                Err(error) => return Err(Ended::Closed(format!("invalid HTTP/1.1: {error}"))),
             }
         }
         fill(socket, deadline, "the header fields").await?;
@@ -142,7 +142,7 @@ pub(super) fn request_length(fields: &Fields) -> Result<Length, String> {
     for (_, value) in fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
         let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
         let number = value.parse::<u64>().ok().filter(|_| digits);
-        let number = number.ok_or_else(|| "Content-Length is no number".to_owned())?;
+        let number = number.ok_or_else(|| "invalid Content-Length".to_owned())?;
         if length.replace(number).is_some_and(|before| before != number) {
             return Err("there are two lengths".to_owned());
         }
@@ -150,7 +150,7 @@ pub(super) fn request_length(fields: &Fields) -> Result<Length, String> {
     match (field(fields, "transfer-encoding"), length) {
         (Some(_), Some(_)) => Err("there is both a length and a transfer coding".to_owned()),
         (Some(_), None) if chunked => Ok(Length::Chunked),
-        (Some(coding), None) => Err(format!("`{coding}` is no transfer coding that is read here")),
+        (Some(coding), None) => Err(format!("unsupported transfer coding `{coding}`")),
         (None, length) => Ok(Length::Fixed(length.unwrap_or(0))),
     }
 }
@@ -220,7 +220,7 @@ async fn take_chunks(socket: &mut Socket, limit: usize, deadline: Instant, body:
         if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(broken());
         }
-        // A chunk whose length needs more than 64 bits is not less than one that is too long.
+        // A length of more than 64 bits is too long in any case.
         let length = u64::from_str_radix(digits, 16).unwrap_or(u64::MAX);
         if length == 0 {
             for _ in 0..FIELDS {

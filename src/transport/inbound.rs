@@ -49,7 +49,7 @@ pub enum Inbound {
         /// The connection.
         channel: Box<TcpChannel>,
     },
-    /// What is no request: refused, and closed.
+    /// Bytes that are not a request. They were refused, and the connection is closed.
     Unreadable {
         /// Where it comes from.
         from: Caller,
@@ -88,7 +88,7 @@ pub struct Offer {
     pub subprotocols: Vec<String>,
 }
 
-/// A request, and the way to answer it. Who drops it without an answer closes its connection.
+/// A request, and the way to answer it. Dropping it without an answer closes its connection.
 pub struct Request {
     /// Where it comes from.
     pub from: Caller,
@@ -107,7 +107,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// It was answered already, nobody waits for the answer any more, or the answer cannot be written as HTTP.
+    /// It was answered already, the connection has ended, or the answer cannot be written as HTTP.
     pub fn answer(self, answer: Answer) -> Result<(), String> {
         if let Answer::Reply(reply) = &answer {
             plain(&reply.headers)?;
@@ -148,7 +148,7 @@ impl Request {
 
     fn decided(self, decision: Decision) -> Result<(), String> {
         let decide = self.decide.ok_or("the request was answered already")?;
-        decide.send(decision).map_err(|_| "nobody waits for the answer any more".to_owned())
+        decide.send(decision).map_err(|_| "the connection has ended".to_owned())
     }
 }
 
@@ -163,11 +163,11 @@ fn plain(fields: &[(String, String)]) -> Result<(), String> {
 pub(super) enum Decision {
     /// It is answered.
     Answer(Answer),
-    /// It becomes a WebSocket: the header fields of the answer, and who takes the channel.
+    /// It becomes a WebSocket: the header fields of the answer, and the receiver of the channel.
     Upgrade(Fields, oneshot::Sender<WsChannel>),
 }
 
-/// Waits for what is done about a request. Who does not say it in time, or drops it, has the connection closed.
+/// Waits for the decision about a request. Without one in time, or if the request is dropped, the connection is closed.
 pub(super) async fn decision(decided: oneshot::Receiver<Decision>, patience: Duration) -> Decision {
     match timeout(patience, decided).await {
         Ok(Ok(decision)) => decision,

@@ -1,4 +1,4 @@
-//! A program that is talked to line by line, with nothing taken for granted: for asking an adapter about its manners.
+//! A program that is spoken to line by line, without assumptions: for checking the rules of the adapter protocol.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -60,7 +60,7 @@ impl Conversation {
     }
 
     /// Writes bytes while reading lines, so that neither side waits for the other with full pipes: the lines that came until
-    /// there were `count` of them, the time was over, or it ended. The last element says why it is the last, if it is no line.
+    /// there were `count` of them, the time was over, or it ended. The last element says why it is the last, if it is not a line.
     pub async fn say_and_hear(&mut self, bytes: &[u8], count: usize, limit: usize, within: Duration) -> Vec<Said> {
         let mut input = self.input.take();
         let output = &mut self.output;

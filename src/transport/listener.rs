@@ -1,7 +1,7 @@
 //! This side as the one that is connected to: HTTP/1.1 requests, WebSocket upgrades, frames on TCP, and documents to fetch.
 //!
-//! The listener reads what arrives and hands it on; what is answered, and whether anything is, is for whoever takes it to
-//! say. Peers are counted, timed and bounded: who comes when there is no room is turned away, and counted.
+//! The listener reads what arrives and hands it on; the receiver decides what is answered. Peers are counted, timed and bounded:
+//! connections beyond the limit are rejected and counted.
 
 use std::future::Future;
 use std::io;
@@ -166,7 +166,7 @@ mod tests {
 
     use super::*;
     use crate::exchange::Ended;
-    use crate::transport::channel::{ArrivalKind, Bounds, Channel, Ending, Piece, Received};
+    use crate::transport::channel::{ArrivalKind, Bounds, Channel, Ending, Received, WireItem};
     use crate::transport::socket::Address;
     use crate::transport::tcp::Framing;
     use crate::transport::ws::{self, Upgrade};
@@ -341,10 +341,10 @@ mod tests {
         let ((opened, client), mut server) = tokio::join!(client, server);
         assert_eq!(opened.subprotocol(), Some("amp.v1"));
         let mut client = client.unwrap();
-        client.send(Piece::WsBinary(vec![1]), soon()).await.unwrap();
+        client.send(WireItem::WsBinary(vec![1]), soon()).await.unwrap();
         let Received::Arrived(arrival) = server.receive(soon()).await else { panic!("nothing arrived") };
         assert_eq!((arrival.kind, arrival.body), (ArrivalKind::WsBinary, vec![1]));
-        server.send(Piece::WsText("t".to_owned()), soon()).await.unwrap();
+        server.send(WireItem::WsText("t".to_owned()), soon()).await.unwrap();
         let Received::Arrived(arrival) = client.receive(soon()).await else { panic!("nothing arrived") };
         assert_eq!((arrival.kind, arrival.body), (ArrivalKind::WsText, b"t".to_vec()));
         let (client, server) = tokio::join!(client.close(Some(1000), soon()), server.close(None, soon()));
@@ -366,7 +366,7 @@ mod tests {
         let stream = TcpStream::connect(listener.http()).await.unwrap();
         let server = async {
             let mut channel = request(&mut listener).await.accept(None, Vec::new(), soon()).await.unwrap();
-            channel.send(Piece::WsBinary(vec![7; 70_000]), soon()).await.unwrap();
+            channel.send(WireItem::WsBinary(vec![7; 70_000]), soon()).await.unwrap();
             channel.close(Some(1001), soon()).await
         };
         let client = async {
@@ -390,12 +390,12 @@ mod tests {
         for number in 1..=20 {
             let mut client =
                 TcpChannel::connect(&address, None, Framing::Typed, Bounds::default(), now, soon()).await.unwrap();
-            client.send(Piece::TcpFrame { kind: 2, payload: vec![number] }, soon()).await.unwrap();
+            client.send(WireItem::TcpFrame { kind: 2, payload: vec![number] }, soon()).await.unwrap();
             let Some(Inbound::Tcp { mut channel, from }) = listener.next(soon()).await else { panic!("no channel") };
             assert_eq!(from.connection, u64::from(number));
             let Received::Arrived(arrival) = channel.receive(soon()).await else { panic!("nothing arrived") };
             assert_eq!((arrival.kind, arrival.body), (ArrivalKind::TcpFrame(2), vec![number]));
-            channel.send(Piece::Reset, soon()).await.unwrap();
+            channel.send(WireItem::Reset, soon()).await.unwrap();
             assert!(matches!(client.receive(soon()).await, Received::Ended(Ending::Reset(_))));
         }
         drop(listener);

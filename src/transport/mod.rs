@@ -5,11 +5,14 @@
 
 pub mod adapter;
 pub mod channel;
+mod delivery;
 mod documents;
 pub mod frame;
+pub mod host;
 pub mod http;
 mod http1;
 mod inbound;
+pub mod launch;
 pub mod lines;
 pub mod listener;
 mod serve;
@@ -17,12 +20,14 @@ pub mod session;
 pub mod socket;
 pub mod summon;
 pub mod tcp;
+pub mod tree;
 pub mod ws;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::exchange::{Arrival, Body, Encoded, Ended, Incoming, Move, Outgoing, Transport};
+use crate::exchange::{ChannelAction, Encoded, Incoming, Transport};
 use crate::target::{Limits, Target};
+pub use delivery::{ConnectError, Delivery, Wait};
 pub use session::Session;
 
 /// The ways in which one target is reached.
@@ -32,60 +37,18 @@ pub struct Connections {
     pub http: Option<http::Http>,
     /// Where connections are opened that stay open.
     pub dial: session::Dial,
+    /// The files that it shares.
+    pub tree: Option<tree::Tree>,
     /// Its library.
     pub adapter: Option<adapter::Adapter>,
     /// Changes each answer on its way, as a proxy in between would.
     pub tamper: Option<Tamper>,
+    /// The peers that proofmark hosts, if they were started before the run: a target that is launched needs their addresses.
+    pub hosts: Option<std::sync::Arc<host::Hosts>>,
 }
 
 /// Changes an answer on its way: the operation that it answers, what carried it, and the answer.
 pub type Tamper = Box<dyn Fn(&str, Transport, &mut Incoming) + Send + Sync>;
-
-/// How long answers are collected over a connection that stays open.
-pub struct Wait<'w> {
-    /// Not at all: what comes is left for the next move.
-    pub none: bool,
-    /// Whether nothing is waited for once what came is enough.
-    pub hasty: bool,
-    /// At least this long, whatever comes.
-    pub at_least: Duration,
-    /// Whether an arrival has nothing to do with the message that was sent, so that nothing need follow it soon.
-    pub beside: &'w dyn Fn(&Outgoing, &Arrival) -> bool,
-    /// Whether what came so far is enough: asked each time that something arrives.
-    pub enough: &'w mut dyn FnMut(&Outgoing, &Incoming) -> bool,
-}
-
-/// A message that was carried to a target, and its answer.
-pub struct Carried {
-    /// What was sent.
-    pub sent: Outgoing,
-    /// What came back.
-    pub received: Incoming,
-    /// Just before the first byte was sent: later than the call where messages wait for each other.
-    pub begun: Instant,
-}
-
-impl Carried {
-    /// A message that was not sent at all, and why.
-    pub fn unsent(message: Encoded, why: impl Into<String>) -> Self {
-        let sent = Outgoing {
-            transport: message.transport,
-            method: message.method,
-            url: String::new(),
-            headers: Vec::new(),
-            body: Body(message.body),
-        };
-        Self { sent, received: Incoming::nothing(Ended::Unreachable(why.into())), begun: Instant::now() }
-    }
-}
-
-/// Why a target cannot be approached at all.
-#[derive(Debug, thiserror::Error)]
-pub enum ConnectError {
-    /// The HTTP client cannot be made.
-    #[error("cannot make an HTTP client: {0}")]
-    Client(String),
-}
 
 impl Connections {
     /// The ways that `target` names. Nothing is sent yet.
@@ -95,10 +58,12 @@ impl Connections {
     /// [`ConnectError`] if this machine cannot do it.
     pub fn new(target: &Target) -> Result<Self, ConnectError> {
         Ok(Self {
-            http: target.url.as_ref().map(|url| http::Http::new(url, target)).transpose()?,
+            http: http::Http::of(target)?,
             dial: session::Dial::new(target),
+            tree: target.tree.as_ref().map(tree::Tree::new),
             adapter: target.adapter.as_ref().map(|command| adapter::Adapter::command(command.clone())),
             tamper: None,
+            hosts: None,
         })
     }
 
@@ -110,7 +75,7 @@ impl Connections {
         message: Encoded,
         limits: &Limits,
         wait: Wait<'_>,
-    ) -> Carried {
+    ) -> Delivery {
         let Some(tamper) = &self.tamper else { return self.carry_plain(session, actor, message, limits, wait).await };
         let operation = message.operation.clone();
         let mut carried = self.carry_plain(session, actor, message, limits, wait).await;
@@ -125,20 +90,21 @@ impl Connections {
         message: Encoded,
         limits: &Limits,
         wait: Wait<'_>,
-    ) -> Carried {
+    ) -> Delivery {
         let begun = Instant::now();
         match (message.transport, &self.http, &self.adapter) {
-            (Transport::Http, Some(http), _) if let Move::Summon(summons) = &message.action => {
+            (Transport::Http, Some(http), _) if let ChannelAction::Summon(summons) = &message.action => {
                 let summons = summons.clone();
-                summon::carry(http, actor, message, summons, limits, wait).await
+                summon::carry(http, actor, message, summons, self.dial.profile(), limits, wait).await
             }
             (Transport::Http, Some(http), _) => {
                 let (sent, received) = http.carry(actor, message, limits).await;
-                Carried { sent, received, begun }
+                Delivery { sent, received, begun }
             }
+            (Transport::Tree, ..) if let Some(tree) = &self.tree => tree.carry(actor, message, limits, wait).await,
             (Transport::Adapter, _, Some(adapter)) => adapter.carry(message, limits).await,
             (transport, ..) if transport.is_channel() => session.carry(&self.dial, actor, message, limits, wait).await,
-            _ => Carried::unsent(message, "the target has no such path"),
+            _ => Delivery::unsent(message, "the target has no such path"),
         }
     }
 

@@ -36,14 +36,14 @@ pub struct Settings {
     pub bounds: Bounds,
     /// Connections at a time.
     pub connections: usize,
-    /// Arrivals that nobody has taken yet.
+    /// Arrivals that were not taken yet.
     pub queue: usize,
     /// Bytes of these.
     pub queue_bytes: usize,
     /// How long a request may take to arrive, how long a connection may be idle, and how long an answer is waited for.
     pub patience: Duration,
-    /// The answer to every request that is no upgrade and fetches no document. Without it each is answered by whoever takes
-    /// it.
+    /// The answer to every request other than upgrades and fetches of documents. Without it the receiver of the request
+    /// answers.
     pub automatic: Option<Reply>,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Shared {
     pub(super) documents: Documents,
     pub(super) since: std::time::Instant,
     arrivals: mpsc::Sender<Inbound>,
-    /// Bytes of arrivals that nobody has taken yet.
+    /// Bytes of arrivals that were not taken yet.
     queued: AtomicUsize,
     turned_away: AtomicU64,
 }
@@ -85,7 +85,7 @@ impl Shared {
         (Self { settings, documents, since, arrivals, queued, turned_away }, taken)
     }
 
-    /// Hands something on. False if there is no room for it.
+    /// Hands something on. False if the queue is full.
     pub(super) fn hand_on(&self, inbound: Inbound) -> bool {
         let size = inbound.size();
         let queued = self.queued.fetch_add(size, Ordering::Relaxed) + size;
@@ -127,7 +127,7 @@ pub(super) async fn serve(shared: &Shared, from: Caller, socket: Socket) {
         let deadline = Instant::now() + shared.settings.patience;
         let request = match http1::read_request(connection, deadline).await {
             Ok(request) => request,
-            // Nothing came at all: the other end has done with it.
+            // Nothing came at all: the peer has finished.
             Err(Ended::Closed(_) | Ended::TimedOut) if connection.bytes().is_empty() => return,
             Err(ended) => return refuse(shared, from, connection, ended).await,
         };
@@ -172,7 +172,7 @@ async fn one(
         return reply_with(socket, &reply, head_only, keeps, shared.settings.patience).await;
     }
     let websocket = offer(&request);
-    // What is decided already is not left to who takes it.
+    // Some answers are decided here and not by the receiver.
     let automatic = match &ended {
         Ended::Complete => {
             shared.settings.automatic.clone().filter(|_| websocket.is_none()).map(|reply| (Answer::Reply(reply), keeps))
@@ -228,7 +228,7 @@ async fn one(
     }
 }
 
-/// Refuses what is no request.
+/// Refuses bytes that are not a request.
 async fn refuse(shared: &Shared, from: Caller, socket: &mut Socket, ended: Ended) {
     let code = match &ended {
         Ended::TooLong => 431,

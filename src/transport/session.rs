@@ -9,15 +9,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-use super::channel::{self, ArrivalKind, Bounds, Channel, Ending, Piece, Received};
+use super::channel::{self, ArrivalKind, Bounds, Channel, Ending, Received, WireItem};
 use super::frame::Frame;
 use super::socket::Address;
 use super::tcp::{Framing, TcpChannel};
 use super::ws::{self, Upgrade};
-use super::{Carried, Wait};
-use crate::exchange::{Arrival, Body, Encoded, Ended, Incoming, Move, Outgoing, Transport, mask};
-use crate::target::{Limits, Target};
-use crate::value::Value;
+use super::{Delivery, Wait};
+use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
+use crate::target::{ChannelProfile, Limits, Target, WsMessages};
 
 /// What is waited for after enough has come: an answer that contradicts the first follows at its heels.
 const AFTERWARDS: Duration = Duration::from_millis(30);
@@ -26,7 +25,8 @@ const AFTERWARDS: Duration = Duration::from_millis(30);
 #[derive(Clone, Default)]
 pub struct Dial {
     ws: Option<(Address, String)>,
-    tcp: Option<(Address, Framing)>,
+    tcp: Option<Address>,
+    profile: ChannelProfile,
     credentials: BTreeMap<String, Vec<(String, String)>>,
     /// What a handshake may carry of them; nothing so short that it stands in messages by chance.
     tokens: Vec<String>,
@@ -37,18 +37,16 @@ impl Dial {
     pub fn new(target: &Target) -> Self {
         let ws = target.ws.as_ref().and_then(|url| Some((Address::of(url).ok()?, url.path().to_owned())));
         let tcp = target.tcp.as_ref().map(|tcp| Address { host: tcp.host.clone(), port: tcp.port, tls: tcp.tls });
-        let bare = target.setting("frames").and_then(Value::as_text) == Some("bare");
-        let framing = if bare { Framing::Bare } else { Framing::Typed };
         let header = |credential: &crate::target::Credential| (credential.header.clone(), credential.value.clone());
         let credentials = target.credentials.iter();
         let credentials = credentials.map(|(actor, list)| (actor.clone(), list.iter().map(header).collect())).collect();
         let tokens = target.credentials.values().flatten().filter_map(crate::target::Credential::token);
         let tokens = tokens.filter(|token| token.len() > 3).map(str::to_owned).collect();
-        Self { ws, tcp: tcp.map(|address| (address, framing)), credentials, tokens }
+        Self { ws, tcp, profile: target.channel.clone(), credentials, tokens }
     }
 }
 
-/// Arrivals of one answer that are kept: far more than a batch of messages is answered with. Who says more is not heard out.
+/// Arrivals of one answer that are kept: far more than a batch of messages is answered with. A peer that sends more is cut off.
 const KEPT: usize = 1024;
 
 /// Arrivals that are each looked at as they come. Beyond them the look is taken at every eighth more, as it takes a time
@@ -65,8 +63,6 @@ pub struct Session {
 #[derive(Default)]
 struct Connection {
     channel: Option<Box<dyn Channel>>,
-    /// Whether frames have no type byte.
-    bare: bool,
     /// What arrivals are timed from.
     since: Option<Instant>,
     /// How it ended, once it has.
@@ -97,7 +93,7 @@ impl Session {
         message: Encoded,
         limits: &Limits,
         mut wait: Wait<'_>,
-    ) -> Carried {
+    ) -> Delivery {
         let connection = Arc::clone(self.connections.lock().await.entry(actor.to_owned()).or_default());
         let mut connection = connection.lock().await;
         let begun = Instant::now();
@@ -109,23 +105,28 @@ impl Session {
             body: Body(message.body.clone()),
         };
         let mut received = Incoming::nothing(Ended::Complete);
-        if message.action == Move::Open || (connection.channel.is_none() && connection.ended.is_none()) {
+        if message.action == ChannelAction::Open || (connection.channel.is_none() && connection.ended.is_none()) {
             let opened = connection.open(dial, actor, &message, limits, &mut sent, &mut received).await;
             if !opened {
-                // Who refuses the one way in is not asked for another.
+                // A party whose connection was refused does not try again.
                 connection.ended = Some("the connection was refused".to_owned());
             }
-            if !opened || message.action == Move::Open {
-                return Carried { sent, received, begun };
+            if !opened || message.action == ChannelAction::Open {
+                return Delivery { sent, received, begun };
             }
         }
-        connection.talk(&message, limits, &mut wait, &sent, &mut received, begun).await;
+        connection.send_and_collect(&dial.profile, &message, limits, &mut wait, &sent, &mut received, begun).await;
         dial.mask(&mut sent.body.0);
-        Carried { sent, received, begun }
+        Delivery { sent, received, begun }
     }
 }
 
 impl Dial {
+    /// How the protocol uses connections.
+    pub(super) fn profile(&self) -> &ChannelProfile {
+        &self.profile
+    }
+
     /// Every secret that is sent, so that answers that repeat one can be redacted.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         self.tokens.iter().map(String::as_str)
@@ -141,8 +142,8 @@ impl Dial {
             (Transport::Ws, Some((address, path)), _) => {
                 format!("{}://{}{path}", if address.tls { "wss" } else { "ws" }, address.authority())
             }
-            (Transport::Tcp, _, Some((address, _))) => {
-                format!("{}://{}", if address.tls { "amps" } else { "amp" }, address.authority())
+            (Transport::Tcp, _, Some(address)) => {
+                format!("{}://{}", self.profile.tcp_scheme(address.tls), address.authority())
             }
             _ => String::new(),
         }
@@ -150,17 +151,18 @@ impl Dial {
 }
 
 /// What a move is called in a record.
-fn words(action: &Move) -> &'static str {
+fn words(action: &ChannelAction) -> &'static str {
     match action {
-        Move::Message => "message",
-        Move::Open => "open",
-        Move::Frame(_) => "frame",
-        Move::Raw => "bytes",
-        Move::Listen => "listen",
-        Move::Close(_) => "close",
-        Move::HalfClose => "half-close",
-        Move::Reset => "reset",
-        Move::Summon(_) => "summon",
+        ChannelAction::Message => "message",
+        ChannelAction::Open => "open",
+        ChannelAction::Frame(_) => "frame",
+        ChannelAction::Raw => "bytes",
+        ChannelAction::Listen => "listen",
+        ChannelAction::Close(_) => "close",
+        ChannelAction::HalfClose => "half-close",
+        ChannelAction::Reset => "reset",
+        ChannelAction::Summon(_) => "summon",
+        ChannelAction::Tree(action) => action.name(),
     }
 }
 
@@ -178,18 +180,17 @@ impl Connection {
         let since = Instant::now();
         let deadline = tokio::time::Instant::from_std(since + limits.request);
         let bounds = Bounds { message: limits.body, ..Bounds::default() };
-        let bare = dial.tcp.as_ref().is_some_and(|(_, framing)| *framing == Framing::Bare);
-        *self = Self { channel: None, bare, since: Some(since), ended: None, answered: false };
+        *self = Self { channel: None, since: Some(since), ended: None, answered: false };
         match (message.transport, &dial.ws, &dial.tcp) {
             (Transport::Ws, Some((address, path)), _) => {
-                let asked = message.action == Move::Open;
+                let asked = message.action == ChannelAction::Open;
                 let path = if asked && !message.path.is_empty() { &message.path } else { path };
                 let listed = message.headers.iter().find(|(name, _)| name == "sec-websocket-protocol");
                 let subprotocols = match listed {
                     // `none` asks for no subprotocol at all.
                     Some((_, list)) if list == "none" => Vec::new(),
                     Some((_, list)) => list.split(',').map(|word| word.trim().to_owned()).collect(),
-                    None => vec![SUBPROTOCOL.to_owned()],
+                    None => dial.profile.ws.subprotocol.iter().cloned().collect(),
                 };
                 let mut headers: Vec<(String, String)> = message
                     .headers
@@ -228,8 +229,9 @@ impl Connection {
                 };
                 self.channel = channel.map(|channel| Box::new(channel) as Box<dyn Channel>);
             }
-            (Transport::Tcp, _, Some((address, framing))) => {
-                match TcpChannel::connect(address, None, *framing, bounds, since, deadline).await {
+            (Transport::Tcp, _, Some(address)) => {
+                let framing = if dial.profile.tcp.types.is_some() { Framing::Typed } else { Framing::Bare };
+                match TcpChannel::connect(address, None, framing, bounds, since, deadline).await {
                     Ok(channel) => self.channel = Some(Box::new(channel)),
                     Err(why) => received.ended = Ended::Unreachable(why),
                 }
@@ -239,9 +241,11 @@ impl Connection {
         self.channel.is_some()
     }
 
-    /// Says something, and collects what comes.
-    async fn talk(
+    /// Sends a message and collects what arrives.
+    #[expect(clippy::too_many_arguments, reason = "what was sent and what arrived are kept by the caller")]
+    async fn send_and_collect(
         &mut self,
+        profile: &ChannelProfile,
         message: &Encoded,
         limits: &Limits,
         wait: &mut Wait<'_>,
@@ -249,11 +253,17 @@ impl Connection {
         received: &mut Incoming,
         begun: Instant,
     ) {
+        // Frames without a type byte carry messages alone: there is no way to send another one.
+        let is_bare = message.transport == Transport::Tcp && profile.tcp.types.is_none();
+        if is_bare && matches!(message.action, ChannelAction::Frame(_)) {
+            received.ended = Ended::Complete;
+            return;
+        }
         let Some(channel) = self.channel.as_mut() else {
             let why = self.ended.clone().unwrap_or_else(|| "there is no connection".to_owned());
             // What was never sent shows nothing of the target: it is neither taken nor refused.
             received.ended = match message.action {
-                Move::Message if self.answered => {
+                ChannelAction::Message if self.answered => {
                     Ended::Unreachable(format!("the message was not sent; before it, {why}"))
                 }
                 _ => Ended::Closed(why),
@@ -262,15 +272,15 @@ impl Connection {
         };
         let offset = self.since.map_or(0, |since| milliseconds(begun.saturating_duration_since(since)));
         let deadline = tokio::time::Instant::from_std(begun + limits.request);
-        if let Move::Close(code) = message.action {
+        if let ChannelAction::Close(code) = message.action {
             let code = (message.transport == Transport::Ws).then_some(code);
             let closing = channel.close(code, deadline).await;
-            received.arrived.extend(closing.arrivals.into_iter().map(|arrival| told(arrival, offset)));
+            received.arrived.extend(closing.arrivals.into_iter().map(|arrival| to_arrival(arrival, offset)));
             self.end(closing.ending.to_string());
             return;
         }
-        if let Some(piece) = piece(message, self.bare)
-            && let Err(why) = channel.send(piece, deadline).await
+        if let Some(item) = item(message, profile)
+            && let Err(why) = channel.send(item, deadline).await
         {
             // What had arrived before can still be received, and may say why.
             received.ended = Ended::Closed(why);
@@ -283,10 +293,10 @@ impl Connection {
             let until = tokio::time::Instant::from_std(collecting.until());
             match channel.receive(until).await {
                 Received::Arrived(arrival) => {
-                    let arrival = told(arrival, offset);
-                    let beside = (collecting.wait.beside)(sent, &arrival);
+                    let arrival = to_arrival(arrival, offset);
+                    let unrelated = (collecting.wait.unrelated)(sent, &arrival);
                     received.arrived.push(arrival);
-                    collecting.arrived(sent, received, beside);
+                    collecting.arrived(sent, received, unrelated);
                     if received.arrived.len() >= KEPT {
                         let why = Ending::Flooded(format!("more than {KEPT} messages in answer to one")).to_string();
                         received.ended = Ended::Closed(why.clone());
@@ -298,8 +308,9 @@ impl Connection {
                     }
                 }
                 Received::Nothing if collecting.is_over(sent, received) => {
-                    let nothing = received.arrived.iter().all(Arrival::is_keep_alive) && collecting.content.is_none();
-                    if nothing && received.ended == Ended::Complete && message.action == Move::Message {
+                    let nothing = received.arrived.iter().all(|arrival| profile.is_keep_alive(arrival))
+                        && collecting.content.is_none();
+                    if nothing && received.ended == Ended::Complete && message.action == ChannelAction::Message {
                         received.ended = Ended::TimedOut;
                     }
                     return;
@@ -313,8 +324,8 @@ impl Connection {
                     let why = ending.to_string();
                     received.ended = Ended::Closed(why.clone());
                     self.end(why);
-                    let answered = !received.arrived.iter().all(Arrival::is_keep_alive);
-                    self.answered = message.action == Move::Message && answered;
+                    let answered = !received.arrived.iter().all(|arrival| profile.is_keep_alive(arrival));
+                    self.answered = message.action == ChannelAction::Message && answered;
                     return;
                 }
             }
@@ -326,9 +337,6 @@ impl Connection {
         self.ended = Some(why);
     }
 }
-
-/// The subprotocol of RFC 002 section 5.1.
-const SUBPROTOCOL: &str = "amp.v1";
 
 /// What masks a frame that is written by hand: any key does (RFC 6455 section 5.3).
 const MASK: [u8; 4] = [0x70, 0x6d, 0x61, 0x6d];
@@ -350,10 +358,10 @@ impl Collecting<'_, '_> {
     /// The next moment at which the collection may be over.
     fn until(&self) -> Instant {
         let end = match (self.content, self.last) {
-            (Some(content), _) if self.wait.hasty => content,
+            (Some(content), _) if self.wait.fail_fast => content,
             (Some(content), _) => content + AFTERWARDS,
             (None, Some(last)) => {
-                // Who took long to say the first thing may take as long to say the next.
+                // A peer that was slow to send the first message may be as slow with the next.
                 let pace = (last.saturating_duration_since(self.begun) * 2).min(self.limits.reply);
                 (last + self.limits.settle.max(pace)).min(self.begun + self.limits.request)
             }
@@ -363,10 +371,10 @@ impl Collecting<'_, '_> {
         end.max(self.begun + self.wait.at_least)
     }
 
-    /// Takes note of an arrival, which may be `beside` what is waited for.
-    fn arrived(&mut self, sent: &Outgoing, received: &Incoming, beside: bool) {
+    /// Takes note of an arrival, which may be unrelated to what is waited for.
+    fn arrived(&mut self, sent: &Outgoing, received: &Incoming, unrelated: bool) {
         let now = Instant::now();
-        if !beside {
+        if !unrelated {
             self.last = Some(now);
         } else if self.begun.elapsed() < self.limits.settle {
             // As long as nothing came but this, it is as silent as before, and too early to say that nothing will come.
@@ -399,28 +407,50 @@ impl Collecting<'_, '_> {
     }
 }
 
-fn piece(message: &Encoded, bare: bool) -> Option<Piece> {
+/// What is sent for an action, if anything is.
+fn item(message: &Encoded, profile: &ChannelProfile) -> Option<WireItem> {
     let body = message.body.clone();
     let ws = message.transport == Transport::Ws;
     Some(match message.action {
-        Move::Message if ws => Piece::WsBinary(body),
-        Move::Message if bare => Piece::TcpBare(body),
-        Move::Message => Piece::TcpFrame { kind: 1, payload: body },
-        Move::Frame(kind) if !ws => Piece::TcpFrame { kind, payload: body },
-        Move::Frame(9) => Piece::WsPing(body),
-        Move::Frame(10) => Piece::WsPong(body),
-        Move::Frame(8) => Piece::WsClose(body.first_chunk().map(|code| u16::from_be_bytes(*code))),
-        // Text that is no UTF-8 and opcodes that nobody has given a meaning go out as they are (RFC 6455 section 5.2).
-        Move::Frame(kind) => Piece::Raw(Frame { mask: Some(MASK), ..Frame::whole(kind, body) }.encode()),
-        Move::Raw => Piece::Raw(body),
-        Move::HalfClose => Piece::HalfClose,
-        Move::Reset => Piece::Reset,
-        Move::Open | Move::Listen | Move::Close(_) | Move::Summon(_) => return None,
+        ChannelAction::Message if ws => match profile.ws.messages {
+            WsMessages::Binary => WireItem::WsBinary(body),
+            WsMessages::Text => match String::from_utf8(body) {
+                Ok(text) => WireItem::WsText(text),
+                // A text message that is not UTF-8 is a defect on purpose and goes out as it is.
+                Err(error) => raw_frame(TEXT, error.into_bytes()),
+            },
+        },
+        ChannelAction::Message => match profile.tcp.types {
+            Some(types) => WireItem::TcpFrame { kind: types.message, payload: body },
+            None => WireItem::TcpBare(body),
+        },
+        ChannelAction::Frame(kind) if !ws => WireItem::TcpFrame { kind, payload: body },
+        ChannelAction::Frame(9) => WireItem::WsPing(body),
+        ChannelAction::Frame(10) => WireItem::WsPong(body),
+        ChannelAction::Frame(8) => WireItem::WsClose(body.first_chunk().map(|code| u16::from_be_bytes(*code))),
+        // Invalid UTF-8 in text and reserved opcodes are sent as they are (RFC 6455 section 5.2).
+        ChannelAction::Frame(kind) => raw_frame(kind, body),
+        ChannelAction::Raw => WireItem::Raw(body),
+        ChannelAction::HalfClose => WireItem::HalfClose,
+        ChannelAction::Reset => WireItem::Reset,
+        ChannelAction::Open
+        | ChannelAction::Listen
+        | ChannelAction::Close(_)
+        | ChannelAction::Summon(_)
+        | ChannelAction::Tree(_) => return None,
     })
 }
 
+/// The opcode of a text frame (RFC 6455 section 5.2).
+const TEXT: u8 = 1;
+
+/// A WebSocket frame with any opcode and payload.
+fn raw_frame(opcode: u8, payload: Vec<u8>) -> WireItem {
+    WireItem::Raw(Frame { mask: Some(MASK), ..Frame::whole(opcode, payload) }.encode())
+}
+
 /// An arrival as an exchange holds it.
-pub(super) fn told(arrival: channel::Arrival, offset: u64) -> Arrival {
+pub(super) fn to_arrival(arrival: channel::Arrival, offset: u64) -> Arrival {
     let (kind, code) = match arrival.kind {
         ArrivalKind::WsBinary => ("ws-binary", None),
         ArrivalKind::WsText => ("ws-text", None),

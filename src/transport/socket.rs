@@ -41,22 +41,19 @@ pub struct Address {
 }
 
 impl Address {
-    /// The address in a URL: `ws`, `http` and `amp` without TLS, `wss`, `https` and `amps` with it. `amp` and `amps` have no
-    /// port of their own.
+    /// The address in a URL: `ws` and `http` without TLS, `wss` and `https` with it.
     ///
     /// # Errors
     ///
-    /// Another scheme, no host, or no port.
+    /// Another scheme, or no host.
     pub fn of(url: &url::Url) -> Result<Self, String> {
         let (tls, usual) = match url.scheme() {
-            "ws" | "http" => (false, Some(80)),
-            "wss" | "https" => (true, Some(443)),
-            "amp" => (false, None),
-            "amps" => (true, None),
-            other => return Err(format!("`{other}` is no scheme of a stream")),
+            "ws" | "http" => (false, 80),
+            "wss" | "https" => (true, 443),
+            other => return Err(format!("unsupported scheme `{other}`")),
         };
         let host = url.host_str().filter(|host| !host.is_empty()).ok_or("the URL has no host")?;
-        let port = url.port().or(usual).ok_or("the URL has no port")?;
+        let port = url.port().unwrap_or(usual);
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         Ok(Self { host, port, tls })
     }
@@ -155,7 +152,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// Connects to a peer. `room` is how many bytes are kept that nobody took. TLS is spoken if the address says so, with
+    /// Connects to a peer. `room` is how many bytes are buffered. TLS is spoken if the address says so, with
     /// `tls` or else [`system_tls`].
     ///
     /// # Errors
@@ -246,7 +243,7 @@ impl Socket {
         self.end.as_ref()
     }
 
-    /// Sets how many bytes are kept that nobody took.
+    /// Sets how many bytes are buffered.
     pub(super) fn set_room(&mut self, room: usize) {
         self.room = room;
     }
@@ -346,7 +343,7 @@ impl Socket {
         // What the peer said before it went away is worth more than the news that it did.
         let soon = deadline.min(Instant::now() + LAST_WORDS);
         while self.fill(soon).await == Fill::More {}
-        // The system tells of a reset once only; whoever reads after that sees a plain end.
+        // The system reports a reset only once; later reads see a plain end.
         if error.kind() == io::ErrorKind::ConnectionReset && self.end == Some(End::Finished) {
             self.end = Some(End::Failed(error.to_string()));
         }
@@ -533,13 +530,12 @@ mod tests {
             ("ws://h/ws", "h", 80, false, "h"),
             ("wss://[::1]:8/", "::1", 8, true, "[::1]:8"),
             ("https://h:80/", "h", 80, true, "h:80"),
-            ("amps://h:1", "h", 1, true, "h:1"),
         ] {
             let address = Address::of(&url::Url::parse(url).expect("a URL")).expect("an address");
             assert_eq!(address, Address { host: host.to_owned(), port, tls });
             assert_eq!(address.authority(), authority);
         }
-        for url in ["amp://h", "ftp://h:1", "data:x"] {
+        for url in ["tcp://h:1", "ftp://h:1", "data:x"] {
             assert!(Address::of(&url::Url::parse(url).expect("a URL")).is_err());
         }
     }

@@ -1,25 +1,36 @@
-//! Summoning: the target is told to send something, and proofmark listens for it.
+//! Summoning: a request makes the target send something, and proofmark listens for it.
 //!
-//! A listener of its own stands for each summons, so that what arrives belongs to one case. Its address takes the place of
-//! [`PLACEHOLDER`] in the request that tells the target.
+//! A host of its own stands for each summons, so that what arrives belongs to one case even if nothing in it says so. Its
+//! address takes the place of [`PLACEHOLDER`] in the request that tells the target.
 
-use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::channel::{ArrivalKind, Channel, Received};
+use super::host::{Arrived, Correlate, HostSpec, Hosts, Rules};
 use super::http::Http;
-use super::inbound::{Answer, Inbound, Reply};
-use super::listener::{Documents, Listener, Settings};
-use super::session::told;
-use super::{Carried, Wait};
-use crate::exchange::{Arrival, Body, Encoded, Ended, Peer, Summons, Transport};
-use crate::target::Limits;
+use super::{Delivery, Wait};
+use crate::exchange::{Arrival, Body, Encoded, Ended, HostArrival, HostReply, HostedKind, Peer, Summons};
+use crate::target::{ChannelProfile, Limits};
+use crate::value::Value;
 
-/// What stands for the address of the listener in a request.
+/// What stands for the address of the host in a request.
 pub const PLACEHOLDER: &str = "listener.proofmark.invalid";
 
 /// Arrivals of one summons that are kept.
 const KEPT: usize = 64;
+
+/// The host of a summons does not correlate: everything that arrives belongs to it.
+struct NoRules;
+
+impl Rules for NoRules {
+    fn keys(&self, _: &HostArrival) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn reply(&self, _: &HostArrival, _: &mut Value) -> Option<HostReply> {
+        None
+    }
+}
 
 /// Tells the target to send, and collects what it sends.
 pub async fn carry(
@@ -27,78 +38,62 @@ pub async fn carry(
     actor: &str,
     mut message: Encoded,
     summons: Summons,
+    profile: &ChannelProfile,
     limits: &Limits,
     wait: Wait<'_>,
-) -> Carried {
+) -> Delivery {
     let begun = Instant::now();
-    // Frames are listened for only where they are what is to come.
-    let tcp = (summons.via == Transport::Tcp).then_some(SocketAddr::from(([127, 0, 0, 1], 0)));
-    let settings = Settings { tcp, ..Settings::default() };
-    let mut listener = match Listener::start(settings, Documents::default(), begun).await {
-        Ok(listener) => listener,
-        Err(error) => return Carried::unsent(message, format!("nothing can be listened on: {error}")),
+    let spec = HostSpec {
+        name: "summons".to_owned(),
+        listen: None,
+        announce: None,
+        path: profile.http.path.clone(),
+        // Frames are listened for only where they are what is to come.
+        transports: vec![summons.via],
+        profile: profile.clone(),
+        correlate: Correlate { path: false, keys: false, bytes: false },
+        reply: HostReply::status(202),
     };
-    let address = match summons.via {
-        Transport::Ws => format!("ws://{}/amp/v1/ws", listener.http()),
-        Transport::Tcp => listener.tcp().map(|tcp| format!("amp://{tcp}")).unwrap_or_default(),
-        _ => format!("http://{}/amp/v1/messages", listener.http()),
+    let hosts = match Hosts::start(vec![spec], Arc::new(NoRules), begun).await {
+        Ok(hosts) => hosts,
+        Err(why) => return Delivery::unsent(message, why),
     };
+    let mut guest = hosts.join_all();
+    let address = hosts.addresses().remove("summons").unwrap_or_default();
     message.body = replace(&message.body, PLACEHOLDER.as_bytes(), address.as_bytes());
     let (sent, mut received) = http.carry(actor, message, limits).await;
     if received.ended != Ended::Complete || !received.status.is_some_and(|status| (200..300).contains(&status)) {
-        return Carried { sent, received, begun };
+        return Delivery { sent, received, begun };
     }
-    let until = begun + wait.at_least.max(limits.reply);
-    let deadline = tokio::time::Instant::from_std(until);
+    let until = tokio::time::Instant::from_std(begun + wait.at_least.max(limits.reply));
     while received.arrived.len() < KEPT {
-        let Some(inbound) = listener.next(deadline).await else { break };
-        take(inbound, &summons, deadline, &mut received.arrived).await;
+        let Ok(arrived) = tokio::time::timeout_at(until, guest.next()).await else { break };
+        received.arrived.push(take(arrived, &summons, profile));
         if begun.elapsed() >= wait.at_least && (wait.enough)(&sent, &received) {
             break;
         }
     }
-    Carried { sent, received, begun }
+    Delivery { sent, received, begun }
 }
 
-/// Takes one arrival, and treats its sender as the case wants it.
-async fn take(inbound: Inbound, summons: &Summons, deadline: tokio::time::Instant, arrived: &mut Vec<Arrival>) {
-    match inbound {
-        Inbound::Request(request) if request.websocket.is_some() => {
-            let listed = request.websocket.as_ref().map(|offer| offer.subprotocols.join(", ")).unwrap_or_default();
-            let at_ms = request.arrival.at_ms;
-            arrived.push(Arrival { kind: "ws-upgrade".to_owned(), code: None, body: Body(listed.into_bytes()), at_ms });
-            if let Ok(mut channel) = request.accept(Some("amp.v1"), Vec::new(), deadline).await {
-                first(&mut channel, deadline, arrived).await;
-            }
+/// Takes one arrival, and treats its sender as the case wants it. Of a connection that stays open only the first message is
+/// taken.
+fn take(arrived: Arrived, summons: &Summons, profile: &ChannelProfile) -> Arrival {
+    let HostArrival { hosted, body, at_ms, .. } = arrived.arrival.clone();
+    let fetches = hosted.method == "GET" && !summons.held.is_empty();
+    let (kind, reply) = match (hosted.kind, summons.peer) {
+        (HostedKind::Http, Peer::Accept) if fetches => {
+            let headers = vec![("content-type".to_owned(), profile.http.media_type.clone())];
+            ("called-back", HostReply::Message { status: 200, headers, body: summons.held.clone() })
         }
-        Inbound::Request(request) => {
-            let arrival = request.arrival.clone();
-            let fetches = matches!(&arrival.kind, ArrivalKind::HttpRequest { method, .. } if method == "GET");
-            if let ArrivalKind::HttpRequest { .. } = arrival.kind {
-                arrived.push(told(arrival, 0));
-            }
-            // Who does not take the answer has not asked for one.
-            let _ = request.answer(match summons.peer {
-                Peer::Accept if fetches && !summons.held.is_empty() => Answer::Reply(Reply {
-                    status: 200,
-                    headers: vec![("content-type".to_owned(), "application/cbor".to_owned())],
-                    body: summons.held.clone(),
-                }),
-                Peer::Accept => Answer::Reply(Reply { status: 202, ..Reply::default() }),
-                Peer::Cut => Answer::Close,
-                Peer::Silent => Answer::Silence,
-            });
-        }
-        Inbound::Tcp { mut channel, .. } => first(&mut *channel, deadline, arrived).await,
-        Inbound::Unreadable { .. } => {}
-    }
-}
-
-/// The first thing that comes over a connection.
-async fn first(channel: &mut (impl Channel + ?Sized), deadline: tokio::time::Instant, arrived: &mut Vec<Arrival>) {
-    if let Received::Arrived(arrival) = channel.receive(deadline).await {
-        arrived.push(told(arrival, 0));
-    }
+        (HostedKind::Http, Peer::Accept) => ("called-back", HostReply::status(202)),
+        (HostedKind::Http, Peer::Cut) => ("called-back", HostReply::Close),
+        (HostedKind::Http, Peer::Silent) => ("called-back", HostReply::Silence),
+        (HostedKind::WsUpgrade, _) => ("ws-upgrade", HostReply::status(202)),
+        (other, _) => (other.name(), HostReply::Close),
+    };
+    arrived.reply(reply);
+    Arrival { kind: kind.to_owned(), code: hosted.code, body: Body(body), at_ms }
 }
 
 fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! Frames on a byte stream: a 4-byte big-endian length, then that many bytes, of which the first may be a type.
 //!
-//! This is the framing of RFC 002 section 4.2, and without the type byte that of many others. A reader never believes a
-//! length: memory grows only with bytes that came, and a length beyond the bound is reported, not waited for.
+//! Which of the two, and what a type means, is for the protocol to say. A reader never believes a length: memory grows
+//! only with bytes that came, and a length beyond the bound is reported, not waited for.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use rustls::ClientConfig;
 use tokio::time::Instant;
 
 use super::channel::{
-    Arrival, ArrivalKind, Bounds, Channel, Closing, Ending, Meter, Piece, Received, evidence, milliseconds,
+    Arrival, ArrivalKind, Bounds, Channel, Closing, Ending, Meter, Received, WireItem, evidence, milliseconds,
 };
 use super::socket::{Address, End, Fill, Socket};
 
@@ -120,10 +120,10 @@ impl TcpChannel {
         Self { socket, framing, bounds, meter: Meter::new(bounds), since, ending: None }
     }
 
-    async fn put(&mut self, piece: Piece, deadline: Instant) -> Result<(), String> {
-        match piece {
-            Piece::TcpFrame { kind, payload } => self.socket.write(&encode(Some(kind), &payload)?, deadline).await,
-            Piece::TcpBare(payload) => self.socket.write(&encode(None, &payload)?, deadline).await,
+    async fn put(&mut self, item: WireItem, deadline: Instant) -> Result<(), String> {
+        match item {
+            WireItem::TcpFrame { kind, payload } => self.socket.write(&encode(Some(kind), &payload)?, deadline).await,
+            WireItem::TcpBare(payload) => self.socket.write(&encode(None, &payload)?, deadline).await,
             other => put_plain(&mut self.socket, other, deadline).await,
         }
     }
@@ -189,8 +189,8 @@ impl TcpChannel {
 }
 
 impl Channel for TcpChannel {
-    fn send(&mut self, piece: Piece, deadline: Instant) -> BoxFuture<'_, Result<(), String>> {
-        self.put(piece, deadline).boxed()
+    fn send(&mut self, item: WireItem, deadline: Instant) -> BoxFuture<'_, Result<(), String>> {
+        self.put(item, deadline).boxed()
     }
 
     fn receive(&mut self, deadline: Instant) -> BoxFuture<'_, Received> {
@@ -202,11 +202,11 @@ impl Channel for TcpChannel {
     }
 }
 
-/// Puts a piece that needs no framing.
-pub(super) async fn put_plain(socket: &mut Socket, piece: Piece, deadline: Instant) -> Result<(), String> {
-    match piece {
-        Piece::Raw(bytes) => socket.write(&bytes, deadline).await,
-        Piece::Slow { bytes, chunk, pause } => {
+/// Puts an item that needs no framing.
+pub(super) async fn put_plain(socket: &mut Socket, item: WireItem, deadline: Instant) -> Result<(), String> {
+    match item {
+        WireItem::Raw(bytes) => socket.write(&bytes, deadline).await,
+        WireItem::Slow { bytes, chunk, pause } => {
             for (number, part) in bytes.chunks(chunk.max(1)).enumerate() {
                 if number > 0 {
                     let until = Instant::now() + pause;
@@ -219,12 +219,12 @@ pub(super) async fn put_plain(socket: &mut Socket, piece: Piece, deadline: Insta
             }
             Ok(())
         }
-        Piece::HalfClose => socket.half_close(deadline).await,
-        Piece::Reset => {
+        WireItem::HalfClose => socket.half_close(deadline).await,
+        WireItem::Reset => {
             socket.reset();
             Ok(())
         }
-        other => Err(format!("{} cannot be put on this channel", other.name())),
+        other => Err(format!("{} cannot be sent on this channel", other.name())),
     }
 }
 
@@ -303,9 +303,9 @@ mod tests {
         let mut channel = connect(&address, Framing::Typed, Bounds::default()).await;
         // More than both kernels hold: it only goes through if reading goes on while writing.
         let big = vec![7; 8 << 20];
-        channel.send(Piece::TcpFrame { kind: 1, payload: big.clone() }, soon()).await.unwrap();
+        channel.send(WireItem::TcpFrame { kind: 1, payload: big.clone() }, soon()).await.unwrap();
         let whole = encode(Some(4), b"slowly").unwrap();
-        let slow = Piece::Slow { bytes: whole, chunk: 3, pause: Duration::from_millis(5) };
+        let slow = WireItem::Slow { bytes: whole, chunk: 3, pause: Duration::from_millis(5) };
         channel.send(slow, soon()).await.unwrap();
         let Received::Arrived(first) = channel.receive(soon()).await else { panic!("nothing came back") };
         assert_eq!((first.kind, first.body.len()), (ArrivalKind::TcpFrame(1), big.len()));
@@ -313,12 +313,12 @@ mod tests {
         assert_eq!((second.kind, second.body), (ArrivalKind::TcpFrame(4), b"slowly".to_vec()));
         assert!(second.at_ms >= first.at_ms);
         assert_eq!(channel.receive(in_ms(20)).await, Received::Nothing);
-        channel.send(Piece::Raw(vec![0, 0, 0, 9, 1]), soon()).await.unwrap();
-        channel.send(Piece::HalfClose, soon()).await.unwrap();
+        channel.send(WireItem::Raw(vec![0, 0, 0, 9, 1]), soon()).await.unwrap();
+        channel.send(WireItem::HalfClose, soon()).await.unwrap();
         let cut = Ending::Cut { rest: vec![0, 0, 0, 9, 1], got: 5, wanted: Some(13) };
         assert_eq!(channel.receive(soon()).await, Received::Ended(cut.clone()));
         assert_eq!(cut.to_string(), "the connection was closed after 5 bytes of a frame of 13");
-        assert!(channel.send(Piece::WsText(String::new()), soon()).await.is_err());
+        assert!(channel.send(WireItem::WsText(String::new()), soon()).await.is_err());
     }
 
     #[tokio::test]
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(count, 50);
         assert_eq!(ending, Ending::Flooded("more than 50 frames".to_owned()));
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let _ = channel.send(Piece::TcpFrame { kind: 0, payload: vec![0; 100_000] }, in_ms(50)).await;
+        let _ = channel.send(WireItem::TcpFrame { kind: 0, payload: vec![0; 100_000] }, in_ms(50)).await;
         assert!(channel.socket.bytes().len() <= small().room());
     }
 
@@ -381,7 +381,7 @@ mod tests {
         .await;
         let mut channel = connect(&address, Framing::Bare, Bounds::default()).await;
         let begun = Instant::now();
-        let error = channel.send(Piece::Raw(vec![0; 32 << 20]), in_ms(100)).await.unwrap_err();
+        let error = channel.send(WireItem::Raw(vec![0; 32 << 20]), in_ms(100)).await.unwrap_err();
         assert!(error.contains("did not read"), "{error}");
         assert_eq!(channel.receive(in_ms(20)).await, Received::Nothing);
         assert_eq!(channel.close(None, in_ms(50)).await, Closing { arrivals: Vec::new(), ending: Ending::Here });
@@ -398,7 +398,7 @@ mod tests {
         })
         .await;
         let mut channel = connect(&address, Framing::Typed, Bounds::default()).await;
-        assert!(channel.send(Piece::TcpFrame { kind: 1, payload: vec![0; 32 << 20] }, soon()).await.is_err());
+        assert!(channel.send(WireItem::TcpFrame { kind: 1, payload: vec![0; 32 << 20] }, soon()).await.is_err());
         let Received::Arrived(arrival) = channel.receive(soon()).await else { panic!("it was lost") };
         assert_eq!((arrival.kind, arrival.body), (ArrivalKind::TcpFrame(6), b"no".to_vec()));
         assert!(matches!(channel.receive(soon()).await, Received::Ended(Ending::Reset(_))));
@@ -413,14 +413,14 @@ mod tests {
         })
         .await;
         let mut channel = connect(&address, Framing::Typed, small()).await;
-        channel.send(Piece::Reset, soon()).await.unwrap();
+        channel.send(WireItem::Reset, soon()).await.unwrap();
         assert_eq!(told.await.unwrap(), Err(std::io::ErrorKind::ConnectionReset));
         assert_eq!(channel.receive(soon()).await, Received::Ended(Ending::Here));
-        assert!(channel.send(Piece::Raw(vec![1]), soon()).await.is_err());
+        assert!(channel.send(WireItem::Raw(vec![1]), soon()).await.is_err());
     }
 
     #[tokio::test]
-    async fn nobody_there_is_said_in_time() {
+    async fn a_refused_connection_is_reported_in_time() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);

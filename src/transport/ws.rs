@@ -10,7 +10,7 @@ use sha1::{Digest, Sha1};
 use tokio::time::Instant;
 
 use super::channel::{
-    Arrival, ArrivalKind, Bounds, Channel, Closing, Ending, Meter, Piece, Received, evidence, milliseconds,
+    Arrival, ArrivalKind, Bounds, Channel, Closing, Ending, Meter, Received, WireItem, evidence, milliseconds,
 };
 use super::frame::{Decoded, Frame, Header, Side, decode, mask, opcode as op};
 use super::http1;
@@ -47,7 +47,7 @@ pub struct Opened {
     pub body: Vec<u8>,
     /// How the answer ended.
     pub ended: Ended,
-    /// What is wrong with an answer 101, so that there is no WebSocket in spite of it (RFC 6455 section 4.1).
+    /// Why an answer 101 does not open a WebSocket (RFC 6455 section 4.1).
     pub fault: Option<String>,
 }
 
@@ -174,7 +174,7 @@ fn fault(opened: &Opened) -> Option<String> {
     let extension = http1::field(fields, "sec-websocket-extensions").filter(|value| !value.trim().is_empty());
     match extension {
         Some(extension) if http1::field(&opened.sent, "sec-websocket-extensions").is_none() => {
-            Some(format!("the answer names the extension `{extension}`, for which nobody asked"))
+            Some(format!("the answer names the extension `{extension}`, which was not requested"))
         }
         _ => None,
     }
@@ -193,7 +193,7 @@ pub struct WsChannel {
     masks: u32,
     /// Whether this side has sent a close.
     closing: bool,
-    /// Whether the last that was sent were raw bytes: then nothing is put between them and what follows them.
+    /// Whether raw bytes were sent last: then nothing may be sent between them and what follows.
     raw: bool,
     ending: Option<Ending>,
 }
@@ -216,7 +216,7 @@ impl WsChannel {
         }
     }
 
-    /// The next key to mask with. It need not be a secret: nobody here has anything to gain from guessing it.
+    /// The next key to mask with. It need not be secret: nothing depends on it.
     fn mask_key(&mut self) -> Option<[u8; 4]> {
         self.masks = self.masks.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (self.side == Side::Client).then(|| self.masks.to_be_bytes())
@@ -227,18 +227,18 @@ impl WsChannel {
         Frame { mask: self.mask_key(), ..Frame::whole(opcode, payload) }.encode()
     }
 
-    async fn put(&mut self, piece: Piece, deadline: Instant) -> Result<(), String> {
-        let (opcode, payload) = match piece {
-            Piece::WsBinary(payload) => (op::BINARY, payload),
-            Piece::WsText(text) => (op::TEXT, text.into_bytes()),
-            Piece::WsPing(payload) => (op::PING, payload),
-            Piece::WsPong(payload) => (op::PONG, payload),
-            Piece::WsClose(code) => {
+    async fn put(&mut self, item: WireItem, deadline: Instant) -> Result<(), String> {
+        let (opcode, payload) = match item {
+            WireItem::WsBinary(payload) => (op::BINARY, payload),
+            WireItem::WsText(text) => (op::TEXT, text.into_bytes()),
+            WireItem::WsPing(payload) => (op::PING, payload),
+            WireItem::WsPong(payload) => (op::PONG, payload),
+            WireItem::WsClose(code) => {
                 self.closing = true;
                 (op::CLOSE, code.map(|code| code.to_be_bytes().to_vec()).unwrap_or_default())
             }
             other => {
-                self.raw |= matches!(other, Piece::Raw(_) | Piece::Slow { .. });
+                self.raw |= matches!(other, WireItem::Raw(_) | WireItem::Slow { .. });
                 return put_plain(&mut self.socket, other, deadline).await;
             }
         };
@@ -329,7 +329,7 @@ impl WsChannel {
                 let code = payload.first_chunk().map(|code| u16::from_be_bytes(*code));
                 if payload.len() == 1 {
                     self.ending = Some(Ending::Broken {
-                        why: "a close has one byte, which is no code".to_owned(),
+                        why: "a close frame with one byte has no valid code".to_owned(),
                         bytes: payload,
                     });
                     return None;
@@ -366,7 +366,7 @@ impl WsChannel {
     async fn finish(&mut self, code: Option<u16>, deadline: Instant) -> Closing {
         let mut arrivals = Vec::new();
         if !self.closing {
-            let _ = self.put(Piece::WsClose(code), deadline).await;
+            let _ = self.put(WireItem::WsClose(code), deadline).await;
         }
         let ending = loop {
             match self.next(deadline).await {
@@ -386,8 +386,8 @@ impl WsChannel {
 }
 
 impl Channel for WsChannel {
-    fn send(&mut self, piece: Piece, deadline: Instant) -> BoxFuture<'_, Result<(), String>> {
-        self.put(piece, deadline).boxed()
+    fn send(&mut self, item: WireItem, deadline: Instant) -> BoxFuture<'_, Result<(), String>> {
+        self.put(item, deadline).boxed()
     }
 
     fn receive(&mut self, deadline: Instant) -> BoxFuture<'_, Received> {
@@ -513,7 +513,7 @@ mod tests {
             ("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=", "AAAALMBiTxaQ9kYGzzhZRbK+xOo=", "would have to be"),
             ("Upgrade: websocket", "Upgrade: h2c", "Upgrade: websocket"),
             ("Connection: keep-alive, Upgrade", "Connection: close", "Connection: Upgrade"),
-            ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", "nobody asked"),
+            ("\r\n\r\n", "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n\r\n", "not requested"),
         ] {
             let (opened, channel) = try_open(&peer(&ACCEPTED.replace(from, to), Vec::new()).await).await;
             assert_eq!(opened.status, Some(101));
@@ -521,7 +521,7 @@ mod tests {
             assert!(fault.contains(part) && channel.is_none(), "{fault}");
         }
         let (opened, channel) = try_open(&peer("SSH-2.0-OpenSSH\r\n", Vec::new()).await).await;
-        assert!(matches!(opened.ended, Ended::Closed(why) if why.contains("no HTTP")) && channel.is_none());
+        assert!(matches!(opened.ended, Ended::Closed(why) if why.contains("invalid HTTP")) && channel.is_none());
     }
 
     #[tokio::test]
@@ -561,7 +561,7 @@ mod tests {
     async fn what_breaks_the_framing_is_said() {
         assert!(broken(frames(&[(true, op::CONTINUATION, "")])).await.contains("continues no message"));
         assert!(broken(frames(&[(false, op::TEXT, ""), (true, op::TEXT, "")])).await.contains("within the fragments"));
-        assert!(broken(frames(&[(true, op::CLOSE, "x")])).await.contains("no code"));
+        assert!(broken(frames(&[(true, op::CLOSE, "x")])).await.contains("no valid code"));
         let masked = Frame { mask: Some([1; 4]), ..Frame::whole(op::TEXT, "x") }.encode();
         assert!(broken(masked).await.contains("masked"));
     }
@@ -602,22 +602,22 @@ mod tests {
         assert_eq!((opened.status, opened.subprotocol()), (Some(101), None));
         let mut channel = channel.expect("a channel");
         for length in [0, 125, 126, 65_536, 4 << 20] {
-            channel.send(Piece::WsBinary(vec![5; length]), soon()).await.unwrap();
+            channel.send(WireItem::WsBinary(vec![5; length]), soon()).await.unwrap();
             let (kind, body) = arrival(&mut channel).await;
             assert!(kind == ArrivalKind::WsBinary && body == vec![5; length], "{length}");
         }
-        channel.send(Piece::WsText("\u{20ac}".to_owned()), soon()).await.unwrap();
+        channel.send(WireItem::WsText("\u{20ac}".to_owned()), soon()).await.unwrap();
         assert_eq!(arrival(&mut channel).await, (ArrivalKind::WsText, "\u{20ac}".into()));
-        channel.send(Piece::WsPing(b"ping".to_vec()), soon()).await.unwrap();
+        channel.send(WireItem::WsPing(b"ping".to_vec()), soon()).await.unwrap();
         assert_eq!(arrival(&mut channel).await, (ArrivalKind::WsPong, b"ping".to_vec()));
         let fragment =
             |last, opcode, text: &str| Frame { last, mask: Some([9, 8, 7, 6]), ..Frame::whole(opcode, text) }.encode();
         let parts =
             [fragment(false, op::BINARY, "a"), fragment(true, op::PING, "?"), fragment(true, op::CONTINUATION, "b")];
-        channel.send(Piece::Raw(parts.concat()), soon()).await.unwrap();
+        channel.send(WireItem::Raw(parts.concat()), soon()).await.unwrap();
         assert_eq!(arrival(&mut channel).await, (ArrivalKind::WsPong, b"?".to_vec()));
         assert_eq!(arrival(&mut channel).await, (ArrivalKind::WsBinary, b"ab".to_vec()));
-        channel.send(Piece::WsClose(Some(1000)), soon()).await.unwrap();
+        channel.send(WireItem::WsClose(Some(1000)), soon()).await.unwrap();
         assert_eq!(arrival(&mut channel).await.0, ArrivalKind::WsClose(Some(1000)));
     }
 
@@ -643,7 +643,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_close_that_nobody_answers_ends_here() {
+    async fn an_unanswered_close_ends_at_the_deadline() {
         let mut channel = opened(frames(&[(true, op::TEXT, "still")])).await;
         let begun = Instant::now();
         let closing = channel.close(Some(1000), in_ms(50)).await;

@@ -16,7 +16,7 @@ pub enum ChangeError {
     NoBody,
 }
 
-/// Puts `new` at `path`; a member that is not there is added, `-` appends to an array.
+/// Writes `new` at `path`; a member that is not there is added, `-` appends to an array.
 ///
 /// # Errors
 ///

@@ -47,7 +47,7 @@ fn differ_in_members(lefts: &[(Value, Value)], rights: &[(Value, Value)], path: 
         names.windows(2).any(|pair| pair[0] == pair[1])
     };
     if repeated(lefts) || repeated(rights) {
-        // With repeated members there is no telling which one counts, so only the very same list is the same.
+        // With repeated members either may count, so only the same list is equal.
         return (lefts != rights).then(|| Difference {
             path: path.clone(),
             left: Some(Value::Map(lefts.to_vec())),
@@ -78,5 +78,15 @@ fn token(key: &Value) -> String {
         Value::Text(text) => text.clone(),
         Value::Integer(integer) => integer.to_string(),
         other => format!("{other:?}"),
+    }
+}
+
+impl Value {
+    /// Whether two values mean the same: numbers by IEEE 754 value, members in any order.
+    ///
+    /// Strings compare code point for code point, arrays element by element. A map with a repeated key equals no other
+    /// map than one with the same repetitions in the same order.
+    pub fn same_as(&self, other: &Self) -> bool {
+        first_difference(self, other).is_none()
     }
 }

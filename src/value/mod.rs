@@ -111,7 +111,7 @@ impl Value {
         self.as_map()?.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
     }
 
-    /// Sets the first member called `name`, or adds it at the end. Does nothing to a value that is no map.
+    /// Sets the first member called `name`, or adds it at the end. Does nothing to a value that is not a map.
     pub fn set_member(&mut self, name: &str, value: Self) {
         if let Self::Map(members) = self {
             match members.iter_mut().find(|(key, _)| key.as_text() == Some(name)) {
@@ -134,14 +134,6 @@ impl Value {
             Self::Tag(..) => "tag",
             Self::Simple(_) => "simple",
         }
-    }
-
-    /// Whether two values mean the same: numbers by IEEE 754 value, members in any order.
-    ///
-    /// Strings compare code point for code point, arrays element by element. A map with a repeated key equals no other
-    /// map than one with the same repetitions in the same order.
-    pub fn same_as(&self, other: &Self) -> bool {
-        first_difference(self, other).is_none()
     }
 
     /// Number of values in it, itself included: a bound for work over hostile input.

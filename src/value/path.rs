@@ -82,7 +82,7 @@ pub(super) fn names(token: &str, key: &Value) -> bool {
     }
 }
 
-/// The index that `token` stands for in an array: plain digits without leading zeros.
+/// The index that `token` is in an array: plain digits without leading zeros.
 pub(super) fn index(token: &str) -> Option<usize> {
     let plain = token == "0" || (!token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit()));
     plain.then(|| token.parse().ok()).flatten()

@@ -1,9 +1,9 @@
 //! `canonical-json`: a JSON text and the hash of its canonical form.
 
-use super::{Kind, Question, Vector, readings};
-use crate::protocol::Protocol;
+use super::kind::{Kind, Question, Vector, readings};
 use crate::value::Value;
-use crate::wire::{canonical, json};
+use crate::wire::canonical::{self, Form};
+use crate::wire::json;
 
 pub(super) struct CanonicalJson;
 
@@ -22,7 +22,7 @@ impl Kind for CanonicalJson {
 
     fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
         let digests = readings(vector, vector.text("sha256")?, |digest| ("equals", Value::text(digest)));
-        // The digest decides, so that a tolerated form can be told; the text beside it shows a reader where they part.
+        // The digest decides, so that a tolerated form is recognised; the text shows a reader where the forms differ.
         let mut expect = vec![("/body/sha256", "any-of", digests, false)];
         if vector.tolerated.is_empty() {
             expect.insert(0, ("/body/canonical", "equals", Value::text(vector.text("canonical")?), false));
@@ -35,10 +35,10 @@ impl Kind for CanonicalJson {
         })
     }
 
-    fn confirm(&self, vector: &Vector, protocol: &dyn Protocol) -> Result<(), String> {
+    fn confirm(&self, vector: &Vector, form: Option<Form>) -> Result<(), String> {
         let input = vector.text("input")?;
         let value = json::parse(input.as_bytes()).map_err(|error| error.to_string())?;
-        let form = protocol.canonical_form().ok_or("the protocol has no canonical form")?;
+        let form = form.ok_or("the protocol has no canonical form")?;
         let written = canonical::write(&value, form);
         if written != vector.text("canonical")? {
             return Err(written);

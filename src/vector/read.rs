@@ -2,24 +2,27 @@
 
 use std::sync::Arc;
 
+use super::keys::{FILE, GROUP, SHARED, TOLERATED, VECTOR};
 use super::{KINDS, Kind, Vector, VectorFile, VectorResult};
+use crate::requirement::read_clauses;
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, parse_json};
 use crate::value::Value;
 
-/// Reads a file of vectors. Its `count` must be that of its vectors, so that none is lost unnoticed.
+/// Reads a file of vectors, of a kind of [`KINDS`] or of `own`, those of protocols. Its `count` must be that of its vectors,
+/// so that none is lost unnoticed.
 ///
 /// # Errors
 ///
 /// Everything that is wrong in the file.
-pub fn load(source: &Arc<Source>) -> Result<VectorFile, Vec<Diagnostic>> {
+pub fn load(source: &Arc<Source>, own: &[&'static dyn Kind]) -> Result<VectorFile, Vec<Diagnostic>> {
     let root = parse_json(source)?;
     let mut problems = Problems::default();
-    let mut fields = Fields::new(&root, "a vector file", &mut problems);
+    let mut fields = Fields::new(&root, &FILE, &mut problems);
     let schema = fields.number("schema", &mut problems);
     let kind = fields.required_text("kind", &mut problems);
     let protocol = fields.required_text("protocol", &mut problems);
     let origin = fields.required_text("source", &mut problems);
-    let count = fields.require("count", &mut problems).map(|node| node.span.clone());
+    let count = fields.take("count").map(|node| node.span.clone());
     let declared = root.member("count").and_then(|node| node.to_value().as_integer());
     let notes = fields.take("notes").map(Node::to_value);
     let groups = fields.list("groups", &mut problems);
@@ -29,9 +32,10 @@ pub fn load(source: &Arc<Source>) -> Result<VectorFile, Vec<Diagnostic>> {
         problems.note(Diagnostic::new(&span, "`schema` is 1, the only version there is"));
     }
     let found_kind = kind.as_ref().and_then(|kind| {
-        let found = KINDS.iter().copied().find(|known| known.name() == kind.value);
+        let kinds = || KINDS.iter().chain(own).copied();
+        let found = kinds().find(|known| known.name() == kind.value);
         if found.is_none() {
-            let names = KINDS.iter().map(|known| known.name());
+            let names = kinds().map(|known| known.name());
             problems.note(
                 Diagnostic::new(&kind.span, format!("no kind of vector `{}`", **kind))
                     .did_you_mean(crate::suggest::nearest(kind, names)),
@@ -41,7 +45,7 @@ pub fn load(source: &Arc<Source>) -> Result<VectorFile, Vec<Diagnostic>> {
     });
     let mut vectors: Vec<Vector> = Vec::new();
     for group in groups {
-        let mut fields = Fields::new(group, "a group", &mut problems);
+        let mut fields = Fields::new(group, &GROUP, &mut problems);
         let _ = fields.required_text("group", &mut problems);
         let _ = fields.text("about", &mut problems);
         let shared = fields.take("with").map(|node| read_shared(node, found_kind, &mut problems)).unwrap_or_default();
@@ -71,16 +75,16 @@ pub fn load(source: &Arc<Source>) -> Result<VectorFile, Vec<Diagnostic>> {
     let text = |located: Option<Located<String>>| located.map(|text| text.value).unwrap_or_default();
     let protocol = text(protocol);
     let stem = source.name.rsplit('/').next().and_then(|name| name.strip_suffix(".json")).unwrap_or_default();
-    let name = Located { value: format!("{protocol}/vectors/{stem}"), span: span.clone() };
-    let kind = kind.unwrap_or_else(|| Located { value: String::new(), span });
+    let name = Located { value: format!("{protocol}/vectors/{stem}"), span };
+    let Some(kind) = found_kind else { return Err(problems.0) };
     problems.check(VectorFile { name, protocol, source: text(origin), kind, vectors })
 }
 
 fn read_vector(node: &Node, kind: Option<&dyn Kind>, notes: Option<&Value>, problems: &mut Problems) -> Option<Vector> {
-    let mut fields = Fields::new(node, "a vector", problems);
+    let mut fields = Fields::new(node, &VECTOR, problems);
     let id = fields.required_text("id", problems);
     let about = fields.required_text("about", problems);
-    let covers = fields.texts("covers", problems);
+    let covers = read_clauses(&mut fields, "covers", problems);
     for flag in fields.texts("flags", problems) {
         if notes.and_then(|notes| notes.member(&flag)).is_none() {
             problems.note(Diagnostic::new(&flag.span, format!("`notes` does not explain the flag `{}`", *flag)));
@@ -93,7 +97,7 @@ fn read_vector(node: &Node, kind: Option<&dyn Kind>, notes: Option<&Value>, prob
         .list("tolerated", problems)
         .iter()
         .filter_map(|node| {
-            let mut fields = Fields::new(node, "a tolerated reading", problems);
+            let mut fields = Fields::new(node, &TOLERATED, problems);
             let reading = fields.required_text("reading", problems);
             let sha256 = fields.required_text("sha256", problems);
             let _ = fields.texts("errata", problems);
@@ -122,7 +126,7 @@ fn read_vector(node: &Node, kind: Option<&dyn Kind>, notes: Option<&Value>, prob
 
 /// What a group gives to all of its vectors.
 fn read_shared(node: &Node, kind: Option<&dyn Kind>, problems: &mut Problems) -> Vec<(String, Value)> {
-    read_own(&mut Fields::new(node, "what a group gives to its vectors", problems), kind, problems)
+    read_own(&mut Fields::new(node, &SHARED, problems), kind, problems)
 }
 
 /// The keys of the kind, which are those that are left.

@@ -1,8 +1,8 @@
 //! `refused-json`: bytes that a reader of JSON must refuse.
 
-use super::{Kind, Question, Twin, Vector, VectorResult};
-use crate::protocol::Protocol;
+use super::kind::{Kind, Question, Twin, Vector, VectorResult};
 use crate::value::Value;
+use crate::wire::canonical::Form;
 use crate::wire::json;
 
 pub(super) struct RefusedJson;
@@ -34,7 +34,7 @@ impl Kind for RefusedJson {
         })
     }
 
-    fn confirm(&self, vector: &Vector, _: &dyn Protocol) -> Result<(), String> {
+    fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
         match (json::read(&bytes(vector)?), vector.result) {
             (Err(_), _) => Ok(()),
             (Ok(document), VectorResult::Acceptable) if !document.oddities.is_empty() => Ok(()),

@@ -53,7 +53,7 @@ pub struct JsonError {
 const TOO_DEEP: &str = "nesting deeper than 512 levels";
 
 impl JsonError {
-    /// Whether the text was given up for its depth, so that nobody knows whether it is JSON.
+    /// Whether reading stopped at the depth limit, so that it is unknown whether the text is JSON.
     pub fn is_depth(&self) -> bool {
         self.reason == TOO_DEEP
     }

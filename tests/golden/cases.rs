@@ -42,6 +42,8 @@ pub(super) fn exchange(
         },
         started_ms: 12,
         elapsed_ms: 3,
+        hosted: None,
+        clock_ms: 0,
     }
 }
 

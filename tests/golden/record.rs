@@ -28,7 +28,7 @@ pub(crate) fn record() -> RunRecord {
         identity_seed: 42,
         profile: Profile::Lenient,
         started_at: "2026-11-20T12:00:00.000Z".to_owned(),
-        asked: Asked { level: Some("L1".to_owned()), ..Asked::default() },
+        asked: Asked { levels: vec!["L1".to_owned()], ..Asked::default() },
         target: TargetRecord {
             kind: "endpoint".to_owned(),
             name: "http://127.0.0.1:8787".to_owned(),
@@ -46,6 +46,9 @@ pub(crate) fn record() -> RunRecord {
             features: features(),
             requirements: requirements(&cases),
             cases,
+            hosts: BTreeMap::new(),
+            strays: Vec::new(),
+            more_strays: 0,
             waivers: vec![
                 waiver("agentic/deposit#keeps-a-package-for-a-year", None),
                 waiver("AGENTIC-11-09", Some("every case that it covers passes now")),
@@ -90,6 +93,7 @@ fn levels() -> Vec<LevelRecord> {
     let because = |id: &str, verdict, reason| Because { requirement: id.to_owned(), verdict, reason };
     let level = |level: &str, outcome, claimed, because| LevelRecord {
         met: false,
+        unobservable: false,
         level: level.to_owned(),
         outcome,
         claimed,

@@ -1,14 +1,15 @@
 //! Sections 7.3 and 8.6, assert_fact: a new fact supersedes the current one, in one step.
 
 use rusqlite::Connection;
-use rusqlite::types::Value as Sql;
 
 use super::fact::{Fact, assertion_problems};
-use super::intake::trimmed;
+use super::faults::assert as faults;
+use super::faults::intake::trimmed;
 use super::refusal::{Code, Problem, Refusal};
-use super::tables::{facts, packages, projects};
-use super::{Rules, shown};
-use crate::fault::Planted;
+use super::rules::Rules;
+use super::shown;
+use super::tables::{facts, packages, projects, texts};
+use crate::fault::{Planted, planted};
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
 
@@ -50,9 +51,11 @@ pub(crate) fn assert(
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     let mut fact = compose(db, rules, project_id, &input, actor, now)?;
-    if let Some(stored) = asserted_otherwise(db, rules, &fact, now)? {
-        return Ok(stored);
-    }
+    // 5.2, 7.4, 8.6: asserting supersedes, whatever was before and elsewhere.
+    planted!(rules.fault, "invalidated-for-good", faults::refuse_invalidated(db, &fact)?);
+    planted!(rules.fault, "subject-of-one-project", faults::refuse_elsewhere(db, &fact)?);
+    planted!(rules.fault, "reassert-doubles", faults::is_again(db, &fact)? => return faults::insert_beside(db, fact));
+    planted!(rules.fault, "backdated-beside", faults::is_late(db, &fact)? => return faults::insert_beside(db, fact));
     if rules.variant.is_other() {
         // Other, E41: what is so already need not be said again.
         if let Some(known) = current_with_value(db, &fact)? {
@@ -70,46 +73,11 @@ pub(crate) fn assert(
     supersede(db, rules, &fact, now)?;
     facts::insert(db, &fact)?;
     // 3, P2: facts record state and packages record events; neither makes the other.
-    if rules.fault.is("assert-writes-package") {
-        write_package(db, rules, &fact, now)?;
-    }
+    planted!(rules.fault, "assert-writes-package", faults::write_package(db, rules, &fact, now)?);
     Ok(shown::fact(fact.object, rules))
 }
 
-/// What a server might do instead of superseding. A correct one does nothing.
-fn asserted_otherwise(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<Option<Object>, Refusal> {
-    let fault = rules.fault;
-    let conflict = |message: &str| Err(Refusal::new(Code::FactConflict, message));
-    let pair = [fact.member("project_id"), fact.member("subject"), fact.member("predicate")];
-    let beside = || -> Result<Option<Object>, Refusal> {
-        db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
-        facts::insert(db, fact)?;
-        Ok(Some(fact.object.clone()))
-    };
-    // 7.4: what was invalidated may be asserted again.
-    let history = facts::select(db, "WHERE project_id = ? AND subject = ? AND predicate = ?", texts(&pair))?;
-    let current = history.iter().find(|known| known.present("valid_to").is_none());
-    if fault.is("invalidated-for-good") && current.is_none() && !history.is_empty() {
-        return conflict("it is not so any more");
-    }
-    // 5.2: subjects belong to their project.
-    let elsewhere = "WHERE project_id <> ? AND subject = ? AND predicate = ? AND valid_to IS NULL";
-    if fault.is("subject-of-one-project") && !facts::select(db, elsewhere, texts(&pair))?.is_empty() {
-        return conflict("another project has this subject");
-    }
-    // 8.6: one current fact, also when the same is said again and when it is said late.
-    let again = current.is_some_and(|known| known.text("value") == Some(fact.member("value")));
-    if again && fault.is("reassert-doubles") {
-        return beside();
-    }
-    let start = current.and_then(|known| known.text("valid_from")).and_then(Instant::parse).unwrap_or(now);
-    if current.is_some() && fact.valid_from < start && fault.is("backdated-beside") {
-        return beside();
-    }
-    Ok(None)
-}
-
-fn read_input(body: &[u8], project_id: &str, rules: Rules) -> Result<Object, Refusal> {
+pub(super) fn read_input(body: &[u8], project_id: &str, rules: Rules) -> Result<Object, Refusal> {
     let Value::Object(input) = rules.read(body)? else {
         return Err(Refusal::new(Code::InvalidSchema, "an assertion is a JSON object").at(""));
     };
@@ -120,7 +88,7 @@ fn read_input(body: &[u8], project_id: &str, rules: Rules) -> Result<Object, Ref
 }
 
 /// The fact that an assertion makes, in the order of the members of 7.5.
-fn compose(
+pub(super) fn compose(
     db: &Connection,
     rules: Rules,
     project_id: &str,
@@ -129,7 +97,7 @@ fn compose(
     now: Instant,
 ) -> Result<Fact, Refusal> {
     let fault = rules.fault;
-    let mut fact = Object::from([("fact_id", fact_id(db)?.into()), ("project_id", project_id.into())]);
+    let mut fact = Object::from([("fact_id", facts::new_id(db)?.into()), ("project_id", project_id.into())]);
     fact.set("subject", trimmed(input.text("subject").unwrap_or_default(), fault));
     fact.set("predicate", input.text("predicate").unwrap_or_default());
     // Other, E44: the text of a number, as it was written.
@@ -173,18 +141,9 @@ fn compose(
     Ok(Fact { object: fact, valid_from, valid_to: None })
 }
 
-/// 7.1: the RECOMMENDED form, fact_ and 32 hexadecimal digits.
-pub(super) fn fact_id(db: &Connection) -> Result<String, Refusal> {
-    Ok(db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| row.get(0))?)
-}
-
 /// 7.1: a value is a string and stays the one that was sent.
 fn kept_value(value: &str, fault: Planted) -> Value {
-    if fault.is("value-as-number")
-        && let Ok(Value::Number(number)) = json::read(value.as_bytes())
-    {
-        return number.as_integer().map_or(Value::Number(number), Value::from);
-    }
+    planted!(fault, "value-as-number", number in faults::number(value) => return number);
     value.into()
 }
 
@@ -200,9 +159,7 @@ fn asserted_by(
     if let Some(named) = input.present("asserted_by").filter(|_| !rules.fault.is("asserted-by-overruled")) {
         return Ok(Some(named.clone()));
     }
-    if rules.fault.is("asserted-by-from-key") {
-        return Ok(Some(Object::from([("id", actor.unwrap_or("anonymous").into()), ("type", "agent".into())]).into()));
-    }
+    planted!(rules.fault, "asserted-by-from-key", return Ok(Some(faults::owner_of_key(actor))));
     let package = source.map(|source| packages::find(db, rules, source)).transpose()?.flatten();
     // Other, E45: whoever asked.
     if source.is_none() && rules.variant.is_other() {
@@ -215,17 +172,8 @@ fn asserted_by(
 /// 7.3 step 1: the current fact ends where the new one starts.
 fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<(), Refusal> {
     let pair = [fact.member("project_id"), fact.member("subject"), fact.member("predicate")];
-    if rules.fault.is("supersede-forgets-old") {
-        db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
-        return Ok(());
-    }
-    if rules.fault.is("supersede-in-place") {
-        db.execute(
-            "DELETE FROM facts WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_to IS NULL",
-            pair,
-        )?;
-        return Ok(());
-    }
+    planted!(rules.fault, "supersede-forgets-old", return faults::allow_several(db));
+    planted!(rules.fault, "supersede-in-place", return faults::delete_current(db, pair));
     let by_clock = rules.fault.is("supersede-with-clock");
     if !by_clock {
         refuse_backdated(db, pair, fact.valid_from)?;
@@ -239,7 +187,7 @@ fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result
 }
 
 /// Which facts a new one supersedes: the current one of its project, subject and predicate, in this spelling.
-fn superseded(fault: Planted) -> String {
+pub(super) fn superseded(fault: Planted) -> String {
     let project = if fault.is("supersede-ignores-project") { "?1 IS ?1" } else { "project_id = ?1" };
     let subject = if fault.is("supersede-folds-case") { "lower(subject) = lower(?2)" } else { "subject = ?2" };
     let predicate = if fault.is("supersede-ignores-predicate") { "?3 IS ?3" } else { "predicate = ?3" };
@@ -287,77 +235,4 @@ fn end_at_start(db: &Connection, rules: Rules, fact: &Fact) -> Result<(), Refusa
         facts::end(db, old, &rules.spelled(fact.valid_from), fact.valid_from)?;
     }
     Ok(())
-}
-
-/// Ends what an assertion would supersede, before anybody looked whether it is valid.
-pub(crate) fn end_unseen(
-    db: &Connection,
-    rules: Rules,
-    project_id: &str,
-    body: &[u8],
-    now: Instant,
-) -> Result<(), Refusal> {
-    let input = read_input(body, project_id, rules)?;
-    let pair = [project_id, input.text("subject").unwrap_or_default(), input.text("predicate").unwrap_or_default()];
-    for old in facts::select(db, &superseded(Planted::NONE), texts(&pair))? {
-        facts::end(db, old, &now.to_string(), now)?;
-    }
-    Ok(())
-}
-
-fn write_package(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result<(), Refusal> {
-    let package = Object::from([
-        ("package_id", fact.member("fact_id").replace("fact_", "pkg_").into()),
-        ("project_id", fact.member("project_id").into()),
-        ("relay_version", "0.1".into()),
-        ("title", "Fact asserted".into()),
-        ("status", "complete".into()),
-        ("package_type", "auto_deposit".into()),
-        ("review_type", "none".into()),
-        ("created_at", now.to_string().into()),
-        ("created_by", Object::from([("id", "server".into()), ("type", "script".into())]).into()),
-    ]);
-    packages::insert(db, &super::intake::admit(rules, package, None))
-}
-
-/// The assertion of a server without a transaction: finds, ends and inserts in three steps.
-pub(crate) mod race {
-    use super::{Connection, Fact, Instant, Object, Planted, Refusal, Rules};
-    use super::{assertion_problems, compose, facts, projects, read_input, superseded, texts};
-
-    /// Finds the facts to be ended, and composes the one that follows them.
-    pub(crate) fn look(
-        db: &Connection,
-        rules: Rules,
-        project_id: &str,
-        body: &[u8],
-        now: Instant,
-    ) -> Result<(Fact, Vec<Object>), Refusal> {
-        let input = read_input(body, project_id, rules)?;
-        let problems = assertion_problems(&input, rules);
-        if !problems.is_empty() {
-            return Err(problems.into());
-        }
-        projects::find_or_create(db, project_id, now)?;
-        let fact = compose(db, rules, project_id, &input, None, now)?;
-        let pair = [project_id, fact.member("subject"), fact.member("predicate")];
-        let old = facts::select(db, &superseded(Planted::NONE), texts(&pair))?;
-        Ok((fact, old))
-    }
-
-    /// Ends what was found, whatever happened since.
-    pub(crate) fn end(db: &Connection, fact: &Fact, old: Vec<Object>) -> Result<(), Refusal> {
-        old.into_iter().try_for_each(|old| facts::end(db, old, fact.member("valid_from"), fact.valid_from))
-    }
-
-    /// Inserts the new fact, the unique key gone.
-    pub(crate) fn insert(db: &Connection, fact: Fact) -> Result<Object, Refusal> {
-        db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
-        facts::insert(db, &fact)?;
-        Ok(fact.object)
-    }
-}
-
-pub(super) fn texts(texts: &[&str]) -> Vec<Sql> {
-    texts.iter().map(|text| (*text).to_owned().into()).collect()
 }

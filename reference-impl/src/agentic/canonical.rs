@@ -7,7 +7,9 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::Rules;
+use super::faults::canonical as faults;
+use super::rules::Rules;
+use crate::fault::planted;
 use crate::json::{Number, Object, Value, push_character};
 
 /// The canonical form of `value`. `source` is the text it was read from, which must make no difference.
@@ -23,17 +25,11 @@ pub(crate) fn canonical_object(object: &Object, source: &[u8], rules: Rules) -> 
 fn form(source: &[u8], rules: Rules, write: impl FnOnce(&mut Writer)) -> String {
     let mut writer = Writer { out: String::new(), rules, spellings: HashMap::new() };
     // A: escapes are decoded first, so the spelling of the input leaves no trace.
-    if rules.fault.is("canonical-keeps-input-escapes") {
-        writer.spellings = escaped_strings(source);
-    }
+    planted!(rules.fault, "canonical-keeps-input-escapes", writer.spellings = faults::escaped_strings(source));
     // A: UTF-8 without a byte order mark.
-    if rules.fault.is("canonical-bom") {
-        writer.out.push('\u{feff}');
-    }
+    planted!(rules.fault, "canonical-bom", writer.out.push('\u{feff}'));
     write(&mut writer);
-    if rules.fault.is("canonical-trailing-newline") {
-        writer.out.push('\n');
-    }
+    planted!(rules.fault, "canonical-trailing-newline", writer.out.push('\n'));
     writer.out
 }
 
@@ -58,17 +54,13 @@ impl Writer {
     fn list(&mut self, items: &[Value], depth: usize) {
         let mut items: Vec<&Value> = items.iter().collect();
         // A: an element is not a member.
-        if self.rules.fault.is("canonical-drops-null-elements") {
-            items.retain(|item| **item != Value::Null);
-        }
+        planted!(self.rules.fault, "canonical-drops-null-elements", items.retain(|item| **item != Value::Null));
         // Other, E04: a null element is left out like a null member.
         if self.rules.variant.is_other() {
             items.retain(|item| **item != Value::Null);
         }
         // A: the order of an array is part of its value; a null element is not a member and stays.
-        if self.rules.fault.is("canonical-sorts-arrays") && items.iter().all(|item| item.as_text().is_some()) {
-            items.sort_by_key(|item| item.as_text());
-        }
+        planted!(self.rules.fault, "canonical-sorts-arrays", faults::sort_texts(&mut items));
         self.out.push('[');
         for (index, item) in items.into_iter().enumerate() {
             if index > 0 {
@@ -98,15 +90,9 @@ impl Writer {
 
     /// A, 6.6: null members are left out; empty strings, empty arrays, empty objects, zero and false are not.
     fn keeps(&self, value: &Value, depth: usize) -> bool {
-        if self.rules.fault.is("canonical-keeps-null") {
-            return true;
-        }
-        if self.rules.fault.is("canonical-drops-falsy") && is_falsy(value) {
-            return false;
-        }
-        if self.rules.fault.is("canonical-drops-emptied-object") && is_emptied(value) {
-            return false;
-        }
+        planted!(self.rules.fault, "canonical-keeps-null", return true);
+        planted!(self.rules.fault, "canonical-drops-falsy", faults::is_falsy(value) => return false);
+        planted!(self.rules.fault, "canonical-drops-emptied-object", faults::is_emptied(value) => return false);
         // Other, E04: only the members of the outermost object are fields.
         let kept = self.rules.variant.is_other() && depth > 0;
         kept || !matches!(value, Value::Null)
@@ -114,17 +100,9 @@ impl Writer {
 
     /// A: ascending by unsigned bytes of the UTF-8 names; not by locale, number, case or UTF-16 unit.
     fn order(&self, left: &str, right: &str) -> Ordering {
-        if self.rules.fault.is("canonical-case-insensitive-sort") {
-            return left.to_lowercase().cmp(&right.to_lowercase());
-        }
-        if self.rules.fault.is("canonical-utf16-sort") {
-            return left.encode_utf16().cmp(right.encode_utf16());
-        }
-        if self.rules.fault.is("canonical-numeric-sort") {
-            // As JavaScript enumerates members: whole numbers first, in their order.
-            let rank = |name: &str| (number_of(name).is_none(), number_of(name));
-            return rank(left).cmp(&rank(right)).then(left.cmp(right));
-        }
+        planted!(self.rules.fault, "canonical-case-insensitive-sort", return faults::without_case(left, right));
+        planted!(self.rules.fault, "canonical-utf16-sort", return left.encode_utf16().cmp(right.encode_utf16()));
+        planted!(self.rules.fault, "canonical-numeric-sort", return faults::numbers_first(left, right));
         // Other, E05: as a library for RFC 8785 sorts.
         if self.rules.variant.is_other() {
             return left.encode_utf16().cmp(right.encode_utf16());
@@ -134,18 +112,11 @@ impl Writer {
 
     /// A: RFC 8785 numbers, which are those of ECMAScript; negative zero is 0.
     fn number(&mut self, number: &Number) {
-        let double = number.as_f64();
-        if self.rules.fault.is("canonical-language-floats") {
-            let short = number.as_integer().is_some_and(|_| !number.spelling().contains(['.', 'e', 'E']));
-            return self.out.push_str(&if short { number.spelling().to_owned() } else { format!("{double:?}") });
-        }
-        if self.rules.fault.is("canonical-negative-zero") && double == 0.0 && double.is_sign_negative() {
-            return self.out.push_str("-0");
-        }
+        let (double, fault) = (number.as_f64(), self.rules.fault);
+        planted!(fault, "canonical-language-floats", return self.push(&faults::as_a_language_prints(number)));
+        planted!(fault, "canonical-negative-zero", faults::is_negative_zero(double) => return self.push("-0"));
         // A: the double that it denotes.
-        if self.rules.fault.is("canonical-keeps-digits") && double.abs() > 9e15 && double.fract() == 0.0 {
-            return self.out.push_str(number.spelling());
-        }
+        planted!(fault, "canonical-keeps-digits", faults::is_long(double) => return self.push(number.spelling()));
         // Other, E07: an integer keeps its digits, however many there are.
         let is_digits = || number.spelling().bytes().all(|byte| byte == b'-' || byte.is_ascii_digit());
         if self.rules.variant.is_other() && double != 0.0 && is_digits() {
@@ -156,7 +127,7 @@ impl Writer {
 
     /// A: quote, reverse solidus and controls below U+0020 in their shortest escape; all else raw, not normalised.
     fn text(&mut self, text: &str) {
-        let text = super::intake::normalised(text, self.rules.fault);
+        let text = super::faults::intake::normalised(text, self.rules.fault);
         // A: white space inside a string is part of it.
         let text = if self.rules.fault.is("canonical-trims-strings") { text.trim().to_owned().into() } else { text };
         self.out.push('"');
@@ -167,36 +138,23 @@ impl Writer {
         self.out.push('"');
     }
 
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
     fn character(&mut self, character: char) {
-        if self.rules.fault.is("canonical-ascii-only") && !character.is_ascii() {
-            return character
-                .encode_utf16(&mut [0; 2])
-                .iter()
-                .for_each(|unit| self.out.push_str(&format!("\\u{unit:04x}")));
-        }
-        if self.rules.fault.is("canonical-escapes-solidus") && character == '/' {
-            return self.out.push_str("\\/");
-        }
-        if self.rules.fault.is("canonical-html-escapes") && matches!(character, '<' | '>' | '&') {
-            return self.out.push_str(&format!("\\u{:04x}", u32::from(character)));
-        }
+        let fault = self.rules.fault;
+        planted!(fault, "canonical-ascii-only", escape in faults::as_ascii(character) => return self.push(&escape));
+        planted!(fault, "canonical-escapes-solidus", character == '/' => return self.push("\\/"));
+        planted!(fault, "canonical-html-escapes", escape in faults::of_html(character) => return self.push(&escape));
         // A: a quote, a reverse solidus and controls, each in its shortest escape, in small digits.
-        let code = u32::from(character);
-        if self.rules.fault.is("canonical-long-escapes") && matches!(character, '"' | '\\') {
-            return self.out.push_str(&format!("\\u{code:04x}"));
-        }
-        if self.rules.fault.is("canonical-long-controls") && character < ' ' {
-            return self.out.push_str(&format!("\\u{code:04x}"));
-        }
-        if self.rules.fault.is("canonical-upper-hex") && character < ' ' && !"\u{8}\t\n\u{c}\r".contains(character) {
-            return self.out.push_str(&format!("\\u{code:04X}"));
-        }
-        if self.rules.fault.is("canonical-raw-controls") && character < ' ' {
-            return self.out.push(character);
-        }
+        planted!(fault, "canonical-long-escapes", escape in faults::of_quote(character) => return self.push(&escape));
+        planted!(fault, "canonical-long-controls", long in faults::of_control(character) => return self.push(&long));
+        planted!(fault, "canonical-upper-hex", escape in faults::in_capitals(character) => return self.push(&escape));
+        planted!(fault, "canonical-raw-controls", character < ' ' => return self.out.push(character));
         // Other, E06: the one escape that every control has, its digits in capitals.
         if self.rules.variant.is_other() && character < ' ' {
-            return self.out.push_str(&format!("\\u{:04X}", u32::from(character)));
+            return self.push(&format!("\\u{:04X}", u32::from(character)));
         }
         push_character(&mut self.out, character);
     }
@@ -204,50 +162,8 @@ impl Writer {
     /// A: no white space between tokens.
     fn separator(&mut self, separator: char) {
         self.out.push(separator);
-        if self.rules.fault.is("canonical-spaces") {
-            self.out.push(' ');
-        }
+        planted!(self.rules.fault, "canonical-spaces", self.out.push(' '));
     }
-}
-
-fn number_of(name: &str) -> Option<u64> {
-    let digits = name.bytes().all(|byte| byte.is_ascii_digit());
-    name.parse().ok().filter(|_| digits)
-}
-
-fn is_falsy(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::Bool(true) | Value::Object(_) => false,
-        Value::Number(number) => number.as_f64() == 0.0,
-        Value::Text(text) => text.is_empty(),
-        Value::List(items) => items.is_empty(),
-    }
-}
-
-fn is_emptied(value: &Value) -> bool {
-    let members = value.as_object().filter(|object| !object.is_empty());
-    members.is_some_and(|object| object.iter().all(|(_, value)| matches!(value, Value::Null)))
-}
-
-/// The strings of `source` that are written with escapes: what they mean, and how they are written.
-fn escaped_strings(source: &[u8]) -> HashMap<String, String> {
-    let mut found = HashMap::new();
-    let mut at = 0;
-    while let Some(start) = source[at..].iter().position(|byte| *byte == b'"').map(|offset| at + offset) {
-        let mut end = start + 1;
-        while source.get(end).is_some_and(|byte| *byte != b'"') {
-            end += if source[end] == b'\\' { 2 } else { 1 };
-        }
-        let literal = source.get(start..=end).unwrap_or_default();
-        if literal.contains(&b'\\')
-            && let Ok(Value::Text(text)) = crate::json::read(literal)
-        {
-            found.insert(text, String::from_utf8_lossy(&literal[1..literal.len() - 1]).into_owned());
-        }
-        at = (end + 1).min(source.len());
-    }
-    found
 }
 
 #[cfg(test)]
@@ -311,7 +227,7 @@ mod tests {
                       "\ud83d\udd11":0,"\uff5e":1,"e\u0301":"e\u0301"}"#;
         let names = FAULTS.iter().map(|fault| fault.name).filter(|name| name.starts_with("canonical-"));
         for name in names.chain(["normalises-unicode"]) {
-            let fault = Planted::find(name, FAULTS).expect("the name is in the table");
+            let fault = Planted::find(name, &[FAULTS]).expect("the name is in the table");
             let rules = Rules { fault, ..Rules::plain() };
             assert_ne!(faulty(text, rules), form(text), "{name} shows nothing");
         }

@@ -1,8 +1,8 @@
 //! Section 7: what a fact must be, on the wire and as the input of assert_fact.
 
-use super::Rules;
 use super::package::{actor_problems, is_list_of_texts};
 use super::refusal::Problem;
+use super::rules::Rules;
 use crate::instant::Instant;
 use crate::json::{Number, Object, Value};
 

@@ -6,36 +6,14 @@ use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-use super::Rules;
 use super::canonical::canonical_object;
-use super::package::{CORE_MEMBERS, defaults};
-use crate::fault::Planted;
-use crate::json::{Object, Value};
+use super::faults::hash as faults;
+use super::package::CORE_MEMBERS;
+use super::rules::Rules;
+use crate::fault::{Planted, planted};
+use crate::json::Object;
 
 const PREFIX: &str = "sha256:";
-
-/// Faults that leave members out of the hash, for each member that could be forgotten.
-const IGNORED: &[(&str, &[&str])] = &[
-    ("hash-ignores-ids", &["package_id", "project_id"]),
-    ("hash-ignores-version", &["relay_version"]),
-    ("hash-ignores-title", &["title"]),
-    ("hash-ignores-status", &["status", "review_type"]),
-    ("hash-ignores-type", &["package_type"]),
-    ("hash-ignores-time", &["created_at"]),
-    ("hash-ignores-description", &["description"]),
-    ("hash-ignores-lists", &["tags", "decisions_made", "open_questions", "deliverables"]),
-    ("hash-ignores-tags", &["tags"]),
-    ("hash-ignores-note", &["handoff_note"]),
-    ("hash-ignores-next-actor", &["estimated_next_actor"]),
-    ("hash-ignores-significance", &["significance"]),
-    ("hash-ignores-content", &["content_md"]),
-    ("hash-ignores-topic", &["topic"]),
-    ("hash-ignores-artifact-type", &["artifact_type"]),
-];
-
-/// The members of nested objects that a struct would have.
-const NESTED: &[(&str, &[&str])] =
-    &[("created_by", &["id", "type", "session_id"]), ("deliverables", &["path", "type", "hash", "size_bytes"])];
 
 /// The content hash of `package`, which was read from `source`.
 pub(crate) fn content_hash(package: &Object, source: &[u8], rules: Rules) -> String {
@@ -54,53 +32,21 @@ fn hashed(package: &Object, rules: Rules) -> Cow<'_, Object> {
         return Cow::Borrowed(package);
     }
     let mut hashed = package.clone();
-    if rules.fault.is("hash-known-members-only") {
-        hashed.retain(|name, _| CORE_MEMBERS.contains(&name));
-    }
-    if rules.fault.is("hash-known-nested-only") {
-        for (name, known) in NESTED {
-            let mut inner: Vec<&mut Object> = match hashed.get_mut(name) {
-                Some(Value::Object(inner)) => vec![inner],
-                Some(Value::List(items)) => items.iter_mut().filter_map(Value::as_object_mut).collect(),
-                _ => Vec::new(),
-            };
-            inner.iter_mut().for_each(|inner| inner.retain(|name, _| known.contains(&name)));
-        }
-    }
-    if rules.fault.is("hash-includes-itself") {
-        hashed.set("content_hash", "");
-    }
-    if rules.fault.is("hash-ignores-attribution") {
-        hashed.remove("created_by");
-    }
-    if rules.fault.is("hash-without-session")
-        && let Some(actor) = hashed.get_mut("created_by").and_then(Value::as_object_mut)
-    {
-        actor.remove("session_id");
-    }
-    for (fault, members) in IGNORED {
-        if rules.fault.is(fault) {
-            hashed.retain(|name, _| !members.contains(&name));
-        }
-    }
-    if rules.fault.is("hash-fills-defaults") {
-        for (name, value) in defaults().iter().filter(|(name, _)| package.get(name).is_none()) {
-            hashed.set(name, value.clone());
-        }
-    }
-    if rules.fault.is("hash-strips-defaults") {
-        let defaults = defaults();
-        hashed.retain(|name, value| defaults.get(name) != Some(value));
-    }
+    planted!(rules.fault, "hash-known-members-only", hashed.retain(|name, _| CORE_MEMBERS.contains(&name)));
+    planted!(rules.fault, "hash-known-nested-only", faults::only_known_nested(&mut hashed));
+    planted!(rules.fault, "hash-includes-itself", hashed.set("content_hash", ""));
+    planted!(rules.fault, "hash-ignores-attribution", hashed.remove("created_by"));
+    planted!(rules.fault, "hash-without-session", faults::remove_session(&mut hashed));
+    faults::ignore_members(rules.fault, &mut hashed);
+    planted!(rules.fault, "hash-fills-defaults", faults::fill_defaults(&mut hashed));
+    planted!(rules.fault, "hash-strips-defaults", faults::strip_defaults(&mut hashed));
     Cow::Owned(hashed)
 }
 
 /// Whether `claimed` is the content hash of `package`; the algorithm prefix may be absent, letters of either case.
 pub(crate) fn verify(package: &Object, source: &[u8], claimed: &str, rules: Rules) -> bool {
     // 6.6: verification compares with a freshly computed hash.
-    if rules.fault.is("verify-says-yes") {
-        return true;
-    }
+    planted!(rules.fault, "verify-says-yes", return true);
     let claimed = claimed.to_ascii_lowercase();
     let computed = content_hash(package, source, rules);
     claimed.strip_prefix(PREFIX).unwrap_or(&claimed) == computed.strip_prefix(PREFIX).unwrap_or(&computed)
@@ -114,6 +60,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::json::Value;
 
     fn package(text: &str) -> Object {
         match crate::json::read(text.as_bytes()) {

@@ -2,11 +2,11 @@
 
 use rusqlite::Connection;
 
-use super::Rules;
-use super::assert::{fact_id, texts};
-use super::fact::Fact;
+use super::faults::invalidate as faults;
 use super::refusal::{Code, Refusal};
-use super::tables::{facts, projects};
+use super::rules::Rules;
+use super::tables::{facts, projects, texts};
+use crate::fault::planted;
 use crate::instant::Instant;
 
 /// 8.7: ends the current facts of a subject and predicate now; answers how many.
@@ -46,12 +46,8 @@ pub(crate) fn invalidate(
     values.push(object.map(str::to_owned).into());
     let ended = facts::select(db, &format!("{pair} AND {open} ORDER BY serial"), values.clone())?;
     let mut count = ended.len();
-    if fault.is("invalidate-count-total") {
-        count = facts::select(db, &pair, values.clone())?.len();
-    }
-    if fault.is("invalidate-zero-500") && count == 0 {
-        return Err(Refusal::new(Code::Internal, "no fact matches"));
-    }
+    planted!(fault, "invalidate-count-total", count = facts::select(db, &pair, values.clone())?.len());
+    planted!(fault, "invalidate-zero-500", count == 0 => return Err(Refusal::new(Code::Internal, "no fact matches")));
     for fact in ended {
         let id = fact.text("fact_id").unwrap_or_default().to_owned();
         // 7.4: valid_to is now; a fact that was to start later gets an empty interval instead of a negative one.
@@ -59,18 +55,10 @@ pub(crate) fn invalidate(
         // 7.4: the present time.
         let present = if fault.is("invalidate-at-the-start") { start } else { now };
         let at = present.max(start);
-        let replacement = fault.is("invalidate-inserts-null").then(|| fact.clone());
-        if fault.is("invalidate-deletes") {
-            db.execute("DELETE FROM facts WHERE fact_id = ?", [&id])?;
-            continue;
-        }
+        let before = fact.clone();
+        planted!(fault, "invalidate-deletes", faults::delete(db, &id)? => continue);
         facts::end(db, fact, &rules.spelled(at), at)?;
-        if let Some(mut empty) = replacement {
-            empty.set("fact_id", fact_id(db)?);
-            empty.set("value", "");
-            empty.set("valid_from", at.to_string());
-            facts::insert(db, &Fact { object: empty, valid_from: at, valid_to: None })?;
-        }
+        planted!(fault, "invalidate-inserts-null", faults::insert_empty(db, before, at)?);
     }
     Ok(i64::try_from(count).unwrap_or(i64::MAX))
 }

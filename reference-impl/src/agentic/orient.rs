@@ -2,11 +2,15 @@
 
 use rusqlite::Connection;
 
+use super::faults::orient as faults;
 use super::pull::{demand_search, listed, listed_states, relevant};
 use super::refusal::Refusal;
-use super::tables::packages::{self, Package, texts};
+use super::rules::Rules;
+use super::shown;
+use super::tables::packages::{self, Package};
+use super::tables::search::texts;
 use super::tables::{facts, projects};
-use super::{Rules, shown};
+use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::{Object, Value};
 
@@ -36,37 +40,24 @@ pub(crate) fn orient(
     let scope = if rules.fault.is("orient-other-projects") { None } else { Some(project_id) };
     let recent = recent(db, rules, scope, days, now)?;
     let questions = open_questions(&recent, rules);
-    let facts = if rules.fault.is("orient-shows-ended") {
-        facts::select(db, "WHERE project_id = ? ORDER BY serial", vec![project_id.to_owned().into()])?
-    } else {
-        facts::current(db, rules, Some(project_id), now)?.into_iter().filter(|fact| rules.is_shown(fact)).collect()
-    };
+    let mut facts = facts::current(db, rules, Some(project_id), now)?;
+    facts.retain(|fact| rules.is_shown(fact));
+    planted!(rules.fault, "orient-shows-ended", facts = faults::all_facts(db, project_id)?);
     // 8.3: full packages, so that nobody has to ask again.
     let packages = if rules.fault.is("orient-summaries") { summaries(&recent) } else { listed(recent, rules, now) };
     let echoed = if rules.fault.is("orient-echo-constant") { WINDOW_DAYS } else { days };
     // The start of a server that has been running for a day; this one may have started a moment ago.
     let generated_at = if rules.fault.is("orient-constant-time") { rules.started.days_earlier(1) } else { now };
     // 8.3: project is an object, active_facts and open_questions are arrays.
-    let project = if rules.fault.is("orient-project-as-text") {
-        project_id.into()
-    } else {
-        rules.shown_project(project.record).into()
-    };
-    let facts = if rules.fault.is("orient-facts-by-subject") {
-        let named = facts.into_iter().map(|fact| (fact.text("subject").unwrap_or_default().to_owned(), fact.into()));
-        Value::Object(named.collect())
-    } else {
-        objects(facts, rules)
-    };
-    let questions = if rules.fault.is("orient-counts-questions") {
-        i64::try_from(questions.as_list().map_or(0, <[_]>::len)).unwrap_or(0).into()
-    } else {
-        questions
-    };
+    let (mut project, mut questions) = (Value::from(rules.shown_project(project.record)), questions);
+    planted!(rules.fault, "orient-project-as-text", project = project_id.into());
+    let mut shown = objects(facts.clone(), rules);
+    planted!(rules.fault, "orient-facts-by-subject", shown = faults::by_subject(facts));
+    planted!(rules.fault, "orient-counts-questions", questions = faults::count(&questions));
     Ok(Object::from([
         ("project", project),
         ("recent_packages", packages),
-        ("active_facts", facts),
+        ("active_facts", shown),
         ("open_questions", questions),
         ("window_days", echoed.into()),
         ("generated_at", generated_at.to_string().into()),
@@ -93,9 +84,7 @@ pub(crate) fn orchestrate(
     packages.retain(|package| in_digest(package, rules));
     // 8.4: recent activity, questions, facts.
     let asked = if rules.fault.is("digest-without-questions") { Vec::new() } else { packages.clone() };
-    if rules.fault.is("digest-without-activity") {
-        packages.clear();
-    }
+    planted!(rules.fault, "digest-without-activity", packages.clear());
     let facts =
         if rules.fault.is("digest-without-facts") { Vec::new() } else { facts::current(db, rules, scope, now)? };
     let excerpts = match focus {
@@ -104,11 +93,8 @@ pub(crate) fn orchestrate(
             demand_search(rules)?;
             // 8.4: as many as were asked for, near the focus.
             let most = if rules.fault.is("digest-snippets-unlimited") { 200 } else { snippets };
-            let mut found = if rules.fault.is("digest-snippets-newest") {
-                packages.clone()
-            } else {
-                relevant(db, rules, project_id, focus, Some(most))?
-            };
+            let mut found = relevant(db, rules, project_id, focus, Some(most))?;
+            planted!(rules.fault, "digest-snippets-newest", found.clone_from(&packages));
             found.retain(|package| in_digest(package, rules));
             found.iter().map(snippet).collect()
         }

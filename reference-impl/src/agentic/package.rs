@@ -3,9 +3,10 @@
 //! [`validate`] finds every rule that a package breaks. Unknown members are never a problem (section 6, 12.1), and a
 //! null for an optional member counts as its absence (E48).
 
-use super::Rules;
+use super::faults::package as faults;
 use super::refusal::Problem;
-use crate::instant::Instant;
+use super::rules::Rules;
+use crate::fault::planted;
 use crate::json::{Object, Value};
 
 /// Every member that sections 6.1 and 6.4 name.
@@ -90,22 +91,15 @@ fn required(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
     text("package_type", "a type of section 6.3 or one beginning with x-", &|kind| is_package_type(kind, rules));
     text("review_type", "one of none, human, agent", &|review| {
         // 6.1: all three.
-        if rules.fault.is("human-reviews-refused") && review == "human" {
-            return false;
-        }
-        if rules.fault.is("agent-reviews-refused") && review == "agent" {
-            return false;
-        }
+        planted!(rules.fault, "human-reviews-refused", review == "human" => return false);
+        planted!(rules.fault, "agent-reviews-refused", review == "agent" => return false);
         rules.fault.is("review-type-unchecked") || REVIEW_TYPES.contains(&review)
     });
     text("created_at", "an RFC 3339 time in UTC ending in Z", &|time| is_time(time, rules));
     match package.present("created_by") {
         None => problems.push(Problem::new("/created_by", "is required")),
         Some(_) if rules.fault.is("actor-unchecked") => {}
-        Some(Value::List(actors)) if rules.fault.is("actor-in-a-list") && actors.len() == 1 => {
-            problems.extend(actor_problems("/created_by", &actors[0], rules));
-        }
-        Some(actor) => problems.extend(actor_problems("/created_by", actor, rules)),
+        Some(actor) => problems.extend(actor_problems("/created_by", faults::actor(actor, rules.fault), rules)),
     }
 }
 
@@ -120,13 +114,8 @@ fn is_version(version: &str, rules: Rules) -> bool {
 
 /// 6.1: any string that is unique is taken; the pkg_ form is a recommendation.
 fn is_package_id(id: &str, rules: Rules) -> bool {
-    if rules.fault.is("id-ascii-only") && !id.is_ascii() {
-        return false;
-    }
-    if rules.fault.is("id-pattern-enforced") {
-        let digits = id.strip_prefix("pkg_").unwrap_or_default();
-        return digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    }
+    planted!(rules.fault, "id-ascii-only", !id.is_ascii() => return false);
+    planted!(rules.fault, "id-pattern-enforced", return faults::has_recommended_form(id));
     true
 }
 
@@ -149,23 +138,15 @@ fn is_title(title: &str, rules: Rules) -> bool {
 /// 5.3, 6.1: one of four words, in this spelling.
 fn is_status(status: &str, rules: Rules) -> bool {
     // 5.3: most packages are complete from the start, and a draft or a request for review may be.
-    if rules.fault.is("review-states-refused") && status != "complete" {
-        return false;
-    }
-    if rules.fault.is("status-by-prefix") && STATUSES.iter().any(|known| status.starts_with(known)) {
-        return true;
-    }
+    planted!(rules.fault, "review-states-refused", status != "complete" => return false);
+    planted!(rules.fault, "status-by-prefix", STATUSES.iter().any(|known| status.starts_with(known)) => return true);
     rules.fault.is("any-status-accepted") || STATUSES.contains(&status)
 }
 
 /// 6.3, 12.2: one of eight values, or a custom one in the x- namespace.
 fn is_package_type(kind: &str, rules: Rules) -> bool {
-    if rules.fault.is("any-type-accepted") {
-        return true;
-    }
-    if rules.fault.is("newer-types-refused") && PACKAGE_TYPES[1..].contains(&kind) {
-        return false;
-    }
+    planted!(rules.fault, "any-type-accepted", return true);
+    planted!(rules.fault, "newer-types-refused", PACKAGE_TYPES[1..].contains(&kind) => return false);
     let prefix = if rules.fault.is("x-prefix-without-hyphen") { "x" } else { "x-" };
     let custom = kind.len() > prefix.len() && kind.starts_with(prefix) && !rules.fault.is("custom-type-refused");
     custom || PACKAGE_TYPES.contains(&kind)
@@ -176,13 +157,8 @@ fn is_time(time: &str, rules: Rules) -> bool {
     let shape =
         |text: &str| text.len() >= 10 && text.bytes().take(10).all(|byte| byte == b'-' || byte.is_ascii_digit());
     // 6.1: any number of digits, and no offset.
-    if rules.fault.is("fraction-limit-6") && time.len() > "2026-01-02T03:04:05.123456Z".len() {
-        return false;
-    }
-    let (local, offset) = time.split_at_checked(time.len().saturating_sub(6)).unwrap_or((time, ""));
-    if offset.starts_with(['+', '-']) && rules.fault.is("offset-accepted") {
-        return Instant::parse(&format!("{local}Z")).is_some();
-    }
+    planted!(rules.fault, "fraction-limit-6", time.len() > "2026-01-02T03:04:05.123456Z".len() => return false);
+    planted!(rules.fault, "offset-accepted", faults::is_time_with_offset(time) => return true);
     rules.instant(time).is_some() || (rules.fault.is("created-at-lenient") && shape(time))
 }
 
@@ -211,15 +187,9 @@ pub(crate) fn actor_problems(pointer: &str, actor: &Value, rules: Rules) -> Vec<
 
 /// 6.2: the three kinds of actor.
 pub(crate) fn is_actor_type(kind: &str, rules: Rules) -> bool {
-    if rules.fault.is("any-actor-kind") {
-        return true;
-    }
-    if rules.fault.is("human-actor-refused") && kind == "human" {
-        return false;
-    }
-    if rules.fault.is("script-actor-refused") && kind == "script" {
-        return false;
-    }
+    planted!(rules.fault, "any-actor-kind", return true);
+    planted!(rules.fault, "human-actor-refused", kind == "human" => return false);
+    planted!(rules.fault, "script-actor-refused", kind == "script" => return false);
     ACTOR_TYPES.contains(&kind)
 }
 
@@ -237,17 +207,10 @@ fn optional(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
     // 5.6: any package may carry a note, and none must.
     let noted = package.present("handoff_note").is_some();
     let handoff = package.text("package_type") == Some("handoff");
-    if rules.fault.is("handoff-needs-note") && handoff && !noted {
-        problems.push(Problem::new("/handoff_note", "is required"));
-    }
-    if rules.fault.is("note-on-handoffs-only") && noted && !handoff {
-        problems.push(Problem::new("/handoff_note", "must be absent"));
-    }
+    planted!(rules.fault, "handoff-needs-note", handoff && !noted => problems.push(faults::note_missing()));
+    planted!(rules.fault, "note-on-handoffs-only", noted && !handoff => problems.push(faults::note_present()));
     // 12.1, 15.1: others may add members.
-    if rules.fault.is("unknown-members-refused") {
-        let unknown = package.iter().filter(|(name, _)| !CORE_MEMBERS.contains(name));
-        problems.extend(unknown.map(|(name, _)| Problem::new(format!("/{name}"), "is not known")));
-    }
+    planted!(rules.fault, "unknown-members-refused", problems.extend(faults::unknown_members(package, &CORE_MEMBERS)));
     let unchecked = rules.fault.is("optional-types-unchecked");
     let mut check = |name: &str, expected: &str, holds: &dyn Fn(&Value) -> bool| {
         if package.present(name).is_some_and(|value| !unchecked && !holds(value)) {

@@ -3,8 +3,9 @@
 use rusqlite::Connection;
 
 use super::refusal::{Code, Problem, Refusal};
+use super::rules::Rules;
+use super::shown;
 use super::tables::{projects, sessions as table};
-use super::{Rules, shown};
 use crate::instant::Instant;
 use crate::json::{Object, Value};
 

@@ -2,13 +2,15 @@
 
 use rusqlite::Connection;
 
-use super::hash::content_hash;
+use super::faults::pull as faults;
 use super::refusal::{Code, Refusal};
+use super::rules::Rules;
+use super::shown;
 use super::tables::packages::{self, Package};
 use super::tables::{projects, search};
-use super::{Rules, shown};
+use crate::fault::planted;
 use crate::instant::Instant;
-use crate::json::{Object, Value};
+use crate::json::Value;
 
 /// The largest list that is answered (binding.md section 14).
 pub(crate) const LIMIT_MAX: usize = 200;
@@ -25,9 +27,7 @@ pub(crate) fn latest(
     // 8.2: as many as were asked for.
     let limit = limit.filter(|_| !rules.fault.is("limit-ignored"));
     let mut most = limit.unwrap_or(default);
-    if rules.fault.is("latest-off-by-one") {
-        most += 1;
-    }
+    planted!(rules.fault, "latest-off-by-one", most += 1);
     let scope =
         if rules.fault.is("latest-across-projects") && limit.is_some() { "?1 IS NOT NULL" } else { "project_id = ?1" };
     let condition = format!("WHERE {scope} {} ORDER BY {}", listed_states(rules), newest_first(rules));
@@ -36,15 +36,9 @@ pub(crate) fn latest(
 
 /// 8.2: most recent first, by the time that created_at denotes; the later deposit first among equals.
 pub(crate) fn newest_first(rules: Rules) -> &'static str {
-    if rules.fault.is("latest-by-insertion") {
-        return "serial DESC";
-    }
-    if rules.fault.is("latest-by-text") {
-        return "record ->> '$.created_at' DESC";
-    }
-    if rules.fault.is("latest-ascending") {
-        return "created_at ASC, serial ASC";
-    }
+    planted!(rules.fault, "latest-by-insertion", return "serial DESC");
+    planted!(rules.fault, "latest-by-text", return "record ->> '$.created_at' DESC");
+    planted!(rules.fault, "latest-ascending", return "created_at ASC, serial ASC");
     // Other, E65: of equal times the earlier deposit comes first.
     if rules.variant.is_other() {
         return "created_at DESC, serial ASC";
@@ -60,25 +54,18 @@ pub(crate) fn listed_states(rules: Rules) -> &'static str {
 
 /// specific: the package with this id, or 404.
 pub(crate) fn specific(db: &Connection, rules: Rules, package_id: &str) -> Result<Package, Refusal> {
-    let mut package = packages::find(db, rules, package_id)?.ok_or_else(|| Refusal::no_package(package_id))?;
+    let missing = || Err(Refusal::no_package(package_id));
+    let Some(mut package) = packages::find(db, rules, package_id)? else { return missing() };
     // 8.2: the whole package.
-    if rules.fault.is("specific-shortened") {
-        package.object.retain(|name, _| !["content_md", "description", "deliverables"].contains(&name));
-    }
+    planted!(rules.fault, "specific-shortened", faults::shorten(&mut package.object));
     // 5.3: a draft is visible to the actor that created it.
-    if rules.fault.is("draft-hidden-from-owner") && package.status() == "draft" {
-        return Err(Refusal::no_package(package_id));
-    }
+    planted!(rules.fault, "draft-hidden-from-owner", package.status() == "draft" => return missing());
     Ok(package)
 }
 
 /// 6.6: the hash of a package is kept with it; each read gives the same one.
 pub(crate) fn reported_hash(package: &Package, rules: Rules, now: Instant) -> String {
-    if rules.fault.is("hash-recomputed-per-read") {
-        let mut object = package.object.clone();
-        object.set("read_at", now.to_string());
-        return content_hash(&object, package.text.as_bytes(), rules);
-    }
+    planted!(rules.fault, "hash-recomputed-per-read", return faults::hash_of_reading(package, rules, now));
     package.hash.clone()
 }
 
@@ -102,9 +89,7 @@ pub(crate) fn relevant(
     };
     let states = listed_states(rules);
     // 8.2: packages that have to do with the query.
-    if rules.fault.is("relevant-finds-nothing") {
-        return Ok(Vec::new());
-    }
+    planted!(rules.fault, "relevant-finds-nothing", return Ok(Vec::new()));
     let everywhere = project_id.is_none() || rules.fault.is("relevant-across-projects");
     let scope = if everywhere { "?2 IS ?2" } else { "project_id = ?2" };
     let order = if rules.fault.is("relevant-unranked") { "created_at DESC" } else { "score, created_at DESC" };
@@ -136,12 +121,6 @@ pub(crate) fn listed(packages: Vec<Package>, rules: Rules, now: Instant) -> Valu
 
 /// 8.2: relevant returns packages, not fragments of text.
 pub(crate) fn found(packages: Vec<Package>, rules: Rules, now: Instant) -> Value {
-    if rules.fault.is("relevant-returns-chunks") {
-        let chunk = |package: &Package| {
-            let text: String = package.object.text("title").unwrap_or_default().chars().take(40).collect();
-            Object::from([("package_id", package.id().into()), ("text", text.into()), ("similarity", 1.into())]).into()
-        };
-        return Value::List(packages.iter().map(chunk).collect());
-    }
+    planted!(rules.fault, "relevant-returns-chunks", return faults::chunks(&packages));
     listed(packages, rules, now)
 }

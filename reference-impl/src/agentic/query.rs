@@ -3,8 +3,9 @@
 use rusqlite::Connection;
 
 use super::refusal::Refusal;
+use super::rules::Rules;
+use super::shown;
 use super::tables::{facts, projects};
-use super::{Rules, shown};
 use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::json::Object;

@@ -1,6 +1,7 @@
 //! Why an operation was refused, in the words of section 8, and what that is over HTTP and over the adapter.
 
-use super::Rules;
+use super::rules::Rules;
+use crate::fault::planted;
 use crate::json::{Object, ReadError, Value};
 use crate::store::StoreError;
 
@@ -151,9 +152,7 @@ impl Refusal {
         }
         let mut error = self.object();
         // 8, 10.2: errors have names.
-        if rules.fault.is("wrong-error-names") {
-            error.set("code", format!("E{}", self.code.status(rules)));
-        }
+        planted!(rules.fault, "wrong-error-names", error.set("code", format!("E{}", self.code.status(rules))));
         Object::from([("error", Value::Object(error))])
     }
 }

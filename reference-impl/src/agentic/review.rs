@@ -2,12 +2,14 @@
 
 use rusqlite::Connection;
 
-use super::Rules;
+use super::faults::review as faults;
 use super::hash::content_hash;
 use super::package::CORE_MEMBERS;
 use super::refusal::{Code, Problem, Refusal};
+use super::rules::Rules;
 use super::tables::packages::{self, Package};
 use super::tables::projects;
+use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::Object;
 
@@ -54,23 +56,17 @@ pub(crate) fn flag(
     let note = match input.present("note") {
         None => None,
         // 8.5: a flag may carry a note.
-        Some(_) if rules.fault.is("flag-note-refused") => {
-            return Err(vec![Problem::new("/note", "is not known")].into());
-        }
+        Some(_) if rules.fault.is("flag-note-refused") => return Err(faults::unknown_note()),
         Some(note) => Some(note.as_text().ok_or_else(|| vec![Problem::new("/note", "must be a string")])?),
     };
     let package = demand(db, rules, package_id)?;
     // Other, E15: whoever flags again may want another reviewer.
     let waiting = package.status() == "awaiting_review";
     // 5.3: a second flag is refused, or its reviewer counts.
-    if waiting && rules.fault.is("flag-again-ignored") {
-        return Ok(package);
-    }
+    planted!(rules.fault, "flag-again-ignored", waiting => return Ok(package));
     // 12.2: a custom type is reviewed like any other.
     let custom = package.object.text("package_type").is_some_and(|kind| kind.starts_with("x-"));
-    if custom && rules.fault.is("custom-type-unreviewed") {
-        return Err(Refusal::new(Code::InvalidTransition, "packages of this type are not reviewed"));
-    }
+    planted!(rules.fault, "custom-type-unreviewed", custom => return Err(faults::unreviewed()));
     let again = waiting && rules.variant.is_other();
     let skipped = again || package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
     if !skipped {
@@ -88,9 +84,7 @@ pub(crate) fn flag(
     }
     // E72: the note stands beside the package; no member of it may change for a note.
     if let Some(note) = note {
-        if rules.fault.is("flag-note-into-handoff") {
-            object.set("handoff_note", note);
-        }
+        planted!(rules.fault, "flag-note-into-handoff", object.set("handoff_note", note));
         // Other, E72: a member of the server's own.
         if rules.variant.is_other() {
             object.set("x-review-note", note);
@@ -110,11 +104,9 @@ pub(crate) fn transition(db: &Connection, rules: Rules, package_id: &str, status
     let known = ["draft", "awaiting_review", "revision_requested", "complete"].contains(&status);
     let unchecked = !known && rules.fault.is("unknown-status-stored");
     // 5.3: a move from a state to itself changes nothing.
-    if rules.fault.is("self-move-resets-review") && package.status() == status {
-        let mut object = package.object.clone();
-        object.set("title", format!("{} ({status})", object.text("title").unwrap_or_default()));
-        return store(db, rules, &package, object);
-    }
+    let still = package.status() == status;
+    let retitled = || store(db, rules, &package, faults::retitled(&package));
+    planted!(rules.fault, "self-move-resets-review", still => return retitled());
     // Other, E15: it is in that state.
     if rules.variant.is_other() && package.status() == status {
         return Ok(package);
@@ -150,9 +142,7 @@ fn demand_move(package: &Package, to: &str, rules: Rules) -> Result<(), Refusal>
     let from = package.status();
     // 5.3: complete is terminal however it was reached.
     let reviewed = package.hash != package.deposited_hash;
-    if from == "complete" && reviewed && rules.fault.is("complete-guard-forgets-review") {
-        return Ok(());
-    }
+    planted!(rules.fault, "complete-guard-forgets-review", from == "complete" && reviewed => return Ok(()));
     if is_allowed(from, to, rules) {
         return Ok(());
     }
@@ -161,18 +151,12 @@ fn demand_move(package: &Package, to: &str, rules: Rules) -> Result<(), Refusal>
 
 /// Writes the new state of a package: status and review_type changed, nothing else (E10), its hash anew (E11).
 fn store(db: &Connection, rules: Rules, old: &Package, mut object: Object) -> Result<Package, Refusal> {
-    if rules.fault.is("unknown-lost-on-flag") {
-        object.retain(|name, _| CORE_MEMBERS.contains(&name));
-    }
+    planted!(rules.fault, "unknown-lost-on-flag", object.retain(|name, _| CORE_MEMBERS.contains(&name)));
     let text = object.write();
     let hash = content_hash(&object, text.as_bytes(), rules);
     packages::rewrite(db, old.id(), &object, &hash)?;
     let mut package = Package { text, hash, deposited_hash: old.deposited_hash.clone(), object };
-    if rules.fault.is("hash-stuck-after-flag") {
-        let mut shouting = package.object.clone();
-        shouting.set("status", package.status().to_uppercase());
-        package.hash = content_hash(&shouting, package.text.as_bytes(), rules);
-    }
+    planted!(rules.fault, "hash-stuck-after-flag", package.hash = faults::stuck_hash(&package, rules));
     Ok(package)
 }
 

@@ -5,13 +5,15 @@
 
 use rusqlite::Connection;
 
-use super::Rules;
 use super::canonical::canonical_object;
 use super::fact::Fact;
+use super::faults::transfer as faults;
 use super::intake::{admit, complete};
 use super::package::{CORE_MEMBERS, is_actor_type, is_list_of_texts, validate};
 use super::refusal::{Code, Problem, Refusal};
+use super::rules::Rules;
 use super::tables::{facts, packages, projects, sessions};
+use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
 
@@ -28,9 +30,7 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
     // 10.3: a backup is whole.
     let most = if rules.fault.is("export-first-page") { 2 } else { usize::MAX };
     let mut packages: Vec<Object> = stored.into_iter().take(most).map(|package| package.object).collect();
-    if rules.fault.is("export-drops-unknown") {
-        packages.iter_mut().for_each(|package| package.retain(|name, _| CORE_MEMBERS.contains(&name)));
-    }
+    planted!(rules.fault, "export-drops-unknown", packages.iter_mut().for_each(faults::drop_unknown));
     records.extend(packages.into_iter().map(|package| ("package", package)));
     let ended = if rules.fault.is("export-current-only") { "AND valid_to IS NULL" } else { "" };
     let history = facts::select(
@@ -41,44 +41,25 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
     records.extend(
         history
             .into_iter()
-            .map(|fact| if rules.fault.is("export-store-names") { with_store_names(&fact) } else { fact })
+            .map(|fact| if rules.fault.is("export-store-names") { faults::with_store_names(&fact) } else { fact })
             .map(|fact| ("fact", fact)),
     );
     records.extend(sessions::of_project(db, project_id, rules)?.into_iter().map(|session| ("session", session)));
     let mut out = String::new();
     // 10.1: every line is a record in its wire format.
-    if rules.fault.is("export-with-header") {
-        out.push_str("[\"agentic-backup\",1]\n");
-    }
+    planted!(rules.fault, "export-with-header", out.push_str("[\"agentic-backup\",1]\n"));
     for (kind, mut record) in records {
         // Other, E69: a line says what its record is.
         if rules.variant.is_other() {
             record = Object::from([(kind, record.into())]);
         }
         // 10.3: a record is one line, so no member is written on a line of its own.
-        let line = if rules.fault.is("export-raw-newline") {
-            record.write().replace(",\"", ",\n\"")
-        } else {
-            rules.text(&record)
-        };
+        let mut line = rules.text(&record);
+        planted!(rules.fault, "export-raw-newline", line = record.write().replace(",\"", ",\n\""));
         out.push_str(&line);
         out.push('\n');
     }
     Ok(out)
-}
-
-fn with_store_names(fact: &Object) -> Object {
-    let renamed = fact.iter().map(|(name, value)| {
-        let name = match name {
-            "fact_id" => "id",
-            "predicate" => "relation",
-            "value" => "object",
-            "valid_to" => "ended_at",
-            other => other,
-        };
-        (name.to_owned(), value.clone())
-    });
-    renamed.collect()
 }
 
 /// How many records of each kind an import took.
@@ -215,19 +196,11 @@ fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant
     if !problems.is_empty() {
         return Err(problems.into());
     }
-    if rules.fault.is("import-drops-unknown") {
-        package.retain(|name, _| CORE_MEMBERS.contains(&name));
-    }
+    planted!(rules.fault, "import-drops-unknown", package.retain(|name, _| CORE_MEMBERS.contains(&name)));
     // 10.3: a backup of any implementation, with members of its own.
-    if rules.fault.is("import-known-members-only") && package.iter().any(|(name, _)| !CORE_MEMBERS.contains(&name)) {
-        return Err(vec![Problem::new("", "has members that are not known")].into());
-    }
+    planted!(rules.fault, "import-known-members-only", faults::refuse_unknown(&package)?);
     // 10.1, 9.3: character for character, so that the hash is the same.
-    if rules.fault.is("import-respells-times")
-        && let Some(time) = package.text("created_at").and_then(Instant::parse)
-    {
-        package.set("created_at", time.with_milliseconds());
-    }
+    planted!(rules.fault, "import-respells-times", faults::respell_time(&mut package));
     complete(&mut package, rules);
     let submission = admit(rules, package, None);
     projects::find_or_create(db, &submission.project_id, now)?;
@@ -243,15 +216,9 @@ fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant
 
 /// 10.1: a fact comes back as it was, its created_at and its end included.
 fn take_fact(db: &Connection, rules: Rules, mut object: Object, now: Instant) -> Result<(), Refusal> {
-    if rules.fault.is("import-restamps-facts") {
-        let id: String = db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| row.get(0))?;
-        object.set("fact_id", id);
-        object.set("created_at", now.to_string());
-    }
+    planted!(rules.fault, "import-restamps-facts", faults::restamp(db, &mut object, now)?);
     // 12.1: x- members of a fact are kept.
-    if rules.fault.is("import-drops-fact-members") {
-        object.retain(|name, _| !name.starts_with("x-"));
-    }
+    planted!(rules.fault, "import-drops-fact-members", object.retain(|name, _| !name.starts_with("x-")));
     let fact = Fact::new(object, rules)?;
     projects::find_or_create(db, fact.member("project_id"), now)?;
     let conflict = |message: String| Err(Refusal::new(Code::FactConflict, message));
@@ -302,13 +269,7 @@ fn take_session(db: &Connection, rules: Rules, session: &Object, now: Instant) -
     };
     let member = |name| session.text(name).unwrap_or_default();
     // 5.5: a callsign is no key.
-    if rules.fault.is("callsign-as-key") {
-        let known = sessions::of_project(db, member("project_id"), rules)?;
-        let taken = |other: &Object| other.text("callsign") == session.text("callsign") && other != session;
-        if known.iter().any(taken) {
-            return Err(vec![Problem::new("/callsign", "must be new")].into());
-        }
-    }
+    planted!(rules.fault, "callsign-as-key", faults::refuse_callsign(db, rules, session)?);
     projects::find_or_create(db, member("project_id"), now)?;
     match sessions::find(db, member("project_id"), member("session_id"))? {
         Some(existing) if existing != *session => Err(Refusal::new(

@@ -71,7 +71,8 @@
 //! Not taken are readings that leave nothing to look at: no facts route (E37), no transition route (E14), no descriptor
 //! (E68), no hash in a pull (E02), no verification (E74).
 
-use super::Rules;
+use super::rules::Rules;
+use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::{self, Object, ReadError, ReadErrorKind, Value};
 
@@ -89,14 +90,8 @@ impl Rules {
 
     fn read_value(self, text: &[u8]) -> Result<Value, ReadError> {
         // A, 9.1: one value and nothing behind it, and no value that two readers would see differently.
-        if self.fault.is("reads-first-value")
-            && let Err(ReadError { at, kind: ReadErrorKind::Trailing }) = json::read(text)
-        {
-            return json::read(&text[..at]);
-        }
-        if self.fault.is("reads-ambiguous-json") {
-            return json::read_leniently(text);
-        }
+        planted!(self.fault, "reads-first-value", value in first_value(text) => return Ok(value));
+        planted!(self.fault, "reads-ambiguous-json", return json::read_leniently(text));
         // Other, E08: as most libraries read.
         if self.variant.is_other() { json::read_leniently(text) } else { json::read(text) }
     }
@@ -146,6 +141,14 @@ impl Rules {
         // Other, E79: what nobody is sure of would mislead a newcomer.
         let confidence = fact.get("confidence").and_then(Value::as_number).map_or(1.0, json::Number::as_f64);
         !self.variant.is_other() || confidence >= SURE
+    }
+}
+
+/// The value in front of anything else.
+fn first_value(text: &[u8]) -> Option<Value> {
+    match json::read(text) {
+        Err(ReadError { at, kind: ReadErrorKind::Trailing }) => json::read(&text[..at]).ok(),
+        _ => None, // nothing stands behind a value
     }
 }
 

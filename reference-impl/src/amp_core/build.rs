@@ -3,8 +3,9 @@
 use super::codes::{Code, typ};
 use super::document::Document;
 use super::envelope;
+use super::faults::build as faults;
 use super::key_selection;
-use super::keys::{Identity, x25519_public};
+use super::keys::Identity;
 use super::message::{Content, Headers, Message, To};
 use super::message_id;
 use super::rules::Rules;
@@ -73,19 +74,13 @@ pub(crate) fn sealed(
         return Err(Code::InvalidMessage);
     }
     // 8.5.1: the static key of the sender, and no epk.
-    let ephemeral = rules.fault.is("box-ephemeral-sender").then(|| {
-        let mut private = [0; 32];
-        message_id::random_bytes(&mut private);
-        private
-    });
+    let ephemeral = rules.fault.is("box-ephemeral-sender").then(faults::new_private_key);
     let private = ephemeral.unwrap_or(mine);
     let ciphertext = seal::seal(&private, &theirs, &nonce, &plaintext, rules).map_err(|_| Code::Unauthorized)?;
     let content = Content::Sealed { nonce: nonce.clone(), ciphertext: ciphertext.clone() };
     let message = Message { headers, content, sig, ext: None, unknown: Vec::new(), form: cbor::Form::default() };
     let mut bytes = envelope::encode(&message, rules);
-    if let Some(private) = ephemeral {
-        bytes = with_epk(&bytes, &x25519_public(&private));
-    }
+    bytes = faults::with_public_key_of(bytes, ephemeral);
     Ok(Built { message: bytes, sig_input: input, plaintext, sealed: Some((nonce, ciphertext)) })
 }
 
@@ -96,16 +91,4 @@ fn fresh_nonce(rules: Rules) -> Vec<u8> {
         message_id::random_bytes(&mut nonce);
     }
     nonce
-}
-
-fn with_epk(message: &[u8], public_key: &[u8; 32]) -> Vec<u8> {
-    let Ok(item) = cbor::read(message, cbor::Limits::default()) else {
-        return message.to_vec();
-    };
-    let mut map = item.value;
-    if let Some(mut enc) = map.get("enc").cloned() {
-        enc.set("epk", public_key.as_slice().into());
-        map.set("enc", enc);
-    }
-    cbor::encode(&map)
 }

@@ -5,11 +5,13 @@ use std::ops::Range;
 use super::careless;
 use super::codes::Code;
 use super::did;
+use super::faults::map as faults;
 use super::message::{ALGORITHM, Content, Headers, MODE, Message, To};
 use super::message_id;
 use super::rules::Rules;
 use super::seal::NONCE_LENGTH;
 use crate::cbor::{self, Cbor, Form, Limits, ReadErrorKind};
+use crate::fault::planted;
 
 /// Why bytes are no message: the code that is due, and what is wrong for whoever debugs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,9 +90,8 @@ pub(crate) fn parse(bytes: &[u8], rules: Rules) -> Result<Message, Malformed> {
 
 fn read(bytes: &[u8], rules: Rules) -> Result<cbor::Item, Malformed> {
     // 4.1, 15.3: the message is one item and nothing follows it.
-    if rules.fault.is("cbor-trailing-ignored") {
-        return cbor::read_first(bytes, Limits::default()).map(|(item, _)| item).map_err(|_| Malformed::new("no CBOR"));
-    }
+    let first = || cbor::read_first(bytes, Limits::default()).map(|(item, _)| item);
+    planted!(rules.fault, "cbor-trailing-ignored", return first().map_err(|_| Malformed::new("no CBOR")));
     let limits = Limits {
         // E18: eight levels must do.
         depth: if rules.fault.is("cbor-depth-limit-low") { 6 } else { Limits::default().depth },
@@ -119,9 +120,8 @@ fn accept_form(form: Form, rules: Rules) -> Result<(), Malformed> {
     if strict || (rules.fault.is("cbor-unsorted-refused") && form.unsorted) {
         return Err(Malformed::new("not in deterministic encoding"));
     }
-    if rules.fault.is("cbor-indefinite-refused") && form.indefinite {
-        return Err(Malformed { code: Code::InvalidSignature, reason: "indefinite length" });
-    }
+    let refused = || Err(Malformed { code: Code::InvalidSignature, reason: "indefinite length" });
+    planted!(rules.fault, "cbor-indefinite-refused", form.indefinite => return refused());
     Ok(())
 }
 
@@ -138,6 +138,10 @@ struct Members {
 }
 
 impl Members {
+    fn is_null(&self, name: &str) -> bool {
+        self.pairs.iter().any(|(key, value)| key.as_text() == Some(name) && *value == Cbor::Null)
+    }
+
     fn has(&self, name: &str) -> bool {
         self.pairs.iter().any(|(key, _)| key.as_text() == Some(name))
     }
@@ -164,13 +168,16 @@ impl Members {
         match value {
             Cbor::Bytes(bytes) => Ok(Some(bytes)),
             // 4.1: id and sig are byte strings, not text.
-            Cbor::Text(text) if self.rules.fault.is("cbor-text-and-bytes-mixed") => {
-                let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes());
-                bytes.map(Some).map_err(|_| Malformed::new(name))
-            }
+            Cbor::Text(text) if self.rules.fault.is("cbor-text-and-bytes-mixed") => hex_bytes(&text, name),
             _ => Err(Malformed::new(name)), // of another type
         }
     }
+}
+
+/// The bytes of a text in hexadecimal, which the protocol does not have.
+fn hex_bytes(text: &str, name: &'static str) -> Result<Option<Vec<u8>>, Malformed> {
+    let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes());
+    bytes.map(Some).map_err(|_| Malformed::new(name))
 }
 
 fn headers(members: &mut Members) -> Result<Headers, Malformed> {
@@ -187,9 +194,7 @@ fn headers(members: &mut Members) -> Result<Headers, Malformed> {
     if rules.is_other() && typ > 0xff {
         return Err(Malformed::new("typ is above 0xff"));
     }
-    if rules.fault.is("type-one-byte") {
-        typ &= 0xff;
-    }
+    planted!(rules.fault, "type-one-byte", typ &= 0xff);
     let ts = members.unsigned("ts")?.ok_or(missing("ts is missing"))?;
     // 4.1, 8.3: ttl is required; 24 hours are what a sender might choose, not what a recipient may assume.
     let default = rules.fault.is("ttl-default-filled").then_some(86_400_000);
@@ -214,19 +219,14 @@ fn headers(members: &mut Members) -> Result<Headers, Malformed> {
         return Err(Malformed::new("thread_id is empty"));
     }
     // E20: a thread may have any name.
-    if rules.fault.is("thread-id-sixteen-bytes") && thread_id.as_ref().is_some_and(|id| id.len() != 16) {
-        return Err(Malformed::new("thread_id has not 16 bytes"));
-    }
+    let odd = thread_id.as_ref().is_some_and(|id| id.len() != message_id::LENGTH);
+    planted!(rules.fault, "thread-id-sixteen-bytes", odd => return Err(Malformed::new("thread_id has not 16 bytes")));
     Ok(Headers { v, id, typ, ts, ttl, from, to, reply_to, thread_id })
 }
 
 /// 4.1: optional members are absent or of their type; null is neither.
 fn optional_bytes(members: &mut Members, name: &'static str) -> Result<Option<Vec<u8>>, Malformed> {
-    if members.rules.fault.is("null-means-absent")
-        && members.pairs.iter().any(|(key, value)| key.as_text() == Some(name) && *value == Cbor::Null)
-    {
-        members.take(name);
-    }
+    planted!(members.rules.fault, "null-means-absent", members.is_null(name) => drop(members.take(name)));
     members.bytes(name)
 }
 
@@ -329,9 +329,6 @@ fn enc(nonce: &[u8], ciphertext: &[u8], rules: Rules) -> Cbor {
         ("ciphertext", ciphertext.into()),
     ]);
     // 4.1: the mode is always there, though there is only one.
-    if rules.fault.is("enc-mode-omitted") {
-        let Cbor::Map(pairs) = &mut enc else { return enc };
-        pairs.retain(|(key, _)| key.as_text() != Some("mode"));
-    }
+    planted!(rules.fault, "enc-mode-omitted", faults::remove(&mut enc, "mode"));
     enc
 }

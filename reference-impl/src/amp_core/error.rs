@@ -4,10 +4,12 @@ use super::bodies::ErrorBody;
 use super::build::{self, Built};
 use super::codes::{Code, category, typ};
 use super::did;
+use super::faults::map as faults;
 use super::keys::Identity;
 use super::message::{Headers, To};
 use super::rules::Rules;
 use crate::cbor::Cbor;
+use crate::fault::planted;
 
 /// How long an ERROR is valid, in milliseconds.
 const ERROR_TTL_MS: u64 = 86_400_000;
@@ -18,17 +20,11 @@ pub(crate) fn body(code: Code, details: Option<Cbor>, rules: Rules) -> ErrorBody
     let number = code.number();
     let mut category = category(number).unwrap_or_default().to_owned();
     // 15.2: the first digit decides.
-    if rules.fault.is("error-category-swapped") && number < 2000 {
-        "client".clone_into(&mut category);
-    }
+    planted!(rules.fault, "error-category-swapped", number < 2000 => "client".clone_into(&mut category));
     let mut retry = code.retry();
     // 15.3: whether a retry helps is a matter of the code.
-    if rules.fault.is("error-retry-inverted") && code == Code::InvalidSignature {
-        retry = true;
-    }
-    if rules.fault.is("error-retry-never") {
-        retry = false;
-    }
+    planted!(rules.fault, "error-retry-inverted", code == Code::InvalidSignature => retry = true);
+    planted!(rules.fault, "error-retry-never", retry = false);
     if rules.is_other() {
         // Other, E33: the category as the table of 15.2 spells it, no retry, no words.
         let category = category[..1].to_ascii_uppercase() + &category[1..];
@@ -56,17 +52,9 @@ pub(crate) fn build(
     }
     let mut body = body.cbor();
     // 4.4: code, category and message are always there.
-    if rules.fault.is("error-without-category") {
-        let Cbor::Map(pairs) = &mut body else { return build::plain(sender, headers, body, None, rules) };
-        pairs.retain(|(key, _)| key.as_text() != Some("category"));
-    }
+    planted!(rules.fault, "error-without-category", faults::remove(&mut body, "category"));
     // 4.4: message is a text, code a number.
-    if rules.fault.is("error-message-as-number") {
-        body.set("message", Cbor::Unsigned(0));
-    }
-    if rules.fault.is("error-code-as-text") {
-        let code = body.get("code").and_then(Cbor::as_unsigned).unwrap_or_default();
-        body.set("code", code.to_string().into());
-    }
+    planted!(rules.fault, "error-message-as-number", body.set("message", Cbor::Unsigned(0)));
+    planted!(rules.fault, "error-code-as-text", faults::code_as_text(&mut body));
     build::plain(sender, headers, body, None, rules)
 }

@@ -3,8 +3,10 @@
 use super::codes::Code;
 use super::did::{self, PublicKey};
 use super::document::{Document, Method};
+use super::faults::key_selection as faults;
 use super::keys::x25519_public_of;
 use super::rules::Rules;
+use crate::fault::planted;
 
 /// A key and the method that it is from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,23 +31,21 @@ pub(crate) fn signature_key(document: &Document, did: &str, now: u64, rules: Rul
         ids.iter().filter_map(|id| ed25519(document.method(id)?, now, rules)).collect()
     };
     // 8.9: a bare DID means its assertion methods, and those of authentication only where there are none.
-    if rules.fault.is("key-first-in-document") {
-        let first = document.methods.iter().find_map(|method| ed25519(method, now, rules));
-        return first.ok_or_else(|| no_key(rules));
-    }
-    if rules.fault.is("key-authentication-first") {
-        let keys = [eligible(&document.authentication), eligible(&document.assertion)];
-        return keys.into_iter().find_map(|keys| smallest(keys, rules)).ok_or_else(|| no_key(rules));
-    }
-    if rules.fault.is("key-relations-merged") {
-        let all = [document.assertion.clone(), document.authentication.clone()].concat();
-        return smallest(eligible(&all), rules).ok_or_else(|| no_key(rules));
-    }
+    let chosen = |keys: Vec<Selected>| smallest(keys, rules).ok_or_else(|| no_key(rules));
+    planted!(rules.fault, "key-first-in-document", return first_in_document(document, now, rules));
+    let authentication = || eligible(&document.authentication);
+    planted!(rules.fault, "key-authentication-first", !authentication().is_empty() => return chosen(authentication()));
     let mut keys = eligible(&document.assertion);
+    planted!(rules.fault, "key-relations-merged", keys.extend(authentication()));
     if keys.is_empty() && !rules.fault.is("key-no-fallback") {
-        keys = eligible(&document.authentication);
+        keys = authentication();
     }
-    smallest(keys, rules).ok_or_else(|| no_key(rules))
+    chosen(keys)
+}
+
+/// The first key of a document that can sign, which is not the one that the text means.
+fn first_in_document(document: &Document, now: u64, rules: Rules) -> Result<Selected, Code> {
+    document.methods.iter().find_map(|method| ed25519(method, now, rules)).ok_or_else(|| no_key(rules))
 }
 
 /// 8.9, E23 (4): the method that the fragment names, unless it is there for key agreement only.
@@ -76,14 +76,20 @@ pub(crate) fn agreement_key(document: &Document, now: u64, rules: Rules) -> Resu
 #[must_use]
 pub(crate) fn agreement_keys(document: &Document, now: u64, rules: Rules) -> Vec<Selected> {
     // 8.9: agreement keys are those of keyAgreement, whatever the signing key would give.
-    if rules.fault.is("box-derives-key-from-did") {
-        let derived = |key: Selected| Some(Selected { public_key: x25519_public_of(&key.public_key)?, ..key });
-        return signature_key(document, &document.id, now, rules).ok().and_then(derived).into_iter().collect();
-    }
-    if rules.fault.is("box-key-outside-relation") {
-        return document.methods.iter().filter_map(|method| x25519(method, now, rules)).collect();
-    }
+    planted!(rules.fault, "box-derives-key-from-did", return derived_keys(document, now, rules));
+    planted!(rules.fault, "box-key-outside-relation", return all_x25519(document, now, rules));
     document.agreement.iter().filter_map(|id| x25519(document.method(id)?, now, rules)).collect()
+}
+
+/// The agreement key that the signing key gives, which counts for nothing.
+fn derived_keys(document: &Document, now: u64, rules: Rules) -> Vec<Selected> {
+    let derived = |key: Selected| Some(Selected { public_key: x25519_public_of(&key.public_key)?, ..key });
+    signature_key(document, &document.id, now, rules).ok().and_then(derived).into_iter().collect()
+}
+
+/// Every agreement key, also of methods that no relation lists.
+fn all_x25519(document: &Document, now: u64, rules: Rules) -> Vec<Selected> {
+    document.methods.iter().filter_map(|method| x25519(method, now, rules)).collect()
 }
 
 fn ed25519(method: &Method, now: u64, rules: Rules) -> Option<Selected> {
@@ -110,19 +116,10 @@ fn active(method: &Method, public_key: [u8; 32], now: u64, rules: Rules) -> Opti
 
 /// 8.9: the lexicographically smallest method id, byte by byte (E23).
 fn smallest(mut keys: Vec<Selected>, rules: Rules) -> Option<Selected> {
-    if rules.fault.is("key-numeric-order") {
-        let number = |id: &str| {
-            let digits = id.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-            (id[..digits].to_owned(), id[digits..].parse::<u64>().unwrap_or(0))
-        };
-        keys.sort_by_key(|key| number(&key.method));
-    } else if rules.fault.is("key-document-order") {
-        // as they stand
-    } else if rules.fault.is("key-largest-id") {
-        keys.sort_by(|left, right| right.method.cmp(&left.method));
-    } else {
-        keys.sort_by(|left, right| left.method.cmp(&right.method));
-    }
+    planted!(rules.fault, "key-document-order", return keys.into_iter().next());
+    keys.sort_by(|left, right| left.method.cmp(&right.method));
+    planted!(rules.fault, "key-numeric-order", keys.sort_by_key(|key| faults::number(&key.method)));
+    planted!(rules.fault, "key-largest-id", keys.reverse());
     keys.into_iter().next()
 }
 

@@ -3,6 +3,7 @@
 use rand_core::{OsRng, TryRngCore};
 
 use super::rules::Rules;
+use crate::fault::planted;
 
 /// The length of an id in bytes.
 pub(crate) const LENGTH: usize = 16;
@@ -47,9 +48,7 @@ pub(crate) fn fresh(ts: u64, rules: Rules) -> Vec<u8> {
 fn tail(rules: Rules) -> [u8; 8] {
     use std::sync::atomic::{AtomicU64, Ordering};
     static COUNTER: AtomicU64 = AtomicU64::new(1);
-    if rules.fault.is("id-counter-tail") {
-        return COUNTER.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-    }
+    planted!(rules.fault, "id-counter-tail", return COUNTER.fetch_add(1, Ordering::Relaxed).to_be_bytes());
     random()
 }
 

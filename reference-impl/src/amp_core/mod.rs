@@ -20,7 +20,9 @@ pub(crate) mod document;
 pub(crate) mod envelope;
 pub(crate) mod error;
 pub(crate) mod fault;
+mod faults;
 pub(crate) mod frame;
+mod implementation;
 pub(crate) mod key_selection;
 pub(crate) mod keys;
 pub(crate) mod message;
@@ -29,10 +31,11 @@ pub(crate) mod negotiation;
 pub(crate) mod net;
 pub(crate) mod node;
 pub(crate) mod receive;
+pub(crate) mod rejection;
 pub(crate) mod retry;
+pub(crate) mod role;
 pub(crate) mod rules;
 pub(crate) mod seal;
-mod serve;
 pub(crate) mod sig_input;
 pub(crate) mod signature;
 mod store;
@@ -42,9 +45,4 @@ mod variant;
 pub(crate) mod version;
 pub(crate) mod wrapper;
 
-pub(crate) use adapter::Adapter;
-pub(crate) use rules::Rules;
-pub(crate) use serve::{rules_of, serve, serve_connections};
-
-/// The majors that are supported (13.1).
-pub(crate) const VERSIONS: [u64; 1] = [1];
+pub(crate) use implementation::AmpCore;

@@ -4,6 +4,7 @@ use super::codes::{Code, typ};
 use super::rules::Rules;
 use super::version;
 use crate::cbor::Cbor;
+use crate::fault::planted;
 
 /// Where a negotiation stands (13.5). SELECT is over as soon as it is entered, so that nobody sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,9 +88,7 @@ pub(crate) struct Negotiation {
 pub(crate) fn answer(supported: &[String], offered: &[String], rules: Rules) -> Result<(Send, Option<String>), Code> {
     let Some(selected) = version::select(supported, offered, rules) else {
         // 13.5: no compatible version is said by HELLO_REJECT.
-        if rules.fault.is("hello-reject-as-error") {
-            return Err(Code::UnsupportedVersion);
-        }
+        planted!(rules.fault, "hello-reject-as-error", return Err(Code::UnsupportedVersion));
         let body = Cbor::map([("reason", "no compatible version".into())]);
         return Ok((Send { typ: typ::HELLO_REJECT, v: 1, body }, None));
     };

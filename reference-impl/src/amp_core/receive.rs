@@ -11,12 +11,14 @@ use super::document::{Document, Resolve};
 use super::envelope;
 use super::keys::Identity;
 use super::message::{Content, Headers, Message};
+use super::rejection::{Rejection, Stage};
 use super::rules::Rules;
 use super::seal;
 use super::sig_input::{body_bytes, sig_input};
 use super::signature;
 use super::{key_selection, time};
 use crate::cbor::{self, Cbor, Limits};
+use crate::fault::planted;
 
 /// Who receives, and what it knows.
 #[derive(Clone, Copy)]
@@ -50,71 +52,6 @@ pub(crate) struct Authentic {
     pub(crate) ext: Option<Cbor>,
 }
 
-/// A message that is refused.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Rejection {
-    /// The error that is due.
-    pub(crate) code: Code,
-    /// Where it was refused.
-    pub(crate) stage: Stage,
-    /// What is wrong, for whoever debugs the recipient; never sent.
-    pub(crate) reason: &'static str,
-    /// What the ERROR says beyond its code.
-    pub(crate) details: Option<Cbor>,
-}
-
-/// The steps of E31.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
-    /// 1: encoding and schema of the envelope.
-    Envelope,
-    /// 2: the version.
-    Version,
-    /// 3: the time.
-    Time,
-    /// 4: the recipient.
-    Recipient,
-    /// 5: the key of the sender.
-    Key,
-    /// 6: decryption.
-    Decryption,
-    /// 7: the signature.
-    Signature,
-    /// 8: the decrypted bytes.
-    Body,
-    /// 10: the type.
-    Type,
-    /// 11: the schema of the body.
-    Schema,
-}
-
-impl Stage {
-    /// Its name in outcomes.
-    #[must_use]
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Envelope => "envelope",
-            Self::Version => "version",
-            Self::Time => "time",
-            Self::Recipient => "recipient",
-            Self::Key => "key",
-            Self::Decryption => "decryption",
-            Self::Signature => "signature",
-            Self::Body => "body",
-            Self::Type => "type",
-            Self::Schema => "schema",
-        }
-    }
-}
-
-impl Rejection {
-    /// A refusal without details.
-    #[must_use]
-    pub(crate) fn new(code: Code, stage: Stage, reason: &'static str) -> Self {
-        Self { code, stage, reason, details: None }
-    }
-}
-
 /// All steps at once, without a replay cache.
 ///
 /// # Errors
@@ -143,7 +80,7 @@ pub(crate) fn authenticate(bytes: &[u8], recipient: Recipient<'_>) -> Result<Aut
 /// # Errors
 ///
 /// [`Rejection`] of the first step that fails.
-pub(crate) fn authenticate_for_anybody(bytes: &[u8], recipient: Recipient<'_>) -> Result<Authentic, Rejection> {
+pub(crate) fn for_anybody(bytes: &[u8], recipient: Recipient<'_>) -> Result<Authentic, Rejection> {
     verify(check_envelope(bytes, recipient)?, recipient)
 }
 
@@ -199,13 +136,9 @@ fn check_version(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Reje
         return Ok(());
     }
     // 13.1: HELLO has 1 whatever it offers.
-    if handshake && rules.fault.is("hello-version-unchecked") {
-        return Ok(());
-    }
+    planted!(rules.fault, "hello-version-unchecked", handshake => return Ok(()));
     // 13.1: zero is a version like any other, and not supported.
-    if headers.v == 0 && rules.fault.is("version-zero-accepted") {
-        return Ok(());
-    }
+    planted!(rules.fault, "version-zero-accepted", headers.v == 0 => return Ok(()));
     // Other, E52: a HELLO with another v is malformed.
     let code = if rules.is_other() && handshake { Code::InvalidMessage } else { Code::UnsupportedVersion };
     Err(Rejection::new(code, Stage::Version, "v is not supported"))
@@ -216,11 +149,7 @@ fn check_recipient(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Re
     let rules = recipient.rules;
     let mine = |did: &String| did::is_same(did, &recipient.me.did);
     // 4.1: any of several recipients, not only the first.
-    let named = if rules.fault.is("to-first-only") {
-        headers.to.all().first().is_some_and(mine)
-    } else {
-        headers.to.all().iter().any(mine)
-    };
+    let named = headers.to.all().iter().take(if rules.fault.is("to-first-only") { 1 } else { usize::MAX }).any(mine);
     if named || rules.fault.is("to-unchecked") {
         return Ok(());
     }
@@ -237,9 +166,7 @@ fn verify(message: Message, recipient: Recipient<'_>) -> Result<Authentic, Rejec
     let document = recipient.documents.resolve(&headers.from);
     // 2.2, E24: without the document of the sender nothing is authentic.
     let Some(document) = document else {
-        if fault.is("from-unresolved-accepted") {
-            return unverified(headers, content, ext);
-        }
+        planted!(fault, "from-unresolved-accepted", return unverified(headers, content, ext));
         // Other, E24: the sender is not to be found.
         let code = if rules.is_other() { Code::RecipientNotFound } else { Code::Unauthorized };
         return Err(Rejection::new(code, Stage::Key, "the document of the sender cannot be had"));
@@ -254,11 +181,9 @@ fn verify(message: Message, recipient: Recipient<'_>) -> Result<Authentic, Rejec
         Content::Sealed { nonce, ciphertext } => decrypt(nonce, ciphertext, &document, recipient)?,
     };
     // 8.2, 8.6: decrypted bytes are verified as they are.
-    let signed = if encrypted && fault.is("sig-reencode-decrypted") {
-        decoded(&bytes).map_or_else(|_| bytes.clone(), |body| body_bytes(&body, rules))
-    } else {
-        bytes.clone()
-    };
+    let mut signed = bytes.clone();
+    let decrypted = || decoded(&bytes).ok().filter(|_| encrypted);
+    planted!(fault, "sig-reencode-decrypted", body in decrypted() => signed = body_bytes(&body, rules));
     let input = sig_input(&headers, ext.as_ref(), &signed, rules);
     // 8.2: with the key of the sender.
     let public_key = if fault.is("verify-with-own-key") { recipient.me.public_key() } else { key.public_key };
@@ -345,9 +270,7 @@ fn check_type(typ: u64, rules: Rules) -> Result<(), Rejection> {
         return Ok(());
     }
     // 4.3, E37: what is not assigned is not there.
-    if codes::type_name(typ).is_none() && rules.fault.is("type-unassigned-accepted") {
-        return Ok(());
-    }
+    planted!(rules.fault, "type-unassigned-accepted", codes::type_name(typ).is_none() => return Ok(()));
     let code = if rules.fault.is("type-unknown-as-1001") { Code::InvalidMessage } else { Code::UnknownType };
     Err(Rejection::new(code, Stage::Type, "the type is not handled here"))
 }

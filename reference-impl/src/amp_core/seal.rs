@@ -7,6 +7,7 @@ use curve25519_dalek::MontgomeryPoint;
 use subtle::ConstantTimeEq;
 
 use super::rules::Rules;
+use crate::fault::planted;
 
 /// The length of a nonce in bytes (E20).
 pub(crate) const NONCE_LENGTH: usize = 24;
@@ -83,9 +84,8 @@ impl Cipher {
             return Err(BoxError); // Other, E64: RFC 7748 only permits the check
         }
         // 8.5.1: the shared secret goes through HSalsa20, as NaCl's precomputation has it.
-        if rules.fault.is("box-no-hsalsa") {
-            return Ok(Self::Raw(Box::new(XSalsa20Poly1305::new(&shared.to_bytes().into()))));
-        }
+        let raw = || XSalsa20Poly1305::new(&shared.to_bytes().into());
+        planted!(rules.fault, "box-no-hsalsa", return Ok(Self::Raw(Box::new(raw()))));
         let (public_key, private) = (PublicKey::from(*public_key), SecretKey::from(*private));
         Ok(Self::Nacl(Box::new(SalsaBox::new(&public_key, &private))))
     }

@@ -3,6 +3,7 @@
 use super::message::{Headers, To};
 use super::rules::Rules;
 use crate::cbor::{Cbor, KeyOrder, Style, encode_as};
+use crate::fault::planted;
 
 /// The context string of 8.1.
 const CONTEXT: &str = "AMP-v1";
@@ -41,9 +42,7 @@ pub(crate) fn sig_input(headers: &Headers, ext: Option<&Cbor>, body: &[u8], rule
     let body = if fault.is("sig-body-inline") { inline(body) } else { body.into() };
     let mut headers = signed_headers(headers, rules);
     // 8.7: ext is not signed.
-    if fault.is("sig-includes-ext") {
-        headers.extend(ext.map(|ext| ("ext".into(), ext.clone())));
-    }
+    planted!(fault, "sig-includes-ext", headers.extend(ext.map(|ext| ("ext".into(), ext.clone()))));
     let style = style(rules);
     // 8.1: the headers are sorted by their encoded keys, as everything that is signed.
     let order = if fault.is("sig-raw-text-order") { KeyOrder::RawText } else { style.order };
@@ -86,21 +85,14 @@ fn signed_headers(headers: &Headers, rules: Rules) -> Vec<(Cbor, Cbor)> {
     if let Some(thread_id) = optional(&headers.thread_id).filter(|_| !fault.is("sig-skip-thread-id")) {
         add("thread_id", thread_id);
     }
-    if fault.is("sig-includes-v") {
-        add("v", headers.v.into());
-    }
+    planted!(fault, "sig-includes-v", add("v", headers.v.into()));
     signed
 }
 
 /// 8.1: `to` as it stands in the message.
 fn signed_to(to: &To, rules: Rules) -> Cbor {
     let mut dids = to.all().to_vec();
-    if rules.fault.is("sig-flatten-single-to") && dids.len() == 1 {
-        return To::One(dids.remove(0)).cbor();
-    }
-    if rules.fault.is("sig-sort-recipients") && dids.len() > 1 {
-        dids.sort();
-        return To::Many(dids).cbor();
-    }
-    to.cbor()
+    planted!(rules.fault, "sig-flatten-single-to", dids.len() == 1 => return To::One(dids.remove(0)).cbor());
+    planted!(rules.fault, "sig-sort-recipients", dids.sort());
+    if dids.len() > 1 { To::Many(dids).cbor() } else { to.cbor() }
 }

@@ -4,6 +4,7 @@ use ed25519_dalek::{Signature, Signer, Verifier, VerifyingKey};
 
 use super::keys::Identity;
 use super::rules::Rules;
+use crate::fault::planted;
 
 /// Signs `data`.
 #[must_use]
@@ -21,9 +22,7 @@ pub(crate) fn verify(public_key: &[u8; 32], data: &[u8], sig: &[u8], rules: Rule
         return false;
     };
     // 8.1, E63: S + L is another signature of the same message.
-    if rules.fault.is("sig-accepts-malleated") {
-        reduce(&mut bytes);
-    }
+    planted!(rules.fault, "sig-accepts-malleated", reduce(&mut bytes));
     let Ok(key) = VerifyingKey::from_bytes(public_key) else {
         return false;
     };

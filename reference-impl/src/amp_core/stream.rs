@@ -7,8 +7,10 @@ use subtle::ConstantTimeEq;
 
 use super::bodies::{StreamData, StreamEnd, StreamStart};
 use super::codes::{Code, typ};
+use super::faults::stream as faults;
 use super::rules::Rules;
-use crate::cbor::{self, Cbor};
+use crate::cbor::Cbor;
+use crate::fault::planted;
 
 /// The largest stream that is taken, in bytes.
 pub(crate) const MAX_TOTAL_SIZE: u64 = 64 * 1024 * 1024;
@@ -141,10 +143,7 @@ impl Receiver {
         // 6.2: the first copy of a chunk counts.
         let overwrites = fault.is("stream-duplicate-overwrites") || self.state == ReceiverState::Done;
         if self.chunks.contains_key(&index) && !overwrites {
-            if fault.is("stream-duplicate-refused") {
-                self.state = ReceiverState::Done;
-                return Err(Code::BadRequest);
-            }
+            planted!(fault, "stream-duplicate-refused", return self.break_off());
             return Ok(());
         }
         // 6.2: chunks have the announced size, the last has what is left. Other, E58: the end will show.
@@ -158,6 +157,17 @@ impl Receiver {
             self.arrival.push(index);
         }
         Ok(())
+    }
+
+    /// Ends the stream with an error, which the protocol does not do here.
+    fn break_off(&mut self) -> Result<(), Code> {
+        self.state = ReceiverState::Done;
+        Err(Code::BadRequest)
+    }
+
+    /// The data in the order of arrival.
+    fn arrived(&self) -> Vec<u8> {
+        self.arrival.iter().filter_map(|index| self.chunks.get(index)).flatten().copied().collect()
     }
 
     /// 6.3: after DONE nothing changes.
@@ -187,11 +197,8 @@ impl Receiver {
         let complete = self.chunks_received() == self.start.total_chunks;
         let early = fault.is("stream-ends-early");
         let complete = complete || early;
-        let data = if fault.is("stream-hash-arrival-order") {
-            self.arrival.iter().filter_map(|index| self.chunks.get(index)).flatten().copied().collect()
-        } else {
-            self.chunks.values().flatten().copied().collect::<Vec<u8>>()
-        };
+        let mut data: Vec<u8> = self.chunks.values().flatten().copied().collect();
+        planted!(fault, "stream-hash-arrival-order", data = self.arrived());
         let chunks_received = self.chunks_received();
         if !complete {
             let code = Some(Code::SchemaViolation);
@@ -208,24 +215,11 @@ impl Receiver {
     fn is_hash(&self, data: &[u8], hash: &[u8]) -> bool {
         let fault = self.rules.fault;
         let mut hasher = Sha256::new();
-        match () {
-            () if fault.is("stream-hash-over-encoding") => {
-                for chunk in self.chunks.values() {
-                    hasher.update(cbor::encode(&chunk.as_slice().into()));
-                }
-            }
-            () if fault.is("stream-hash-with-lengths") => {
-                for chunk in self.chunks.values() {
-                    hasher.update(u32::try_from(chunk.len()).unwrap_or(u32::MAX).to_be_bytes());
-                    hasher.update(chunk);
-                }
-            }
-            () => hasher.update(data),
-        }
+        hasher.update(data);
+        planted!(fault, "stream-hash-over-encoding", hasher = faults::over_encoding(self.chunks.values()));
+        planted!(fault, "stream-hash-with-lengths", hasher = faults::with_lengths(self.chunks.values()));
         let computed = hasher.finalize();
-        if fault.is("stream-hash-prefix") {
-            return computed.starts_with(hash);
-        }
+        planted!(fault, "stream-hash-prefix", return computed.starts_with(hash));
         computed.as_slice().ct_eq(hash).into()
     }
 }

@@ -3,9 +3,10 @@
 use super::codes::Code;
 use super::message::{Headers, Message};
 use super::message_id;
-use super::receive::{Rejection, Stage};
+use super::rejection::{Rejection, Stage};
 use super::rules::Rules;
 use crate::cbor::Cbor;
+use crate::fault::planted;
 
 /// How far ahead ts may lie (8.3): 30 seconds.
 pub(crate) const MAX_CLOCK_SKEW_MS: u64 = 30_000;
@@ -45,18 +46,12 @@ pub(crate) fn check(message: &Message, now: u64, rules: Rules) -> Result<(), Rej
     let fault = rules.fault;
     let mut ttl = headers.ttl;
     // 4.1: ttl is in milliseconds.
-    if fault.is("ttl-in-seconds") {
-        ttl = ttl.saturating_mul(1000);
-    }
+    planted!(fault, "ttl-in-seconds", ttl = ttl.saturating_mul(1000));
     // 8.3: a lifetime may be long, and offline recipients need it.
-    if fault.is("ttl-capped-at-one-hour") {
-        ttl = ttl.min(3_600_000);
-    }
+    planted!(fault, "ttl-capped-at-one-hour", ttl = ttl.min(3_600_000));
     // 8.7: what ext says about the lifetime counts for nothing.
-    if fault.is("ext-ttl-honoured") {
-        let named = message.ext.as_ref().and_then(|ext| ext.get("override_ttl")).and_then(Cbor::as_unsigned);
-        ttl = named.unwrap_or(ttl);
-    }
+    let named = || message.ext.as_ref().and_then(|ext| ext.get("override_ttl")).and_then(Cbor::as_unsigned);
+    planted!(fault, "ext-ttl-honoured", named in named() => ttl = named);
     // 8.3, E28: the sum does not wrap.
     let expiry =
         if fault.is("time-overflow-wraps") { headers.ts.wrapping_add(ttl) } else { headers.ts.saturating_add(ttl) };

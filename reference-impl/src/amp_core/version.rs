@@ -1,6 +1,10 @@
 //! Versions (13.1, 13.3): what their major is, and which of several is selected.
 
 use super::rules::Rules;
+use crate::fault::planted;
+
+/// The majors that are supported (13.1).
+pub(crate) const VERSIONS: [u64; 1] = [1];
 
 /// The integer before the first dot (13.1). `None` for what is no version of two or three numbers (E50).
 #[must_use]
@@ -25,9 +29,7 @@ fn numbers(version: &str, rules: Rules) -> Option<[u64; 3]> {
         *place = part.parse().ok().filter(|_| digits && plain)?;
     }
     // 13.1: the whole number before the dot, not its first digit.
-    if rules.fault.is("version-first-digit") {
-        numbers[0] = version[..1].parse().ok()?;
-    }
+    planted!(rules.fault, "version-first-digit", numbers[0] = version[..1].parse().ok()?);
     Some(numbers)
 }
 
@@ -40,20 +42,14 @@ pub(crate) fn select(supported: &[String], offered: &[String], rules: Rules) -> 
     let fits = |version: &&String| major(version, rules).is_some_and(|major| majors.contains(&major));
     let mut fitting = offered.iter().filter(fits);
     // 13.5: what was not offered cannot be selected.
-    if fault.is("hello-selects-own") {
-        return fitting.next().and_then(|_| supported.first()).map(|version| format!("{version}.7"));
-    }
+    let own = || offered.iter().find(fits).and(supported.first()).map(|version| format!("{version}.7"));
+    planted!(fault, "hello-selects-own", return own());
     // 13.5: and what is not supported neither.
-    if fault.is("hello-accepts-anything") {
-        return offered.first().cloned();
-    }
+    planted!(fault, "hello-accepts-anything", return offered.first().cloned());
     // E50: what is no version is passed over.
-    if fault.is("hello-one-bad-version-refuses") && offered.iter().any(|version| major(version, rules).is_none()) {
-        return None;
-    }
-    if fault.is("hello-first-only") {
-        return offered.first().filter(fits).cloned();
-    }
+    let bad = offered.iter().any(|version| major(version, rules).is_none());
+    planted!(fault, "hello-one-bad-version-refuses", bad => return None);
+    planted!(fault, "hello-first-only", return offered.first().filter(fits).cloned());
     // Other, E51: the first that fits, since senders list what they prefer first.
     if rules.is_other() {
         return fitting.next().cloned();

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ciborium::Value;
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
-use reference_impl::{AmpConfig, Config, Handle, Protocol};
+use reference_impl::{Config, Handle, Implementation};
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -234,12 +234,40 @@ pub(crate) fn hello() -> Value {
     map(vec![("versions", Value::Array(vec!["1.0".into()]))])
 }
 
+pub(crate) fn amp_core() -> &'static dyn Implementation {
+    reference_impl::find("amp-core").expect("a row")
+}
+
+/// An agent with a control endpoint.
 pub(crate) fn config() -> Config {
-    Config { amp: AmpConfig { control: true, ..AmpConfig::default() }, ..Config::new(Protocol::AmpCore) }
+    set(amp_core().config(), &[("role", "agent"), ("control", "on")])
+}
+
+/// The configuration with settings.
+pub(crate) fn set(mut config: Config, settings: &[(&str, &str)]) -> Config {
+    for (name, value) in settings {
+        config.set(name, value).expect("a good setting");
+    }
+    config
 }
 
 pub(crate) async fn start(config: Config) -> Handle {
-    reference_impl::serve(config).await.expect("the server starts")
+    amp_core().serve(config).await.expect("the server starts")
+}
+
+/// Where its HTTP listener is.
+pub(crate) fn address(handle: &Handle) -> SocketAddr {
+    handle.socket("http").expect("it listens")
+}
+
+/// Where its WebSocket endpoint is.
+pub(crate) fn ws_url(handle: &Handle) -> &str {
+    handle.url("ws").expect("it listens")
+}
+
+/// The DID of the node.
+pub(crate) fn did(handle: &Handle) -> &str {
+    handle.fact("did").expect("a DID")
 }
 
 /// One HTTP exchange on a connection of its own: status, head and body.
@@ -289,7 +317,7 @@ pub(crate) struct Frames(pub(crate) TcpStream);
 
 impl Frames {
     pub(crate) async fn connect(handle: &Handle) -> Self {
-        let address = handle.tcp_address().expect("TCP is on");
+        let address = handle.socket("tcp").expect("TCP is on");
         Self(TcpStream::connect(address).await.expect("the server listens"))
     }
 
@@ -315,7 +343,7 @@ impl Frames {
         let (kind, payload) = frames.receive().await.expect("a handshake");
         let response: Value = ciborium::from_reader(&payload[..]).expect("CBOR");
         assert_eq!((kind, member(&response, "accepted").and_then(Value::as_bool)), (2, Some(true)));
-        let greeting = party.message(handle.did().expect("a DID"), HELLO, hello());
+        let greeting = party.message(did(handle), HELLO, hello());
         let ack = frames.exchange(&greeting.bytes).await;
         assert_eq!((ack.typ(), ack.reply_to()), (HELLO_ACK, greeting.id));
         frames

@@ -6,7 +6,7 @@ use reference_impl::Config;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use crate::support::{Client, full, minimal, start, with};
+use crate::support::{Client, address, agentic, full, minimal, start, with};
 
 /// Everything that is said in one conversation over both ways in, fact ids numbered in the order of their appearance.
 pub(crate) async fn conversation(config: Config) -> Vec<String> {
@@ -44,7 +44,7 @@ async fn over_http(config: Config) -> Vec<String> {
     said.push(client.deposit(&minimal("proj", "unauthorized")).await.body);
     "Authorization: Bearer key\r\n".clone_into(&mut client.headers);
     said.push(client.get("/v1/packages/unauthorized").await.body);
-    said.extend(races(server.address(), &mut client).await);
+    said.extend(races(address(&server), &mut client).await);
     said
 }
 
@@ -356,7 +356,7 @@ fn transfers(steps: &mut Vec<Step>) {
 async fn as_library(config: Config) -> Vec<String> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (reader, writer) = tokio::io::split(theirs);
-    tokio::spawn(reference_impl::serve_adapter(config, reader, writer));
+    tokio::spawn(agentic().serve_adapter(config, Box::new(reader), Box::new(writer)));
     let (reader, mut writer) = tokio::io::split(ours);
     let mut lines = BufReader::new(reader).lines();
     let hex = |text: &str| text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>();

@@ -16,7 +16,8 @@ impl Library {
     pub(crate) fn start(config: Config) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
-        tokio::spawn(reference_impl::serve_adapter(config, reader, writer));
+        let amp_core = reference_impl::find("amp-core").expect("a row");
+        tokio::spawn(amp_core.serve_adapter(config, Box::new(reader), Box::new(writer)));
         let (reader, writer) = tokio::io::split(ours);
         Self { reader: BufReader::new(reader), writer }
     }
@@ -36,6 +37,11 @@ impl Library {
         assert!(answer["error"].is_null(), "{method} {params}: {answer}");
         answer["result"].clone()
     }
+}
+
+/// The configuration of a library without a fault.
+pub(crate) fn library_config() -> Config {
+    reference_impl::find("amp-core").expect("a row").config()
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

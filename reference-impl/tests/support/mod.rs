@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
-use reference_impl::{Config, Handle, Protocol};
+use reference_impl::{Config, Handle, Implementation};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -106,13 +106,30 @@ async fn read_answer(stream: &mut TcpStream) -> std::io::Result<Answer> {
 
 /// A server in this process and a connection to it.
 pub(crate) async fn start(config: Config) -> (Handle, Client) {
-    let handle = reference_impl::serve(config).await.expect("the server starts");
-    let client = Client::connect(handle.address()).await.expect("the server listens");
+    let handle = agentic().serve(config).await.expect("the server starts");
+    let client = Client::connect(address(&handle)).await.expect("the server listens");
     (handle, client)
 }
 
+pub(crate) fn agentic() -> &'static dyn Implementation {
+    reference_impl::find("agentic").expect("a row")
+}
+
 pub(crate) fn config() -> Config {
-    Config::new(Protocol::Agentic)
+    agentic().config()
+}
+
+/// The configuration with settings.
+pub(crate) fn set(mut config: Config, settings: &[(&str, &str)]) -> Config {
+    for (name, value) in settings {
+        config.set(name, value).expect("a good setting");
+    }
+    config
+}
+
+/// Where its HTTP listener is.
+pub(crate) fn address(handle: &Handle) -> std::net::SocketAddr {
+    handle.socket("http").expect("it listens")
 }
 
 /// Percent-encodes everything but unreserved characters.

@@ -1,39 +1,40 @@
 //! Mutators of the value that a message is, before or after it is signed.
 
-use super::super::dice::Dice;
-use super::{Subject, at, edit, said};
+use super::super::rng::Rng;
+use super::subject::{Subject, at, edit, said};
+use crate::protocol::Kin;
 use crate::value::{Path, Value};
 use crate::wire::json;
 
 /// Any place, and more often one of the outermost: there are few of them, and each means something to the protocol.
-fn place<'s>(subject: &'s Subject<'_>, dice: &mut Dice) -> Option<(&'s Path, &'s Value)> {
-    let path = if dice.one_in(2) { dice.pick(&subject.outer) } else { dice.pick(&subject.places) }?;
+fn place<'s>(subject: &'s Subject<'_>, rng: &mut Rng) -> Option<(&'s Path, &'s Value)> {
+    let path = if rng.one_in(2) { rng.pick(&subject.outer) } else { rng.pick(&subject.places) }?;
     Some((path, path.resolve(subject.value?)?))
 }
 
-pub(super) fn remove(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, _) = place(subject, dice)?;
-    Some(at("remove", path, [], dice))
+pub(super) fn remove(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, _) = place(subject, rng)?;
+    Some(at("remove", path, [], rng))
 }
 
 /// Another value close to the one that is there: one more, one less, a bit, a letter, a length.
-pub(super) fn near(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, value) = place(subject, dice)?;
+pub(super) fn near(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, value) = place(subject, rng)?;
     let new = match value {
-        Value::Integer(old) => Value::Integer(match dice.below(8) {
+        Value::Integer(old) => Value::Integer(match rng.below(8) {
             0 => old + 1,
             1 => old - 1,
             2 => -old,
             3 => old * 2,
-            4 => old ^ (1 << dice.below(62)),
+            4 => old ^ (1 << rng.below(62)),
             // Small numbers are often codes.
-            _ => dice.below(256) as i128,
+            _ => rng.below(256) as i128,
         }),
-        Value::Text(old) => Value::Text(near_text(old, dice)),
-        Value::Bytes(old) => Value::Bytes(near_bytes(old, dice)),
+        Value::Text(old) => Value::Text(near_text(old, rng)),
+        Value::Bytes(old) => Value::Bytes(near_bytes(old, rng)),
         Value::Array(old) => {
             let mut items = old.clone();
-            match dice.below(3) {
+            match rng.below(3) {
                 0 => drop(items.pop()),
                 1 => items.extend(old.first().cloned()),
                 _ => items.reverse(),
@@ -50,13 +51,13 @@ pub(super) fn near(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
         }
         Value::Null | Value::Tag(..) | Value::Simple(_) => return None,
     };
-    (new != *value).then(|| at("set", path, [said(&new)], dice))
+    (new != *value).then(|| at("set", path, [said(&new)], rng))
 }
 
-fn near_text(old: &str, dice: &mut Dice) -> String {
+fn near_text(old: &str, rng: &mut Rng) -> String {
     let mut letters: Vec<char> = old.chars().collect();
-    let index = dice.below(letters.len());
-    match dice.below(9) {
+    let index = rng.below(letters.len());
+    match rng.below(9) {
         0 => drop(letters.pop()),
         1 => letters.push('x'),
         2 if !letters.is_empty() => letters[index] = '\u{0}',
@@ -64,24 +65,24 @@ fn near_text(old: &str, dice: &mut Dice) -> String {
         4 => letters.push(' '),
         5 => letters.insert(0, ' '),
         6 => return if old.to_ascii_uppercase() == old { old.to_ascii_lowercase() } else { old.to_ascii_uppercase() },
-        7 if !letters.is_empty() => letters[index] = char::from(b'0' + u8::try_from(dice.below(75)).unwrap_or(0)),
+        7 if !letters.is_empty() => letters[index] = char::from(b'0' + u8::try_from(rng.below(75)).unwrap_or(0)),
         // A letter and a mark that other letters are the same as, to some.
         _ => letters.extend(['e', '\u{301}']),
     }
     letters.into_iter().collect()
 }
 
-fn near_bytes(old: &[u8], dice: &mut Dice) -> Vec<u8> {
+fn near_bytes(old: &[u8], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = old.to_vec();
-    let index = dice.below(bytes.len());
-    match dice.below(8) {
+    let index = rng.below(bytes.len());
+    match rng.below(8) {
         7 => bytes.truncate(index),
         0 => drop(bytes.pop()),
         1 => bytes.push(0),
         2 => bytes.fill(0),
         3 => bytes.fill(0xff),
         4 => bytes.clear(),
-        _ if !bytes.is_empty() => bytes[index] ^= 1 << dice.below(8),
+        _ if !bytes.is_empty() => bytes[index] ^= 1 << rng.below(8),
         _ => bytes.push(1),
     }
     bytes
@@ -127,7 +128,7 @@ const NUMBERS: &[&str] = &[
     "100000000000000000000000000000000000000000",
 ];
 
-/// Texts that something is made of where it should not be.
+/// Texts that parsers, templates or shells may interpret.
 const TEXTS: &[&str] = &[
     "",
     " ",
@@ -146,7 +147,7 @@ const TEXTS: &[&str] = &[
     "%n%n%s",
     "{{7*7}}",
     "$(id)",
-    "'; DROP TABLE packages; --",
+    "'; DROP TABLE users; --",
     "<script>",
     "\r\nX-A: b",
     "null",
@@ -169,30 +170,11 @@ const TEXTS: &[&str] = &[
     "application/x-\u{0}",
 ];
 
-/// Texts that stand in for one that begins like this, where readers take them apart.
-const KIN: &[(&str, &[&str])] = &[
-    (
-        "did:",
-        &[
-            "did",
-            "did:",
-            "did::",
-            "did:key",
-            "did:key:",
-            "did:key:z",
-            "did:key:z6Mk",
-            "did:web:",
-            "did:web:a%00b",
-            "did:web:[::1]",
-            "#",
-            "#key-1",
-            ":",
-        ],
-    ),
+/// Replacements for a text that begins like this, at the edges of what parsers take apart.
+const KIN: &[Kin] = &[
     ("19", TIMES),
     ("20", TIMES),
     ("sha256:", &["sha256", "sha256:", "sha256:0", "sha512:00", ":"]),
-    ("pkg_", &["pkg_", "pkg", "_"]),
     ("application/", &["application", "application/", "/", ";", "application/json;"]),
     ("text/", &["text", "text/", "/", ";"]),
 ];
@@ -211,38 +193,38 @@ const TIMES: &[&str] = &[
     "-0001-01-01T00:00:00Z",
 ];
 
-/// Lengths around which buffers, columns and counters end.
+/// Lengths at the limits of buffers, columns and counters.
 const LENGTHS: &[usize] = &[
     0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 199, 200, 201, 255, 256, 257, 1000, 1024, 4096, 65_535,
     65_536,
 ];
 
-/// A value that is odd for its type.
-pub(super) fn odd(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, value) = place(subject, dice)?;
+/// An unusual value of the same type.
+pub(super) fn odd(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, value) = place(subject, rng)?;
     let new = match value {
-        Value::Integer(_) | Value::Decimal(_) | Value::Float(_) => odd_number(subject, dice),
-        Value::Text(old) => match KIN.iter().find(|(start, _)| old.starts_with(start)) {
-            Some((_, kin)) if dice.one_in(2) => Value::text(dice.pick(kin).copied().unwrap_or_default()),
-            _ => odd_text(dice),
+        Value::Integer(_) | Value::Decimal(_) | Value::Float(_) => odd_number(subject, rng),
+        Value::Text(old) => match KIN.iter().chain(subject.kin).find(|(start, _)| old.starts_with(start)) {
+            Some((_, kin)) if rng.one_in(2) => Value::text(rng.pick(kin).copied().unwrap_or_default()),
+            _ => odd_text(rng),
         },
         Value::Bytes(_) => {
-            let length = *dice.pick(LENGTHS)?;
-            Value::Bytes(if dice.one_in(2) { vec![0; length] } else { dice.bytes(length) })
+            let length = *rng.pick(LENGTHS)?;
+            Value::Bytes(if rng.one_in(2) { vec![0; length] } else { rng.bytes(length) })
         }
         Value::Array(items) => {
-            let count = *dice.pick(&[0, 1, 2, 100, 1000])?;
+            let count = *rng.pick(&[0, 1, 2, 100, 1000])?;
             let item = items.first().cloned().unwrap_or(Value::Null);
             Value::Array(vec![item; count])
         }
         Value::Map(_) => Value::Map(Vec::new()),
         Value::Null | Value::Bool(_) | Value::Tag(..) | Value::Simple(_) => Value::Integer(1),
     };
-    Some(at("set", path, [said(&new)], dice))
+    Some(at("set", path, [said(&new)], rng))
 }
 
-fn odd_number(subject: &Subject<'_>, dice: &mut Dice) -> Value {
-    let text = dice.pick(NUMBERS).copied().unwrap_or("0");
+fn odd_number(subject: &Subject<'_>, rng: &mut Rng) -> Value {
+    let text = rng.pick(NUMBERS).copied().unwrap_or("0");
     let read = json::parse(text.as_bytes()).unwrap_or(Value::Null);
     match (&read, subject.is_json) {
         // CBOR has no number by its spelling.
@@ -252,17 +234,17 @@ fn odd_number(subject: &Subject<'_>, dice: &mut Dice) -> Value {
     }
 }
 
-fn odd_text(dice: &mut Dice) -> Value {
-    if dice.one_in(3) {
-        let length = if dice.one_in(2) { dice.below(700) } else { dice.pick(LENGTHS).copied().unwrap_or(1) };
-        let letter = dice.pick(&["a", "a", "a", "é", "\u{1f600}", "0", "\u{301}"]).copied().unwrap_or("a");
+fn odd_text(rng: &mut Rng) -> Value {
+    if rng.one_in(3) {
+        let length = if rng.one_in(2) { rng.below(700) } else { rng.pick(LENGTHS).copied().unwrap_or(1) };
+        let letter = rng.pick(&["a", "a", "a", "é", "\u{1f600}", "0", "\u{301}"]).copied().unwrap_or("a");
         return Value::Text(letter.repeat(length));
     }
-    Value::text(dice.pick(TEXTS).copied().unwrap_or_default())
+    Value::text(rng.pick(TEXTS).copied().unwrap_or_default())
 }
 
-pub(super) fn other_type(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, value) = place(subject, dice)?;
+pub(super) fn other_type(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, value) = place(subject, rng)?;
     let mut others = vec![
         Value::Null,
         Value::Bool(true),
@@ -286,73 +268,73 @@ pub(super) fn other_type(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value
             Value::Map(vec![(Value::Null, Value::Null)]),
         ]);
     }
-    let new = dice.pick(&others)?;
-    Some(at("set", path, [said(new)], dice))
+    let new = rng.pick(&others)?;
+    Some(at("set", path, [said(new)], rng))
 }
 
 /// A value inside many arrays or maps, as deep as readers take it and somewhat deeper.
-pub(super) fn nested(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, _) = place(subject, dice)?;
-    let depth = *dice.pick(&[8, 20, 60, 100, 120, 200])?;
-    let in_maps = dice.one_in(2);
+pub(super) fn nested(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, _) = place(subject, rng)?;
+    let depth = *rng.pick(&[8, 20, 60, 100, 120, 200])?;
+    let in_maps = rng.one_in(2);
     let mut new = Value::Integer(0);
     for _ in 0..depth {
         new = if in_maps { Value::map([("a", new)]) } else { Value::Array(vec![new]) };
     }
-    Some(at("set", path, [said(&new)], dice))
+    Some(at("set", path, [said(&new)], rng))
 }
 
 /// An array of more items than anybody thinks of.
-pub(super) fn wide(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, _) = place(subject, dice)?;
-    let count = *dice.pick(&[300, 1000, 2000])?;
-    let new = match dice.below(3) {
+pub(super) fn wide(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, _) = place(subject, rng)?;
+    let count = *rng.pick(&[300, 1000, 2000])?;
+    let new = match rng.below(3) {
         0 => Value::Array(vec![Value::text("a"); count]),
         _ => Value::Array((0..count).map(|item| Value::from(item as u64)).collect()),
     };
-    Some(at("set", path, [said(&new)], dice))
+    Some(at("set", path, [said(&new)], rng))
 }
 
-/// Tags of CBOR: times, big numbers, fractions, an item as bytes, a URI, CBOR itself, and numbers that nobody knows.
+/// Tags of CBOR: times, big numbers, fractions, an item as bytes, a URI, CBOR itself, and unassigned numbers.
 const TAGS: &[u64] = &[0, 1, 2, 3, 4, 5, 24, 32, 258, 55_799, 65_535, u64::MAX];
 
 /// The same value inside something.
-pub(super) fn wrapped(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, value) = place(subject, dice)?;
+pub(super) fn wrapped(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, value) = place(subject, rng)?;
     let value = value.clone();
-    let new = match dice.below(4) {
+    let new = match rng.below(4) {
         0 => Value::Array(vec![value]),
         1 if subject.is_json => Value::map([("value", value)]),
         _ if subject.is_json => Value::Array(vec![value.clone(), value]),
-        _ => Value::Tag(*dice.pick(TAGS)?, Box::new(value)),
+        _ => Value::Tag(*rng.pick(TAGS)?, Box::new(value)),
     };
-    Some(at("set", path, [said(&new)], dice))
+    Some(at("set", path, [said(&new)], rng))
 }
 
-pub(super) fn rename(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, _) = place(subject, dice)?;
+pub(super) fn rename(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, _) = place(subject, rng)?;
     let (_, name) = path.split_last()?;
     name.parse::<usize>().is_err().then_some(())?;
-    let new = near_text(name, dice);
-    (new != name).then(|| at("rename", path, [("to", Value::Text(new))], dice))
+    let new = near_text(name, rng);
+    (new != name).then(|| at("rename", path, [("to", Value::Text(new))], rng))
 }
 
-pub(super) fn repeat(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, value) = place(subject, dice)?;
+pub(super) fn repeat(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, value) = place(subject, rng)?;
     let (_, name) = path.split_last()?;
     name.parse::<usize>().is_err().then_some(())?;
-    let new = if dice.one_in(2) { value.clone() } else { odd_text(dice) };
-    Some(at("repeat", path, [said(&new)], dice))
+    let new = if rng.one_in(2) { value.clone() } else { odd_text(rng) };
+    Some(at("duplicate", path, [said(&new)], rng))
 }
 
 /// The value of another place.
-pub(super) fn foreign(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
-    let (path, value) = place(subject, dice)?;
-    let (_, other) = place(subject, dice)?;
-    (other != value).then(|| at("set", path, [said(other)], dice))
+pub(super) fn foreign(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
+    let (path, value) = place(subject, rng)?;
+    let (_, other) = place(subject, rng)?;
+    (other != value).then(|| at("set", path, [said(other)], rng))
 }
 
-pub(super) fn unknown_member(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
+pub(super) fn unknown_member(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let maps: Vec<&Path> = subject
         .places
         .iter()
@@ -361,18 +343,18 @@ pub(super) fn unknown_member(subject: &Subject<'_>, dice: &mut Dice) -> Option<V
         })
         .collect();
     let root = Path::default();
-    let path = if dice.one_in(2) { &root } else { dice.pick(&maps).copied().unwrap_or(&root) };
+    let path = if rng.one_in(2) { &root } else { rng.pick(&maps).copied().unwrap_or(&root) };
     subject.value?.as_map()?;
-    let name = dice.pick(&["x-pm", "", "__proto__", "ext", "constructor", "\u{1f600}", "a/b", "0"]).copied()?;
-    let new = if dice.one_in(2) { odd_text(dice) } else { odd_number(subject, dice) };
-    Some(at("set", &path.child(name), [said(&new)], dice))
+    let name = rng.pick(&["x-pm", "", "__proto__", "ext", "constructor", "\u{1f600}", "a/b", "0"]).copied()?;
+    let new = if rng.one_in(2) { odd_text(rng) } else { odd_number(subject, rng) };
+    Some(at("set", &path.child(name), [said(&new)], rng))
 }
 
 /// A member that such messages may have, usual, empty or odd.
-pub(super) fn known_member(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
+pub(super) fn known_member(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     subject.value?.as_map()?;
-    let (name, usual) = dice.pick(subject.members)?;
-    let new = match dice.below(3) {
+    let (name, usual) = rng.pick(subject.members)?;
+    let new = match rng.below(3) {
         0 => usual.clone(),
         1 => match usual {
             Value::Text(_) => Value::text(""),
@@ -381,13 +363,13 @@ pub(super) fn known_member(subject: &Subject<'_>, dice: &mut Dice) -> Option<Val
             Value::Map(_) => Value::Map(Vec::new()),
             _ => Value::Null,
         },
-        _ if dice.one_in(2) => odd_text(dice),
-        _ => odd_number(subject, dice),
+        _ if rng.one_in(2) => odd_text(rng),
+        _ => odd_number(subject, rng),
     };
-    Some(at("set", &Path::default().child(&name.value), [said(&new)], dice))
+    Some(at("set", &Path::default().child(&name.value), [said(&new)], rng))
 }
 
-pub(super) fn whole(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
+pub(super) fn whole(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let value = subject.value?;
     let others = [
         Value::Null,
@@ -398,7 +380,7 @@ pub(super) fn whole(subject: &Subject<'_>, dice: &mut Dice) -> Option<Value> {
         Value::Array(vec![value.clone()]),
         Value::Bool(false),
     ];
-    let (key, text) = said(dice.pick(&others)?);
+    let (key, text) = said(rng.pick(&others)?);
     let whole = if key == "json" { Value::map([("json", text)]) } else { text };
-    Some(edit("whole", whole, [("stage", Value::text("protected"))]))
+    Some(edit("replace-message", whole, [("stage", Value::text("protected"))]))
 }

@@ -63,7 +63,7 @@ pub(super) fn of(operation: &str, body: &[u8]) -> Option<Defect> {
     let found = |requirement, because: String| Some(Defect { requirement, because });
     let document = match json::read(body) {
         Ok(document) => document,
-        // How deep a reader goes, and what it makes of bytes that are no text, is for it to say.
+        // The depth that a reader accepts, and its treatment of bytes that are not UTF-8, are up to the target.
         Err(error) if error.is_depth() || std::str::from_utf8(body).is_err() => return None,
         Err(error) => return found(whole, format!("a body that is no JSON: {error}")),
     };

@@ -2,20 +2,37 @@
 //!
 //! JSON over HTTP, or a library behind the adapter. What is special: a package is identified by the hash of its canonical
 //! form (section 6.6), which stands in no named place of an answer, and the shapes of answers are largely open. Both are
-//! settled by the errata register; `view` finds things where a target put them, `package` and `hash` compare them.
+//! settled by the errata register; `view` finds values wherever a target places them, `package` and `hash` compare them.
 
 mod defect;
 mod hash;
 mod operations;
 mod package;
 mod shape;
+mod vectors;
 mod view;
 
-use super::{Defect, Operation, Protocol, Sight};
+use super::{Codec, Defect, Json, Kin, ObservationContext, Operation, Oracle, Protocol, Setting, Starter};
 use crate::exchange::Exchange;
 use crate::matcher::Matcher;
 use crate::value::Value;
-use crate::wire::canonical::Form;
+use crate::vector::Kind;
+
+/// Where a target may have what the specification places elsewhere or does not place at all.
+const PLACES: &[Setting] = &[
+    Setting {
+        name: "content_hash",
+        summary: "The content hash in the answer to a deposit.",
+        words: &[],
+        example: "[/meta/hash, \"header:x-content-hash\"]",
+    },
+    Setting {
+        name: "metadata",
+        summary: "Members that the target adds to the packages that it returns.",
+        words: &[],
+        example: "[/received_by]",
+    },
+];
 
 /// The Agentic Protocol.
 pub struct Agentic;
@@ -33,16 +50,38 @@ impl Protocol for Agentic {
         &[&package::SamePackage, &hash::ContentHash, &shape::ValidPackage, &shape::ValidFact]
     }
 
-    fn canonical_form(&self) -> Option<Form> {
-        Some(hash::RULED)
+    fn vector_kinds(&self) -> &'static [&'static dyn Kind] {
+        &[&vectors::ContentHash]
     }
 
-    fn defect(&self, exchange: &Exchange, _: &Sight<'_>) -> Option<Defect> {
+    fn places(&self) -> &'static [Setting] {
+        PLACES
+    }
+
+    fn starter(&self) -> Option<Starter> {
+        Some(Starter { input: "package", name: "p", object: "min" })
+    }
+
+    fn observe(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
+        view::observe(exchange, context.target, context.clock)
+    }
+
+    fn codec(&self) -> &dyn Codec {
+        &Json { canonical_form: Some(hash::RULED) }
+    }
+
+    fn oracle(&self) -> Option<&dyn Oracle> {
+        Some(self)
+    }
+}
+
+impl Oracle for Agentic {
+    fn defect(&self, exchange: &Exchange, _: &ObservationContext<'_>) -> Option<Defect> {
         let operation = self.operation(&exchange.operation)?;
         defect::of(operation.name, &super::payload(operation, exchange)?)
     }
 
-    fn observe(&self, exchange: &Exchange, sight: &Sight<'_>) -> Value {
-        view::observe(exchange, sight.target, sight.clock)
+    fn kin(&self) -> &'static [Kin] {
+        &[("pkg_", &["pkg_", "pkg", "_"])]
     }
 }

@@ -1,7 +1,7 @@
 //! The operations of section 8 and their routes of section 9.1, and what E14, E33, E37, E69 and E71 add to make the
 //! rest of the protocol reachable.
 
-use super::super::{BodyPlan, Input, Method, Operation, Param, Route};
+use crate::protocol::{BodyPlan, Input, Method, Operation, Param, Route};
 
 const PROJECT: Input = Input { name: "project", required: false, default: Some("project") };
 const STORE: Input = Input { name: "store", required: false, default: Some("store") };
@@ -16,7 +16,7 @@ const fn required(name: &'static str) -> Input {
 }
 
 const fn get(path: &'static str, query: &'static [(&'static str, &'static str)]) -> Option<Route> {
-    Some(Route { method: "GET", path, query, headers: &[], body: BodyPlan::None, summons: false })
+    Some(Route { base: None, method: "GET", path, query, headers: &[], body: BodyPlan::None, summons: false })
 }
 
 const OK: &[(u16, u16)] = &[(200, 200)];
@@ -32,6 +32,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[],
         route: get("/v1/conformance", &[]),
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/hello", params: &[] }),
         accepted: OK,
     },
@@ -42,6 +43,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[PROJECT, LIMIT, STORE],
         route: get("/v1/projects/{project}/packages", &[("mode", "latest"), ("limit", "{limit}")]),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/pull_latest",
             params: &[
@@ -59,6 +61,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("package_id"), STORE],
         route: get("/v1/packages/{package_id}", &[]),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/pull_specific",
             params: &[("store", Param::Input("store")), ("package_id", Param::Input("package_id"))],
@@ -75,6 +78,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &[("mode", "relevant"), ("query", "{query}"), ("limit", "{limit}")],
         ),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/pull_relevant",
             params: &[
@@ -93,6 +97,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[PROJECT, optional("window_days"), STORE],
         route: get("/v1/projects/{project}/orient", &[("window_days", "{window_days}")]),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/orient",
             params: &[
@@ -110,6 +115,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[optional("project"), optional("focus"), optional("snippets"), STORE],
         route: get("/v1/orchestrate", &[("project", "{project}"), ("focus", "{focus}"), ("snippets", "{snippets}")]),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/orchestrate",
             params: &[
@@ -127,6 +133,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L1",
         inputs: &[PROJECT, required("package"), STORE],
         route: Some(Route {
+            base: None,
             method: "POST",
             path: "/v1/projects/{project}/packages",
             query: &[],
@@ -135,6 +142,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/deposit",
             params: &[
@@ -169,6 +177,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             ],
         ),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/query_facts",
             params: &[
@@ -188,6 +197,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L2",
         inputs: &[PROJECT, required("fact"), STORE],
         route: Some(Route {
+            base: None,
             method: "POST",
             path: "/v1/projects/{project}/facts",
             query: &[],
@@ -196,6 +206,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/assert_fact",
             params: &[
@@ -211,6 +222,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L2",
         inputs: &[PROJECT, optional("subject"), optional("predicate"), optional("object"), STORE],
         route: Some(Route {
+            base: None,
             method: "DELETE",
             path: "/v1/projects/{project}/facts",
             query: &[("subject", "{subject}"), ("predicate", "{predicate}"), ("object", "{object}")],
@@ -219,6 +231,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/invalidate_fact",
             params: &[
@@ -237,6 +250,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L3",
         inputs: &[required("package_id"), optional("review_type"), optional("note"), STORE],
         route: Some(Route {
+            base: None,
             method: "POST",
             path: "/v1/packages/{package_id}/flag",
             query: &[],
@@ -245,6 +259,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/flag_for_review",
             params: &[
@@ -262,6 +277,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L3",
         inputs: &[required("package_id"), optional("status"), STORE],
         route: Some(Route {
+            base: None,
             method: "PATCH",
             path: "/v1/packages/{package_id}/status",
             query: &[],
@@ -270,6 +286,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/transition",
             params: &[
@@ -287,6 +304,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[PROJECT, LIMIT, STORE],
         route: get("/v1/projects/{project}/packages", &[("status", "awaiting_review"), ("limit", "{limit}")]),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/awaiting_review",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -300,6 +318,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[PROJECT, LIMIT],
         route: get("/v1/projects/{project}/review-queue", &[("limit", "{limit}")]),
         channel: None,
+        tree: None,
         method: None,
         accepted: OK,
     },
@@ -309,6 +328,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L1",
         inputs: &[PROJECT, optional("name"), STORE],
         route: Some(Route {
+            base: None,
             method: "POST",
             path: "/v1/projects",
             query: &[],
@@ -317,6 +337,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/create_project",
             params: &[
@@ -325,7 +346,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 ("name", Param::Input("name")),
             ],
         }),
-        // 409 says that the project is there, which is all that is wanted.
+        // 409 means that the project exists, which is enough.
         accepted: &[(200, 299), (409, 409)],
     },
     Operation {
@@ -335,6 +356,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[PROJECT],
         route: get("/v1/projects/{project}", &[]),
         channel: None,
+        tree: None,
         method: None,
         accepted: ANY_SUCCESS,
     },
@@ -344,6 +366,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L1",
         inputs: &[PROJECT, STORE],
         route: Some(Route {
+            base: None,
             method: "POST",
             path: "/v1/projects/{project}/archive",
             query: &[],
@@ -352,6 +375,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/archive_project",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -364,6 +388,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L1",
         inputs: &[PROJECT, STORE],
         route: Some(Route {
+            base: None,
             method: "POST",
             path: "/v1/projects/{project}/restore",
             query: &[],
@@ -372,6 +397,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/restore_project",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -385,6 +411,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[PROJECT, STORE],
         route: get("/v1/projects/{project}/export", &[]),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/export",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -397,6 +424,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         level: "L1",
         inputs: &[required("records"), STORE],
         route: Some(Route {
+            base: None,
             method: "POST",
             path: "/v1/import",
             query: &[],
@@ -405,6 +433,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         }),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/import",
             params: &[("store", Param::Input("store")), ("ndjson_hex", Param::TextHex("records"))],
@@ -418,6 +447,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[PROJECT, STORE],
         route: get("/v1/projects/{project}/sessions", &[]),
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/list_sessions",
             params: &[("store", Param::Input("store")), ("project_id", Param::Input("project"))],
@@ -431,6 +461,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[optional("now")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/open", params: &[("now", Param::Input("now"))] }),
         accepted: OK,
     },
@@ -441,6 +472,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[STORE],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/close", params: &[("store", Param::Input("store"))] }),
         accepted: OK,
     },
@@ -451,6 +483,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("now"), STORE],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/set_now",
             params: &[("store", Param::Input("store")), ("now", Param::Input("now"))],
@@ -464,6 +497,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("json")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/canonicalize", params: &[("json_hex", Param::TextHex("json"))] }),
         accepted: OK,
     },
@@ -474,6 +508,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("json")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/content_hash", params: &[("json_hex", Param::TextHex("json"))] }),
         accepted: OK,
     },
@@ -484,6 +519,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("package"), required("hash")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/verify",
             params: &[("json_hex", Param::JsonHex("package")), ("hash", Param::Input("hash"))],
@@ -497,6 +533,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("package")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/validate_package", params: &[("json_hex", Param::JsonHex("package"))] }),
         accepted: OK,
     },
@@ -507,6 +544,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("fact")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/validate_fact", params: &[("json_hex", Param::JsonHex("fact"))] }),
         accepted: OK,
     },
@@ -517,6 +555,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("from"), required("to")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/transition_allowed",
             params: &[("from", Param::Input("from")), ("to", Param::Input("to"))],
@@ -530,6 +569,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("package")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/roundtrip_package", params: &[("json_hex", Param::JsonHex("package"))] }),
         accepted: OK,
     },
@@ -540,6 +580,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("fact")],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: "agentic/roundtrip_fact", params: &[("json_hex", Param::JsonHex("fact"))] }),
         accepted: OK,
     },
@@ -550,6 +591,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("package_id"), required("package"), STORE],
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method {
             name: "agentic/tamper",
             params: &[

@@ -1,4 +1,4 @@
-//! Finding things where a target put them: the views of packages, lists, hashes and errors that the errata allow (E02,
+//! Finding values wherever a target places them: the views of packages, lists, hashes and errors that the errata allow (E02,
 //! E30, E33, E66, E69). The first form that fits wins; places that the target file names come before all.
 
 use crate::exchange::{Exchange, Transport};
@@ -8,7 +8,7 @@ use crate::template::Clock;
 use crate::value::{Path, Value};
 use crate::wire::json;
 
-/// Members that carry a response's own data and are no part of a package (E02, reading b).
+/// Members that carry a response's own data and do not belong to a package (E02, reading b).
 const METADATA: &[&str] = &["content_hash", "contentHash"];
 
 /// Adds to the general observation:
@@ -24,7 +24,7 @@ const METADATA: &[&str] = &["content_hash", "contentHash"];
 /// | `/records` | the records of an export, unwrapped |
 /// | `/project` | the project, its id under `project_id` |
 /// | `/hash` | where a content hash may stand: see [`super::hash`] |
-/// | `/error_names` | every string in the body of an answer that is no success |
+/// | `/error_names` | every string in the body of an unsuccessful answer |
 /// | `/secure` | whether an endpoint is reached by TLS, or does not leave this machine |
 pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     let mut view = base_view(exchange, target, clock);
@@ -172,7 +172,7 @@ fn adapter_answer(exchange: &Exchange, view: &mut Value) {
                 ])
             })
         }
-        // The greeting of a library says what the descriptor of an endpoint says, under another name.
+        // The greeting of a library is the descriptor of an endpoint under another name.
         "describe" => result
             .member("level")
             .map(|level| Value::map([("conformance_level", level.clone()), ("implementation", result.clone())])),
@@ -270,7 +270,7 @@ fn project(body: &Value) -> Option<Value> {
     Some(Value::map([("project_id", id), ("archived_at", archived)]))
 }
 
-/// The records of an NDJSON text, or `None` if a line is no JSON object.
+/// The records of an NDJSON text, or `None` if a line is not a JSON object.
 fn records(text: &str) -> Option<Value> {
     let lines = text.split('\n').map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());
     let items: Option<Vec<Value>> =

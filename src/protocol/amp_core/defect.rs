@@ -7,7 +7,7 @@
 use super::identity::{self, Identity};
 use super::key_selection::Purpose;
 use super::{codes, did, fixtures, party, seal, sig_input, sign};
-use crate::protocol::{Defect, Sight};
+use crate::protocol::{Defect, ObservationContext};
 use crate::value::Value;
 use crate::wire::cbor::{self, CborErrorKind, Limits};
 
@@ -27,7 +27,7 @@ const REQUIRED: &[(&str, &str)] = &[
 const UNANSWERED: &[u64] = &[0x02, 0x03, 0x04, 0x05, 0x0f, 0x12, 0x13, 0x14, 0x71, 0x72];
 
 /// Why a recipient may not take these bytes.
-pub(super) fn of(bytes: &[u8], sight: &Sight<'_>) -> Option<Defect> {
+pub(super) fn of(bytes: &[u8], context: &ObservationContext<'_>) -> Option<Defect> {
     let found = |requirement, because: String| Some(Defect { requirement, because });
     if bytes.is_empty() {
         return found("AMP-15.3-45", "no bytes at all".to_owned());
@@ -60,12 +60,12 @@ pub(super) fn of(bytes: &[u8], sight: &Sight<'_>) -> Option<Defect> {
     if let Some((name, requirement)) = REQUIRED.iter().find(|(name, _)| message.member(name).is_none()) {
         return found(requirement, format!("no {name}"));
     }
-    forged(message, sight).filter(|_| is_for_the_target(message, sight) && is_answered(message))
+    forged(message, context).filter(|_| is_for_the_target(message, context) && is_answered(message))
 }
 
 /// Whether the target is the one recipient: others may keep a message without looking at its signature (section 8.6).
-fn is_for_the_target(message: &Value, sight: &Sight<'_>) -> bool {
-    let target = party::target_did(sight);
+fn is_for_the_target(message: &Value, context: &ObservationContext<'_>) -> bool {
+    let target = party::target_did(context);
     let to = match message.member("to") {
         Some(Value::Array(items)) if items.len() == 1 => items.first(),
         other => other,
@@ -79,17 +79,17 @@ fn is_answered(message: &Value) -> bool {
 }
 
 /// Whether the signature is over something else (section 8.2).
-fn forged(message: &Value, sight: &Sight<'_>) -> Option<Defect> {
+fn forged(message: &Value, context: &ObservationContext<'_>) -> Option<Defect> {
     let found = |because: &str| Some(Defect { requirement: "AMP-8.2-06", because: because.to_owned() });
     let Some(Value::Bytes(signature)) = message.member("sig") else { return None };
     let from = message.member("from")?.as_text()?;
-    let document = party::document_of(from, sight)?;
+    let document = party::document_of(from, context)?;
     let body = match message.member("enc") {
         None => cbor::write(message.member("body")?),
-        Some(enc) => opened(enc, from, sight)?,
+        Some(enc) => opened(enc, from, context)?,
     };
     let input = sig_input::encode(message, &body);
-    let selection = document.select(from, Purpose::Signature, party::now_ms(sight));
+    let selection = document.select(from, Purpose::Signature, party::now_ms(context));
     let chosen = selection.chosen.ok()?;
     // Which key of a document it is has more readings than one; none of them takes what no key has signed.
     let keys = std::iter::once(chosen.public_key).chain(selection.others.into_iter().map(|other| other.public_key));
@@ -98,15 +98,15 @@ fn forged(message: &Value, sight: &Sight<'_>) -> Option<Defect> {
 }
 
 /// The plaintext of a box from one of proofmark's parties to the target: either of the two can open it (section 8.5.1).
-fn opened(enc: &Value, from: &str, sight: &Sight<'_>) -> Option<Vec<u8>> {
+fn opened(enc: &Value, from: &str, context: &ObservationContext<'_>) -> Option<Vec<u8>> {
     let bytes = |name: &str| match enc.member(name) {
         Some(Value::Bytes(bytes)) => Some(bytes.as_slice()),
         _ => None,
     };
     let (nonce, ciphertext) = (bytes("nonce")?, bytes("ciphertext")?);
-    let known = identity::NAMES.iter().chain(&fixtures::NAMES).map(|name| party::identity(name, sight.target));
+    let known = identity::NAMES.iter().chain(&fixtures::NAMES).map(|name| party::identity(name, context.target));
     let mut senders = known.chain(Identity::met(did::without_fragment(from)));
     let sender = senders.find(|identity| did::same_party(from, identity.did()))?;
-    let keys = party::target_agreements(sight);
+    let keys = party::target_agreements(context);
     keys.iter().find_map(|key| seal::open(sender.agreement_private(), key, nonce, ciphertext).ok())
 }

@@ -302,6 +302,30 @@ pub fn plain(did: &str, signing: Option<&Entry>, agreement: Option<&Entry>, serv
     Value::map(members)
 }
 
+/// The document that a `did:key` stands for (binding section 6).
+///
+/// An Ed25519 key becomes the method of `authentication` and `assertionMethod`, and the X25519 key derived from it the
+/// method of `keyAgreement`; the latter is left out for 32 bytes that are no curve point. An X25519 key has
+/// `keyAgreement` alone.
+///
+/// # Errors
+///
+/// As [`did::key_of`].
+pub fn expand(did: &str) -> Result<Value, did::DidError> {
+    let (kind, key) = did::key_of(did)?;
+    let did = did::without_fragment(did);
+    let method = |kind: KeyKind, key: &[u8; 32]| {
+        let text = multikey::encode(kind, key);
+        Entry { id: format!("{did}#{text}"), kind, key: *key }
+    };
+    let (signing, agreement) = match kind {
+        KeyKind::Ed25519 => (Some(method(kind, &key)), super::sign::agreement_public(&key)),
+        KeyKind::X25519 => (None, Some(key)),
+    };
+    let agreement = agreement.map(|key| method(KeyKind::X25519, &key));
+    Ok(plain(did, signing.as_ref(), agreement.as_ref(), None))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,8 @@
 //! The length is big-endian and counts the type byte. Some implementations leave the type byte out (erratum E80);
 //! [`Framing::Bare`] is theirs.
 
+use crate::target::FrameTypes;
+
 /// Frame types of RFC 002 section 4.2.
 pub mod kind {
     /// An AMP message.
@@ -24,6 +26,9 @@ pub mod kind {
     }
 }
 
+/// The types that keep a connection going.
+pub const TYPES: FrameTypes = FrameTypes { message: kind::AMP_MESSAGE, ping: Some(kind::PING), pong: Some(kind::PONG) };
+
 /// Whether frames have a type byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {
@@ -43,7 +48,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// Why bytes are no frame.
+/// Why bytes are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// A length of 0, which has no room for the type byte.

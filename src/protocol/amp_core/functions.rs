@@ -7,13 +7,18 @@ use crate::value::Value;
 use crate::wire::cbor;
 
 fn named(arguments: &Arguments<'_>) -> Result<Identity, RenderError> {
-    let name = arguments.word(0).ok_or_else(|| RenderError::new("the name of an identity is missing"))?;
-    Ok(identity(name))
+    named_at(arguments, 0)
 }
 
-fn identity(name: &str) -> Identity {
+fn named_at(arguments: &Arguments<'_>, index: usize) -> Result<Identity, RenderError> {
+    let name = arguments.word(index).ok_or_else(|| RenderError::new("the name of an identity is missing"))?;
+    // As everything that is signed or sealed has it: `from` and the keys belong to the same identity.
+    Ok(identity(name, arguments.binding("identity_base").and_then(Value::as_text)))
+}
+
+fn identity(name: &str, base: Option<&str>) -> Identity {
     let name = if name == "a" { "alice" } else { name };
-    party::fixture(name).unwrap_or_else(|| Identity::named(name))
+    party::fixture(name).unwrap_or_else(|| party::at_base(name, base))
 }
 
 /// Every function.
@@ -59,6 +64,12 @@ pub(super) const FUNCTIONS: &[Function] = &[
         },
     },
     Function {
+        name: "documents",
+        summary: "The DID documents of all identities that have one, by DID, as targets are given them before a run.",
+        example: "${documents}",
+        call: |_| Ok(fixtures::preload(std::iter::empty())),
+    },
+    Function {
         name: "message_id",
         summary: "A message id (section 4.2): a time in milliseconds, and eight random bytes or the second argument.",
         example: "${message_id $ts}",
@@ -78,8 +89,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             if message.as_map().is_none() {
                 return Err(RenderError::new("a message is a map"));
             }
-            let name = a.word(1).ok_or_else(|| RenderError::new("the name of an identity is missing"))?;
-            message::sign_plain(&mut message, &identity(name));
+            message::sign_plain(&mut message, &named_at(a, 1)?);
             Ok(Value::Bytes(cbor::write(&message)))
         },
     },
@@ -101,8 +111,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         example: "${cose_sign1 $receipt relay}",
         call: |a| {
             let payload = cbor::write(a.value(0).ok_or_else(|| RenderError::new("a value is missing"))?);
-            let name = a.word(1).ok_or_else(|| RenderError::new("the name of an identity is missing"))?;
-            Ok(receipt::write(payload, &identity(name)))
+            Ok(receipt::write(payload, &named_at(a, 1)?))
         },
     },
     Function {

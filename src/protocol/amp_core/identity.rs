@@ -230,7 +230,7 @@ mod tests {
             assert_eq!(sign::agreement_public(&identity.public_key()), Some(identity.agreement_public()));
             assert_eq!(identity.signing_method(), format!("{did}#{}", &did["did:key:".len()..]));
             // The document that a resolver expands from the DID is the one that the harness would export.
-            assert!(did::expand(did).unwrap().same_as(&identity.document(None)));
+            assert!(document::expand(did).unwrap().same_as(&identity.document(None)));
         }
     }
 

@@ -14,6 +14,7 @@ pub mod fixtures;
 pub mod frame;
 mod functions;
 pub mod identity;
+mod interop;
 pub mod key_selection;
 mod matchers;
 mod memo;
@@ -32,14 +33,20 @@ pub mod sign;
 mod tweaks;
 #[cfg(test)]
 mod vector_tests;
+mod vectors;
 mod view;
 
-use super::{Defect, Inputs, Known, Operation, Protocol, Setting, Sight};
-use crate::exchange::{Arrival, Encoded, Exchange, Move, Transport};
+use super::{
+    Channel, Codec, Defect, Inputs, Kin, Known, Mailbox, ObservationContext, Operation, Oracle, Page, Protocol,
+    Security, Setting, TargetKnowledge,
+};
+use crate::exchange::{Arrival, ChannelAction, Encoded, Exchange, Transport};
 use crate::matcher::Matcher;
-use crate::target::{RouteOverride, Target};
+use crate::report::Format;
+use crate::target::{ChannelProfile, HttpProfile, RouteOverride, Target, TcpProfile, UrlScheme, WsMessages, WsProfile};
 use crate::template::Function;
 use crate::value::Value;
+use crate::vector::Kind;
 use crate::wire::cbor::{self, Layout};
 
 /// The Agent Messaging Protocol.
@@ -56,6 +63,16 @@ const LAYOUTS: &[(&str, Layout)] = &[
     ("text-order", Layout::TextOrder),
 ];
 
+const LAYOUT_NAMES: [&str; LAYOUTS.len()] = {
+    let mut names = [""; LAYOUTS.len()];
+    let mut index = 0;
+    while index < LAYOUTS.len() {
+        names[index] = LAYOUTS[index].0;
+        index += 1;
+    }
+    names
+};
+
 impl Protocol for AmpCore {
     fn slug(&self) -> &'static str {
         "amp-core"
@@ -70,7 +87,7 @@ impl Protocol for AmpCore {
     }
 
     fn transports(&self) -> &'static [Transport] {
-        &Transport::ALL
+        &[Transport::Http, Transport::Ws, Transport::Tcp, Transport::Adapter]
     }
 
     fn functions(&self) -> &'static [Function] {
@@ -81,97 +98,23 @@ impl Protocol for AmpCore {
         settings::SETTINGS
     }
 
-    /// A URL that says nothing else has its WebSocket endpoint at the usual path (RFC 002 section 5.1).
-    fn complete(&self, target: &mut Target) {
-        // Who is not named in a step is alice.
-        for (one, other) in [("alice", "a"), ("a", "alice")] {
-            if let Some(credentials) = target.credentials.get(one).cloned() {
-                target.credentials.entry(other.to_owned()).or_insert(credentials);
-            }
-        }
-        let listed = |transport| target.transports.as_ref().is_some_and(|list| list.contains(&transport));
-        // Who names an address says that messages are taken there: one that takes none is a finding, not a missing option.
-        let named = [("websocket", target.ws.is_some() || listed(Transport::Ws)), ("tcp-frames", target.tcp.is_some())];
-        for (feature, _) in named.iter().filter(|(_, named)| *named) {
-            target.options.entry((*feature).to_owned()).or_insert(true);
-        }
-        if target.ws.is_some() {
-            return;
-        }
-        let path = target.setting("ws_path").and_then(Value::as_text).unwrap_or("/amp/v1/ws").to_owned();
-        target.ws = target.url.clone().and_then(|mut url| {
-            let scheme = if url.scheme() == "https" { "wss" } else { "ws" };
-            // The base of a URL may have a path of its own.
-            let base = url.path().trim_end_matches('/').to_owned();
-            url.set_scheme(scheme).ok()?;
-            url.set_path(&format!("{base}{path}"));
-            Some(url)
-        });
+    fn vector_kinds(&self) -> &'static [&'static dyn Kind] {
+        vectors::ALL
     }
 
-    /// Where tokens are bound to principals (RFC 002 section 7.1), who has no token is nobody; a case may want just that.
-    fn is_heard(&self, target: &Target, actor: &str) -> bool {
-        const NOBODY: &str = "without-token";
-        let bound = target.options.get("principals") == Some(&true);
-        !bound || actor == NOBODY || target.credentials.contains_key(actor)
+    fn reports(&self) -> &'static [Format] {
+        &[interop::FORMAT]
     }
 
-    fn known_names(&self) -> &'static [&'static str] {
-        party::KNOWN
+    fn url_schemes(&self) -> &'static [UrlScheme] {
+        &[
+            UrlScheme { name: "amp", transport: Transport::Tcp, tls: false },
+            UrlScheme { name: "amps", transport: Transport::Tcp, tls: true },
+        ]
     }
 
-    fn known(&self, target: &Target, transport: Transport, captured: &Known) -> Known {
-        party::known(target, transport, captured)
-    }
-
-    fn protect(&self, operation: &Operation, body: Value, inputs: &Inputs, sight: &Sight<'_>) -> Result<Value, String> {
-        if operation.input(operations::WHO.name).is_some() {
-            return Ok(protect::with_token(body, inputs, sight.target));
-        }
-        if operation.input("key").is_some() { protect::protected(body, inputs, sight) } else { Ok(body) }
-    }
-
-    fn protect_again(&self, message: &mut Value, changed: &str) {
-        if changed != "sig" {
-            protect::again(message);
-        }
-    }
-
-    fn layouts(&self) -> &'static [&'static str] {
-        const NAMES: &[&str] = &[
-            "deterministic",
-            "as-written",
-            "wide-integers",
-            "wide-lengths",
-            "indefinite",
-            "length-first",
-            "text-order",
-        ];
-        NAMES
-    }
-
-    /// CBOR. Bytes in the place of a message stand for themselves.
-    fn encode(&self, body: &Value, layout: &str) -> Vec<u8> {
-        if let Value::Bytes(bytes) = body {
-            return bytes.clone();
-        }
-        let layout = LAYOUTS.iter().find(|(name, _)| *name == layout).map(|(_, layout)| *layout);
-        cbor::write_as(body, layout.unwrap_or_default())
-    }
-
-    fn decode(&self, bytes: &[u8]) -> Option<Value> {
-        cbor::parse(bytes).ok()
-    }
-
-    fn defect(&self, exchange: &Exchange, sight: &Sight<'_>) -> Option<Defect> {
-        let operation = self.operation(&exchange.operation)?;
-        let carries = matches!(operation.name, "submit" | "deliver");
-        let bytes = super::payload(operation, exchange).filter(|_| carries)?;
-        defect::of(&bytes, sight)
-    }
-
-    fn observe(&self, exchange: &Exchange, sight: &Sight<'_>) -> Value {
-        view::observe(exchange, sight)
+    fn observe(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
+        view::observe(exchange, context)
     }
 
     fn accepted(&self, operation: &Operation, seen: &Value) -> bool {
@@ -186,29 +129,129 @@ impl Protocol for AmpCore {
         status.is_some_and(|status| operation.accepts(status)) && seen.member("code").is_none()
     }
 
-    fn is_beside(&self, message: &[u8], arrival: &Arrival) -> bool {
-        arrival.is_keep_alive() || view::answers_another(message, arrival)
+    fn emitted(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<Value> {
+        view::emitted(exchange, context)
     }
 
-    fn fetch(&self, exchange: &Exchange, sight: &Sight<'_>, behind: Option<&str>) -> Option<Encoded> {
-        let configured = sight.target.setting("reply").and_then(Value::as_text).unwrap_or("auto");
+    fn codec(&self) -> &dyn Codec {
+        self
+    }
+
+    fn security(&self) -> Option<&dyn Security> {
+        Some(self)
+    }
+
+    fn channel(&self) -> Option<&dyn Channel> {
+        Some(self)
+    }
+
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        Some(self)
+    }
+
+    fn target_knowledge(&self) -> Option<&dyn TargetKnowledge> {
+        Some(self)
+    }
+
+    fn oracle(&self) -> Option<&dyn Oracle> {
+        Some(self)
+    }
+}
+
+impl Codec for AmpCore {
+    fn layouts(&self) -> &'static [&'static str] {
+        &LAYOUT_NAMES
+    }
+
+    /// CBOR. Bytes in the place of a message stand for themselves.
+    fn encode(&self, body: &Value, layout: &str) -> Vec<u8> {
+        if let Value::Bytes(bytes) = body {
+            return bytes.clone();
+        }
+        let layout = LAYOUTS.iter().find(|(name, _)| *name == layout).map(|(_, layout)| *layout);
+        cbor::write_as(body, layout.unwrap_or_default())
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Option<Value> {
+        cbor::parse(bytes).ok()
+    }
+}
+
+impl Security for AmpCore {
+    fn protect(
+        &self,
+        operation: &Operation,
+        body: Value,
+        inputs: &Inputs,
+        context: &ObservationContext<'_>,
+    ) -> Result<Value, String> {
+        if operation.input(operations::WHO.name).is_some() {
+            return Ok(protect::with_token(body, inputs, context.target));
+        }
+        if operation.input("key").is_some() { protect::protected(body, inputs, context) } else { Ok(body) }
+    }
+
+    fn protect_again(&self, message: &mut Value, changed: &str) {
+        if changed != "sig" {
+            protect::again(message);
+        }
+    }
+}
+
+impl Channel for AmpCore {
+    fn profile(&self, target: &Target) -> ChannelProfile {
+        let word = |name: &str| target.setting(name).and_then(Value::as_text);
+        ChannelProfile {
+            ws: WsProfile {
+                path: Some(word("ws_path").unwrap_or(operations::WEBSOCKET).to_owned()),
+                subprotocol: Some(operations::SUBPROTOCOL.to_owned()),
+                messages: WsMessages::Binary,
+            },
+            tcp: TcpProfile { types: (word("frames") != Some("bare")).then_some(frame::TYPES) },
+            http: HttpProfile { path: operations::MESSAGES.to_owned(), media_type: operations::CBOR.to_owned() },
+            ..ChannelProfile::default()
+        }
+    }
+
+    fn is_unrelated(&self, message: &[u8], arrival: &Arrival) -> bool {
+        view::answers_another(message, arrival)
+    }
+}
+
+impl Mailbox for AmpCore {
+    fn owner(&self, message: &Exchange, context: &ObservationContext<'_>) -> Option<String> {
+        let actor = || party::identity(&message.actor, context.target).did().to_owned();
+        match message.operation.as_str() {
+            "submit" | "deliver" => Some(view::sender(message).unwrap_or_else(actor)),
+            // Bytes that were put together by hand may be a message too.
+            "request" => view::sender(message),
+            _ => None,
+        }
+    }
+
+    fn fetch(&self, exchange: &Exchange, context: &ObservationContext<'_>, behind: Option<&str>) -> Option<Encoded> {
+        let configured = context.target.setting("reply").and_then(Value::as_text).unwrap_or("auto");
         // A status that says that it was taken, whichever. What came with it may be the first answer of several (E70).
         let taken = exchange.received.status.is_some_and(|status| (200..300).contains(&status));
         if configured == "response" || !taken {
             return None;
         }
-        let sender = self.mailbox(exchange, sight)?;
+        let sender = self.owner(exchange, context)?;
         Some(Encoded {
             transport: Transport::Http,
-            action: Move::Message,
+            action: ChannelAction::Message,
+            base: None,
             operation: "poll".to_owned(),
             method: "GET".to_owned(),
             path: match behind {
-                Some(cursor) => format!("/amp/v1/messages?cursor={}&limit=50", crate::protocol::build::percent(cursor)),
-                None => "/amp/v1/messages?limit=50".to_owned(),
+                Some(cursor) => {
+                    let cursor = crate::protocol::build::percent(cursor);
+                    format!("{}?cursor={cursor}&limit=50", operations::MESSAGES)
+                }
+                None => format!("{}?limit=50", operations::MESSAGES),
             },
             headers: vec![
-                ("accept".to_owned(), "application/cbor".to_owned()),
+                ("accept".to_owned(), operations::CBOR.to_owned()),
                 ("x-amp-transport-version".to_owned(), "1".to_owned()),
                 ("x-principal-did".to_owned(), sender),
             ],
@@ -219,14 +262,43 @@ impl Protocol for AmpCore {
     }
 
     /// The cursor of a page (RFC 002 section 6.2).
-    fn next(&self, fetched: &[u8]) -> Option<(String, bool)> {
+    fn page(&self, fetched: &[u8]) -> Option<Page> {
         let page = cbor::parse(fetched).ok()?;
         let cursor = page.member("next_cursor")?.as_text()?.to_owned();
-        Some((cursor, page.member("has_more") == Some(&Value::Bool(true))))
+        Some(Page { cursor, more: page.member("has_more") == Some(&Value::Bool(true)) })
+    }
+}
+
+impl TargetKnowledge for AmpCore {
+    fn complete(&self, target: &mut Target) {
+        // The actor of a step that names none is alice.
+        for (one, other) in [("alice", "a"), ("a", "alice")] {
+            if let Some(credentials) = target.credentials.get(one).cloned() {
+                target.credentials.entry(other.to_owned()).or_insert(credentials);
+            }
+        }
+        let listed = |transport| target.transports.as_ref().is_some_and(|list| list.contains(&transport));
+        // A configured address claims that messages are accepted there: if none is, that is a finding, not a missing option.
+        let named = [("websocket", target.ws.is_some() || listed(Transport::Ws)), ("tcp-frames", target.tcp.is_some())];
+        for (feature, _) in named.iter().filter(|(_, named)| *named) {
+            target.options.entry((*feature).to_owned()).or_insert(true);
+        }
     }
 
-    fn expires_ms(&self, exchange: &Exchange) -> Option<i128> {
-        view::expires_ms(exchange)
+    /// Where tokens are bound to principals (RFC 002 section 7.1), an actor without a token is not authenticated. A case may
+    /// use one on purpose.
+    fn is_heard(&self, target: &Target, actor: &str) -> bool {
+        const NOBODY: &str = "without-token";
+        let bound = target.options.get("principals") == Some(&true);
+        !bound || actor == NOBODY || target.credentials.contains_key(actor)
+    }
+
+    fn known_names(&self) -> &'static [&'static str] {
+        party::KNOWN
+    }
+
+    fn known(&self, target: &Target, transport: Transport, captured: &Known) -> Known {
+        party::known(target, transport, captured)
     }
 
     fn route(&self, operation: &str, target: &Target) -> Option<RouteOverride> {
@@ -235,18 +307,21 @@ impl Protocol for AmpCore {
         let url = url::Url::parse(&did::web_url(did::without_fragment(named)).ok()?).ok()?;
         Some(RouteOverride { path: Some(url.path().to_owned()), ..RouteOverride::default() })
     }
+}
 
-    fn mailbox(&self, message: &Exchange, sight: &Sight<'_>) -> Option<String> {
-        let actor = || party::identity(&message.actor, sight.target).did().to_owned();
-        match message.operation.as_str() {
-            "submit" | "deliver" => Some(view::sender(message).unwrap_or_else(actor)),
-            // Bytes that were put together by hand may be a message too.
-            "request" => view::sender(message),
-            _ => None,
-        }
+impl Oracle for AmpCore {
+    fn kin(&self) -> &'static [Kin] {
+        &[("did:", did::BROKEN)]
     }
 
-    fn emitted(&self, exchange: &Exchange, sight: &Sight<'_>) -> Vec<Value> {
-        view::emitted(exchange, sight)
+    fn defect(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Option<Defect> {
+        let operation = self.operation(&exchange.operation)?;
+        let carries = matches!(operation.name, "submit" | "deliver");
+        let bytes = super::payload(operation, exchange).filter(|_| carries)?;
+        defect::of(&bytes, context)
+    }
+
+    fn expires_ms(&self, exchange: &Exchange) -> Option<i128> {
+        view::expires_ms(exchange)
     }
 }

@@ -1,13 +1,17 @@
 //! The operations of AMP: a message over any transport, what RFC 002 has beside messages, the moves of a connection, and the
 //! methods of a library (binding, section 10).
 
-use super::super::{BodyPlan, ChannelPlan, Input, Method, Operation, Param, Route};
+use crate::protocol::{BodyPlan, ChannelPlan, Input, Method, Operation, Param, Route};
 
 /// The media type of messages (RFC 002 section 6.1).
-const CBOR: &str = "application/cbor";
+pub(super) const CBOR: &str = "application/cbor";
 
 /// Where messages are submitted and polled (RFC 002 section 6.1).
-const MESSAGES: &str = "/amp/v1/messages";
+pub(super) const MESSAGES: &str = "/amp/v1/messages";
+
+/// Where WebSocket connections are taken, and their subprotocol (RFC 002 section 5.1).
+pub(super) const WEBSOCKET: &str = "/amp/v1/ws";
+pub(super) const SUBPROTOCOL: &str = "amp.v1";
 
 /// Header fields of a message that is submitted (RFC 002 section 6.1).
 const SUBMIT_HEADERS: &[(&str, &str)] =
@@ -60,6 +64,7 @@ const fn library(
         inputs,
         route: None,
         channel: None,
+        tree: None,
         method: Some(Method { name: method, params }),
         accepted: OK,
     }
@@ -67,15 +72,36 @@ const fn library(
 
 /// A move of a connection that stays open.
 const fn channel(name: &'static str, summary: &'static str, inputs: &'static [Input], plan: ChannelPlan) -> Operation {
-    Operation { name, summary, level: "", inputs, route: None, channel: Some(plan), method: None, accepted: OK }
+    Operation {
+        name,
+        summary,
+        level: "",
+        inputs,
+        route: None,
+        channel: Some(plan),
+        tree: None,
+        method: None,
+        accepted: OK,
+    }
 }
 
 /// A request that is no message.
 const fn request(name: &'static str, summary: &'static str, inputs: &'static [Input], route: Route) -> Operation {
-    Operation { name, summary, level: "", inputs, route: Some(route), channel: None, method: None, accepted: OK }
+    Operation {
+        name,
+        summary,
+        level: "",
+        inputs,
+        route: Some(route),
+        channel: None,
+        tree: None,
+        method: None,
+        accepted: OK,
+    }
 }
 
 const SUBMIT: Route = Route {
+    base: None,
     method: "POST",
     path: MESSAGES,
     query: &[],
@@ -93,6 +119,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("message"), KEY, SEAL, SIGN, PRINCIPAL, NOW, SELF, DOCUMENTS, RELAYS, optional("original")],
         route: Some(SUBMIT),
         channel: Some(ChannelPlan::Message("message")),
+        tree: None,
         method: Some(Method {
             name: "amp-core/receive",
             params: &[
@@ -113,6 +140,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         inputs: &[required("message"), KEY, SEAL, SIGN, PRINCIPAL, NOW, NODE, optional("peer")],
         route: Some(SUBMIT),
         channel: Some(ChannelPlan::Message("message")),
+        tree: None,
         method: Some(Method {
             name: "amp-core/node_receive",
             params: &[
@@ -129,6 +157,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Reads the DID document that the target publishes about itself (did:web).",
         &[],
         Route {
+            base: None,
             method: "GET",
             path: "/.well-known/did.json",
             query: &[],
@@ -142,6 +171,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Fetches what a relay keeps for a recipient (RFC 002 section 6.2).",
         &[optional("cursor"), optional("limit"), default("principal", "own_did")],
         Route {
+            base: None,
             method: "GET",
             path: MESSAGES,
             query: &[("cursor", "{cursor}"), ("limit", "{limit}")],
@@ -155,6 +185,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Hands a message from one relay to another (RFC 002 section 6.5).",
         &[required("wrapper")],
         Route {
+            base: None,
             method: "POST",
             path: "/amp/v1/relay/forward",
             query: &[],
@@ -168,6 +199,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Commits what was forwarded from one relay to another (RFC 002 section 6.6).",
         &[required("wrapper")],
         Route {
+            base: None,
             method: "POST",
             path: "/amp/v1/relay/commit",
             query: &[],
@@ -181,6 +213,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Tells a target that is made for tests to send, to set its clock or to learn documents (binding, section 11).",
         &[required("command")],
         Route {
+            base: None,
             method: "POST",
             path: "/amp/v1/control",
             query: &[],
@@ -194,6 +227,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Tells the target to send something to proofmark, and listens for it (binding, section 9).",
         &[required("command"), default("via", "via_http"), default("peer", "peer_accept"), optional("held")],
         Route {
+            base: None,
             method: "POST",
             path: "/amp/v1/control",
             query: &[],

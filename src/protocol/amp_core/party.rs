@@ -1,4 +1,4 @@
-//! Who is who: the identities that proofmark speaks as, the target, and the documents of both.
+//! Parties: the identities that proofmark speaks as, the target, and the documents of both.
 
 use super::document::{self, DidDocument};
 use super::identity::Identity;
@@ -6,7 +6,7 @@ use super::key_selection::Purpose;
 use super::memo::Memo;
 use super::{did, fixtures};
 use crate::exchange::Transport;
-use crate::protocol::{Known, Sight};
+use crate::protocol::{Known, ObservationContext};
 use crate::target::Target;
 use crate::value::Value;
 
@@ -16,11 +16,18 @@ pub(super) fn identity(name: &str, target: &Target) -> Identity {
     if let Some(fixture) = fixture(name) {
         return fixture;
     }
+    at_base(name, web_base(target))
+}
+
+/// Where the documents of proofmark's identities are published, if the target looks them up by did:web.
+fn web_base(target: &Target) -> Option<&str> {
     let by_web = target.setting("identities").and_then(Value::as_text) == Some("did:web");
-    match target.setting("did_web_base").and_then(Value::as_text) {
-        Some(host) if by_web => Identity::web(host, name),
-        _ => Identity::named(name),
-    }
+    target.setting("did_web_base").and_then(Value::as_text).filter(|_| by_web)
+}
+
+/// The identity of a name that no fixture has: did:web below `base`, did:key without one.
+pub(super) fn at_base(name: &str, base: Option<&str>) -> Identity {
+    base.map_or_else(|| Identity::named(name), |host| Identity::web(host, name))
 }
 
 /// The identity of a fixture document: `NAME`, which signs with the key that the rulings select, or `NAME/FRAGMENT`.
@@ -49,7 +56,7 @@ fn fixture_anew(name: &str) -> Option<Identity> {
     Some(Identity::with_keys(name, fixture.did.clone(), signing, agreement))
 }
 
-/// What is known of the target before and after it was asked for its document.
+/// What is known of the target before and after its document was fetched.
 pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> Known {
     let mut known = Known::new();
     let own = Identity::named("target");
@@ -60,7 +67,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
         // What the owner says, then what the DID itself says, then what the target publishes.
         let given = target.setting("did_document").filter(|value| value.as_map().is_some()).cloned();
         given
-            .or_else(|| configured.and_then(|name| did::expand(name).ok()))
+            .or_else(|| configured.and_then(|name| document::expand(name).ok()))
             .or_else(|| captured.get("found_document").filter(|value| value.as_map().is_some()).cloned())
     };
     let published = document.as_ref().and_then(|document| document.member("id")).and_then(Value::as_text);
@@ -72,6 +79,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     known.insert("target".to_owned(), Value::Text(name));
     known.insert("target_document".to_owned(), document.unwrap_or(Value::Null));
     known.insert("self_keys".to_owned(), keys(&own));
+    known.insert("identity_base".to_owned(), web_base(target).map_or(Value::Null, Value::text));
     let extra: Vec<Value> = fixtures::all().into_iter().map(|fixture| fixture.document).collect();
     known.insert("documents".to_owned(), Value::Array(extra));
     let relays = target.setting("trusted_relays").cloned();
@@ -97,6 +105,7 @@ pub(super) const KNOWN: &[&str] = &[
     "target",
     "target_document",
     "self_keys",
+    "identity_base",
     "documents",
     "trusted_relays",
     "probe_request",
@@ -118,21 +127,21 @@ pub(super) fn keys(identity: &Identity) -> Value {
 }
 
 /// The DID of the target, without fragment.
-pub(super) fn target_did<'s>(sight: &Sight<'s>) -> &'s str {
-    sight.known.get("target").and_then(Value::as_text).unwrap_or_default()
+pub(super) fn target_did<'s>(context: &ObservationContext<'s>) -> &'s str {
+    context.known.get("target").and_then(Value::as_text).unwrap_or_default()
 }
 
 /// The document of a party, as proofmark can have it without asking anybody.
-pub(super) fn document_of(party: &str, sight: &Sight<'_>) -> Option<DidDocument> {
+pub(super) fn document_of(party: &str, context: &ObservationContext<'_>) -> Option<DidDocument> {
     let bare = did::without_fragment(party);
-    if bare == did::without_fragment(target_did(sight))
-        && let Some(found) = sight.known.get("target_document").and_then(|value| document::read(value).ok())
+    if bare == did::without_fragment(target_did(context))
+        && let Some(found) = context.known.get("target_document").and_then(|value| document::read(value).ok())
     {
         return Some(found);
     }
     static KNOWN: Memo<String, Option<DidDocument>> = Memo::new();
     let public = KNOWN.get(bare.to_owned(), || {
-        let expanded = did::expand(bare).ok();
+        let expanded = document::expand(bare).ok();
         let fixture =
             || fixtures::all().into_iter().find(|fixture| fixture.did == bare).map(|fixture| fixture.document);
         expanded.or_else(fixture).and_then(|found| document::read(&found).ok())
@@ -142,25 +151,25 @@ pub(super) fn document_of(party: &str, sight: &Sight<'_>) -> Option<DidDocument>
     }
     // An identity of ours under did:web: its name is the last part.
     let name = bare.rsplit(':').next()?;
-    let ours = identity(name, sight.target);
+    let ours = identity(name, context.target);
     (ours.did() == bare).then(|| document::read(&ours.document(None)).ok()).flatten()
 }
 
 /// The public key with which the target agrees on keys, if its document has one.
-pub(super) fn target_agreement(sight: &Sight<'_>) -> Option<[u8; 32]> {
-    let document = document_of(target_did(sight), sight)?;
-    let selection = document.select(&document.id, Purpose::Agreement, now_ms(sight));
+pub(super) fn target_agreement(context: &ObservationContext<'_>) -> Option<[u8; 32]> {
+    let document = document_of(target_did(context), context)?;
+    let selection = document.select(&document.id, Purpose::Agreement, now_ms(context));
     selection.chosen.ok().map(|chosen| chosen.public_key)
 }
 
 /// Every public key with which the target agrees on keys, the one that the rulings select first.
-pub(super) fn target_agreements(sight: &Sight<'_>) -> Vec<[u8; 32]> {
-    let Some(document) = document_of(target_did(sight), sight) else { return Vec::new() };
-    let selection = document.select(&document.id, Purpose::Agreement, now_ms(sight));
+pub(super) fn target_agreements(context: &ObservationContext<'_>) -> Vec<[u8; 32]> {
+    let Some(document) = document_of(target_did(context), context) else { return Vec::new() };
+    let selection = document.select(&document.id, Purpose::Agreement, now_ms(context));
     selection.chosen.into_iter().chain(selection.others).map(|candidate| candidate.public_key).collect()
 }
 
 /// The present in milliseconds, as far as a document's times go.
-pub(super) fn now_ms(sight: &Sight<'_>) -> i64 {
-    i64::try_from(sight.clock.0 / 1_000_000).unwrap_or(i64::MAX)
+pub(super) fn now_ms(context: &ObservationContext<'_>) -> i64 {
+    i64::try_from(context.clock.0 / 1_000_000).unwrap_or(i64::MAX)
 }

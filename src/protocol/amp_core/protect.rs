@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 use super::identity::Identity;
 use super::sig_input::Material;
 use super::{alternatives, did, message, party, seal, sig_input};
-use crate::protocol::{Inputs, Sight};
+use crate::protocol::{Inputs, ObservationContext};
 use crate::target::{Credential, Target};
 use crate::value::Value;
 use crate::wire::cbor;
@@ -15,19 +15,23 @@ use crate::wire::cbor;
 /// # Errors
 ///
 /// In words, where the inputs ask for what cannot be done.
-pub(super) fn protected(mut message: Value, inputs: &Inputs, sight: &Sight<'_>) -> Result<Value, String> {
+pub(super) fn protected(
+    mut message: Value,
+    inputs: &Inputs,
+    context: &ObservationContext<'_>,
+) -> Result<Value, String> {
     if message.as_map().is_none() {
         return Ok(message);
     }
     let name = |value: &Value| value.as_text().map(str::to_owned);
     let actor = inputs.get("key").and_then(name).unwrap_or_else(|| "alice".to_owned());
-    let sender = party::identity(&actor, sight.target);
+    let sender = party::identity(&actor, context.target);
     let body = message.member("body").map(cbor::write);
     let mut signed = body.unwrap_or_default();
     if let Some(how) = inputs.get("seal")
         && *how != Value::Bool(false)
     {
-        signed = sealed(&mut message, &sender, how, sight)?;
+        signed = sealed(&mut message, &sender, how, context)?;
     }
     let sign = inputs.get("sign");
     if sign == Some(&Value::Bool(false)) || message.member("sig").is_some() {
@@ -39,7 +43,7 @@ pub(super) fn protected(mut message: Value, inputs: &Inputs, sight: &Sight<'_>) 
         signed.clone_from(bytes);
     }
     let signer = match option("with").and_then(Value::as_text) {
-        Some(name) => party::identity(name, sight.target),
+        Some(name) => party::identity(name, context.target),
         None => sender,
     };
     let input = match (option("as").and_then(Value::as_text), option("input")) {
@@ -116,7 +120,12 @@ fn otherwise(message: &Value, body: &[u8], wrong: &str) -> Result<Vec<u8>, Strin
 }
 
 /// Puts the body into `enc`. Returns the plaintext, which is what is signed.
-fn sealed(message: &mut Value, sender: &Identity, how: &Value, sight: &Sight<'_>) -> Result<Vec<u8>, String> {
+fn sealed(
+    message: &mut Value,
+    sender: &Identity,
+    how: &Value,
+    context: &ObservationContext<'_>,
+) -> Result<Vec<u8>, String> {
     let known = [
         "plaintext",
         "to",
@@ -140,19 +149,19 @@ fn sealed(message: &mut Value, sender: &Identity, how: &Value, sight: &Sight<'_>
         None => cbor::write(&body),
     };
     let recipient = match how.member("to").and_then(Value::as_text) {
-        Some(name) => party::identity(name, sight.target).agreement_public(),
+        Some(name) => party::identity(name, context.target).agreement_public(),
         None => match how.member("key") {
             Some(Value::Bytes(key)) => key.as_slice().try_into().map_err(|_| "a public key has 32 bytes".to_owned())?,
             _ => {
                 let position = how.member("eligible").and_then(Value::as_integer).unwrap_or(0);
-                let keys = party::target_agreements(sight);
+                let keys = party::target_agreements(context);
                 let found = usize::try_from(position).ok().and_then(|position| keys.get(position).copied());
                 found.ok_or("the document of the target has no such key to agree on one with")?
             }
         },
     };
     let from = match how.member("from").and_then(Value::as_text) {
-        Some(name) => party::identity(name, sight.target),
+        Some(name) => party::identity(name, context.target),
         None => sender.clone(),
     };
     let nonce = match how.member("nonce") {
@@ -214,7 +223,7 @@ fn opened(message: &Value, enc: &Value, sender: &Identity) -> Option<Vec<u8>> {
     let Some(Value::Bytes(nonce)) = enc.member("nonce") else { return None };
     let Some(Value::Bytes(ciphertext)) = enc.member("ciphertext") else { return None };
     let to = message.member("to")?.as_text()?;
-    let document = super::document::read(&did::expand(did::without_fragment(to)).ok()?).ok()?;
+    let document = super::document::read(&super::document::expand(did::without_fragment(to)).ok()?).ok()?;
     let recipient = document.select(to, super::key_selection::Purpose::Agreement, 0).chosen.ok()?;
     seal::open(sender.agreement_private(), &recipient.public_key, nonce, ciphertext).ok()
 }

@@ -10,7 +10,7 @@ use super::key_selection::Purpose;
 use super::memo::Memo;
 use super::sig_input::Material;
 use super::{codes, did, explain, message_id, party, seal, sig_input, sign};
-use crate::protocol::Sight;
+use crate::protocol::ObservationContext;
 use crate::value::Value;
 use crate::wire::cbor::{self, Limits};
 
@@ -44,13 +44,13 @@ pub(super) mod typ {
 /// | `/wire/deterministic`, `/wire/oddities`, `/wire/size` | how it is written |
 /// | `/channel` | where it came: `response`, `ws`, `tcp`, `polled`, `called-back` or `result` |
 /// | `/hex` | its bytes |
-pub(super) fn read(bytes: &[u8], channel: &str, sight: &Sight<'_>) -> Option<Value> {
+pub(super) fn read(bytes: &[u8], channel: &str, context: &ObservationContext<'_>) -> Option<Value> {
     let document = cbor::read(bytes, Limits::default()).ok()?;
     let message = document.value.clone();
     message.as_map()?;
     let typ = message.member("typ").and_then(Value::as_integer).unwrap_or(-1);
     let name = u64::try_from(typ).ok().and_then(codes::type_name).unwrap_or("unknown");
-    let opened = message.member("enc").map(|enc| open(&message, enc, sight));
+    let opened = message.member("enc").map(|enc| open(&message, enc, context));
     let body_bytes = match &opened {
         Some(opened) => opened.clone(),
         None => message.member("body").map(cbor::write),
@@ -64,7 +64,7 @@ pub(super) fn read(bytes: &[u8], channel: &str, sight: &Sight<'_>) -> Option<Val
     let mut view = vec![
         ("name", Value::text(name)),
         ("encrypted", Value::Bool(is_encrypted)),
-        ("signed", signature(&message, body_bytes.as_deref(), bytes, sight)),
+        ("signed", signature(&message, body_bytes.as_deref(), bytes, context)),
         (
             "wire",
             Value::map([
@@ -88,14 +88,14 @@ pub(super) fn read(bytes: &[u8], channel: &str, sight: &Sight<'_>) -> Option<Val
 }
 
 /// Opens `enc` with the key of the identity that the message is for.
-fn open(message: &Value, enc: &Value, sight: &Sight<'_>) -> Option<Vec<u8>> {
+fn open(message: &Value, enc: &Value, context: &ObservationContext<'_>) -> Option<Vec<u8>> {
     let bytes = |name: &str| match enc.member(name) {
         Some(Value::Bytes(bytes)) => Some(bytes.as_slice()),
         _ => None,
     };
     let from = message.member("from").and_then(Value::as_text)?;
-    let document = party::document_of(from, sight)?;
-    let sender = document.select(from, Purpose::Agreement, party::now_ms(sight)).chosen.ok()?;
+    let document = party::document_of(from, context)?;
+    let sender = document.select(from, Purpose::Agreement, party::now_ms(context)).chosen.ok()?;
     let to = match message.member("to")? {
         Value::Text(one) => vec![one.as_str()],
         Value::Array(several) => several.iter().filter_map(Value::as_text).collect(),
@@ -103,7 +103,7 @@ fn open(message: &Value, enc: &Value, sight: &Sight<'_>) -> Option<Vec<u8>> {
     };
     // Every party that a case plays may be the one, also one that no other case plays.
     let names = super::identity::NAMES.iter().chain(&super::fixtures::NAMES);
-    let ours = names.map(|name| party::identity(name, sight.target));
+    let ours = names.map(|name| party::identity(name, context.target));
     let ours = ours.chain(to.iter().filter_map(|to| Identity::met(did::without_fragment(to))));
     let ours = ours.filter(|identity| to.iter().any(|to| did::same_party(to, identity.did())));
     static OPENED: Memo<[u8; 32], Option<Vec<u8>>> = Memo::new();
@@ -117,7 +117,7 @@ fn open(message: &Value, enc: &Value, sight: &Sight<'_>) -> Option<Vec<u8>> {
     opened.next()
 }
 
-fn signature(message: &Value, body: Option<&[u8]>, wire: &[u8], sight: &Sight<'_>) -> Value {
+fn signature(message: &Value, body: Option<&[u8]>, wire: &[u8], context: &ObservationContext<'_>) -> Value {
     let state = |state: &str, because: String| {
         let mut members = vec![("state", Value::text(state))];
         if !because.is_empty() {
@@ -131,13 +131,13 @@ fn signature(message: &Value, body: Option<&[u8]>, wire: &[u8], sight: &Sight<'_
     let Some(from) = message.member("from").and_then(Value::as_text) else {
         return state("unresolved", "the message has no `from`".to_owned());
     };
-    let Some(document) = party::document_of(from, sight) else {
+    let Some(document) = party::document_of(from, context) else {
         return state("unresolved", format!("no document of {from} is known"));
     };
     let Some(body) = body else {
         return state("unresolved", "the body cannot be read".to_owned());
     };
-    let selection = document.select(from, Purpose::Signature, party::now_ms(sight));
+    let selection = document.select(from, Purpose::Signature, party::now_ms(context));
     let chosen = match selection.chosen {
         Ok(chosen) => chosen,
         Err(why) => return state("unresolved", format!("the document of {from} has no key for it: {why}")),

@@ -3,7 +3,7 @@
 use super::identity::Identity;
 use super::key_selection::Purpose;
 use super::{did, party, sign};
-use crate::protocol::Sight;
+use crate::protocol::ObservationContext;
 use crate::value::Value;
 use crate::wire::cbor;
 
@@ -36,7 +36,7 @@ pub(super) fn write(payload: Vec<u8>, signer: &Identity) -> Value {
 }
 
 /// A receipt as expectations look at it: `state` is `valid` if the target has signed it, `payload` what it says.
-pub(super) fn read(bytes: &[u8], sight: &Sight<'_>) -> Value {
+pub(super) fn read(bytes: &[u8], context: &ObservationContext<'_>) -> Value {
     let state = |word: &str| Value::map([("state", Value::text(word))]);
     let parts = match cbor::parse(bytes) {
         Ok(Value::Tag(TAG, inner)) => *inner,
@@ -59,10 +59,10 @@ pub(super) fn read(bytes: &[u8], sight: &Sight<'_>) -> Value {
         Some(Value::Text(id)) => Some(id.clone()).filter(|id| did::is_did_url(id)),
         _ => None,
     };
-    let signer = named.unwrap_or_else(|| party::target_did(sight).to_owned());
-    let document = party::document_of(&signer, sight).filter(|_| judged);
+    let signer = named.unwrap_or_else(|| party::target_did(context).to_owned());
+    let document = party::document_of(&signer, context).filter(|_| judged);
     let key = document.and_then(|document| {
-        document.select(&signer, Purpose::Signature, party::now_ms(sight)).chosen.ok().map(|key| key.public_key)
+        document.select(&signer, Purpose::Signature, party::now_ms(context)).chosen.ok().map(|key| key.public_key)
     });
     let mut view = match key {
         None => state("unresolved"),

@@ -5,7 +5,7 @@ use super::explain::{Explanation, explain};
 use super::identity::Identity;
 use super::key_selection::Purpose;
 use super::sig_input::Material;
-use super::{alternatives, did, message, seal, sign};
+use super::{alternatives, message, seal, sign};
 use crate::value::Value;
 use crate::wire::cbor;
 
@@ -492,7 +492,7 @@ fn good_vectors_verify_and_can_be_signed_anew() {
         assert_eq!(message::sign_plain(&mut envelope, &alice()), hex(input));
         assert_eq!(envelope, *material.envelope(), "{name}");
         let from = envelope.member("from").unwrap().as_text().unwrap();
-        let document = document::read(&did::expand(from).unwrap()).unwrap();
+        let document = document::read(&document::expand(from).unwrap()).unwrap();
         let chosen = document.select(from, Purpose::Signature, 0).chosen.unwrap();
         assert_eq!(chosen.public_key, alice().public_key());
     }

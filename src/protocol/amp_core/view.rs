@@ -3,7 +3,7 @@
 use super::reading::{self, typ};
 use super::{did, party, receipt};
 use crate::exchange::{Arrival, Ended, Exchange, Transport};
-use crate::protocol::{Sight, base_view};
+use crate::protocol::{ObservationContext, base_view};
 use crate::value::Value;
 use crate::wire::cbor::{self, Limits};
 use crate::wire::json;
@@ -49,28 +49,33 @@ struct Sent {
 /// | `/result_batch` | the BATCH in which answers came |
 /// | `/frames` | what came over a connection: `kind`, `code`, `size`, `hex`, and `cbor` if it is some |
 /// | `/sent` | the message that was sent |
-/// | `/target/did`, `/target/agreement` | who the target is, and whether its document has a key to encrypt for |
+/// | `/target/did`, `/target/agreement`, `/target/frames` | who the target is, whether its document has a key to encrypt for, and whether its frames over TCP are `typed` or `bare` |
 /// | `/receipt/state`, `/receipt/payload` | a receipt of transfer in the answer: whether its signature is `valid`, and what it says |
 /// | `/result`, `/rpc_code` | what a library answered |
-pub(super) fn observe(exchange: &Exchange, sight: &Sight<'_>) -> Value {
-    let mut view = base_view(exchange, sight.target, sight.clock);
+pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
+    let mut view = base_view(exchange, context.target, context.clock);
     let sent = sent(exchange);
     let mut put = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             view.set_member(name, value);
         }
     };
-    let agreement = party::target_agreement(sight).is_some();
+    let agreement = party::target_agreement(context).is_some();
+    let framing = context.target.setting("frames").and_then(Value::as_text).unwrap_or("typed");
     put(
         "target",
-        Some(Value::map([("did", Value::text(party::target_did(sight))), ("agreement", Value::Bool(agreement))])),
+        Some(Value::map([
+            ("did", Value::text(party::target_did(context))),
+            ("agreement", Value::Bool(agreement)),
+            ("frames", Value::text(framing)),
+        ])),
     );
     put("sent", sent.map.clone());
     // RFC 002 wraps in CBOR what is no message.
     let whole = exchange.sent.transport == Transport::Http && exchange.received.ended == Ended::Complete;
     if whole && let Ok(body) = cbor::parse(&exchange.received.body.0) {
         if let Some(Value::Bytes(receipt)) = body.member("receipt") {
-            put("receipt", Some(receipt::read(receipt, sight)));
+            put("receipt", Some(receipt::read(receipt, context)));
         }
         put("body", Some(body));
     }
@@ -85,7 +90,7 @@ pub(super) fn observe(exchange: &Exchange, sight: &Sight<'_>) -> Value {
         }
     }
     put("frames", frames(exchange));
-    let (mut replies, batch) = replies(exchange, sight);
+    let (mut replies, batch) = replies(exchange, context);
     if exchange.operation != "poll" {
         let asked = asked(&sent);
         replies.retain(|reply| concerns(reply, asked.as_deref()));
@@ -111,7 +116,7 @@ pub(super) fn observe(exchange: &Exchange, sight: &Sight<'_>) -> Value {
         stateless.filter(|result| result.member("outcome").is_some_and(|outcome| outcome.as_text().is_some()));
     let amounts_to = match stateless {
         Some(result) if replies.is_empty() => of_library(result),
-        _ => amount(exchange, &sent, &replies, sight),
+        _ => amount(exchange, &sent, &replies, context),
     };
     put("replies", Some(Value::Array(replies)));
     for (name, value) in amounts_to {
@@ -121,9 +126,9 @@ pub(super) fn observe(exchange: &Exchange, sight: &Sight<'_>) -> Value {
 }
 
 /// Every message that the target made in an exchange, with what it answers under `/answers`.
-pub(super) fn emitted(exchange: &Exchange, sight: &Sight<'_>) -> Vec<Value> {
+pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<Value> {
     let sent = sent(exchange);
-    let (mut messages, batch) = replies(exchange, sight);
+    let (mut messages, batch) = replies(exchange, context);
     if exchange.operation != "poll" {
         // Those of other cases are seen where they belong.
         let asked = asked(&sent);
@@ -142,7 +147,7 @@ pub(super) fn emitted(exchange: &Exchange, sight: &Sight<'_>) -> Vec<Value> {
         exchange.sent.transport == Transport::Adapter && !matches!(exchange.operation.as_str(), "submit" | "deliver");
     let made = |view: &Value| {
         let from = view.member("message").and_then(|message| message.member("from")).and_then(Value::as_text);
-        told || from.is_none_or(|from| did::same_party(from, party::target_did(sight)))
+        told || from.is_none_or(|from| did::same_party(from, party::target_did(context)))
             || (answers(view, &sent, &[]) && from != sent.map.as_ref().and_then(|map| map.member("from")?.as_text()))
     };
     messages.retain(made);
@@ -155,7 +160,7 @@ pub(super) fn sender(exchange: &Exchange) -> Option<String> {
     Some(did::without_fragment(&from).to_owned())
 }
 
-/// When the message that was sent over a wire expires (section 3.3): at the end of its ttl. A ttl of 0 is no time at all.
+/// When the message that was sent over a wire expires (section 3.3): at the end of its ttl. A ttl of 0 expires at once.
 pub(super) fn expires_ms(exchange: &Exchange) -> Option<i128> {
     if exchange.sent.transport == Transport::Adapter {
         return None;
@@ -235,7 +240,7 @@ fn answers(reply: &Value, sent: &Sent, typs: &[i128]) -> bool {
     }
 }
 
-/// The ids that answers to a message may name: its own, and those of what it packs. `None` if that cannot be told.
+/// The ids that answers to a message may name: its own, and those of what it packs. `None` if they are unknown.
 fn asked(sent: &Sent) -> Option<Vec<Value>> {
     let mut ids = vec![sent.id.clone()?];
     if sent.typ == typ::BATCH {
@@ -278,7 +283,7 @@ fn concerns(reply: &Value, asked: Option<&[Value]>) -> bool {
 }
 
 /// Every message in what came, and the BATCH in which the answers were packed.
-fn replies(exchange: &Exchange, sight: &Sight<'_>) -> (Vec<Value>, Option<Value>) {
+fn replies(exchange: &Exchange, context: &ObservationContext<'_>) -> (Vec<Value>, Option<Value>) {
     let mut found = Vec::new();
     let mut batch = None;
     let received = &exchange.received;
@@ -286,22 +291,24 @@ fn replies(exchange: &Exchange, sight: &Sight<'_>) -> (Vec<Value>, Option<Value>
         Transport::Adapter => {
             let result = rpc(exchange).and_then(|rpc| rpc.member("result").cloned());
             for bytes in result.iter().flat_map(made_by_library) {
-                unpack(&bytes, "result", sight, &mut found, &mut batch);
+                unpack(&bytes, "result", context, &mut found, &mut batch);
             }
         }
         _ if received.ended == Ended::Complete && !received.body.is_empty() => match exchange.operation.as_str() {
-            "poll" => wrapped(&received.body.0, sight, &mut found),
+            "poll" => wrapped(&received.body.0, context, &mut found),
             "document" | "control" | "summon" | "forward" | "commit" => {}
-            _ => unpack(&received.body.0, "response", sight, &mut found, &mut batch),
+            _ => unpack(&received.body.0, "response", context, &mut found, &mut batch),
         },
         _ => {}
     }
     for arrival in &received.arrived {
         match (arrival.kind.as_str(), arrival.code) {
-            ("ws-binary", _) => unpack(&arrival.body.0, "ws", sight, &mut found, &mut batch),
-            ("tcp-frame", Some(MESSAGE_FRAME) | None) => unpack(&arrival.body.0, "tcp", sight, &mut found, &mut batch),
-            ("polled", _) => wrapped(&arrival.body.0, sight, &mut found),
-            ("called-back", _) => unpack(&arrival.body.0, "called-back", sight, &mut found, &mut batch),
+            ("ws-binary", _) => unpack(&arrival.body.0, "ws", context, &mut found, &mut batch),
+            ("tcp-frame", Some(MESSAGE_FRAME) | None) => {
+                unpack(&arrival.body.0, "tcp", context, &mut found, &mut batch);
+            }
+            ("polled", _) => wrapped(&arrival.body.0, context, &mut found),
+            ("called-back", _) => unpack(&arrival.body.0, "called-back", context, &mut found, &mut batch),
             _ => {}
         }
     }
@@ -320,13 +327,19 @@ fn made_by_library(result: &Value) -> Vec<Vec<u8>> {
 }
 
 /// Reads bytes as one message, a BATCH of replies, or a sequence of messages (E70).
-fn unpack(bytes: &[u8], channel: &str, sight: &Sight<'_>, found: &mut Vec<Value>, batch: &mut Option<Value>) {
+fn unpack(
+    bytes: &[u8],
+    channel: &str,
+    context: &ObservationContext<'_>,
+    found: &mut Vec<Value>,
+    batch: &mut Option<Value>,
+) {
     let mut rest = bytes;
     while !rest.is_empty() && found.len() < MESSAGES {
         let Ok((_, after)) = cbor::read_prefix(rest, Limits::default()) else { return };
         let one = &rest[..rest.len() - after.len()];
         rest = after;
-        let Some(view) = reading::read(one, channel, sight) else { continue };
+        let Some(view) = reading::read(one, channel, context) else { continue };
         // A wrapper of RFC 002 is no message without its members, but something else.
         let is_message = |map: &Value| ["id", "typ", "sig"].iter().any(|name| map.member(name).is_some());
         if !view.member("message").is_some_and(is_message) {
@@ -337,7 +350,7 @@ fn unpack(bytes: &[u8], channel: &str, sight: &Sight<'_>, found: &mut Vec<Value>
         match (is_batch == Some(typ::BATCH), items) {
             (true, Some(items)) => {
                 let items = items.iter().filter_map(|item| match item {
-                    Value::Bytes(bytes) => reading::read(bytes, channel, sight),
+                    Value::Bytes(bytes) => reading::read(bytes, channel, context),
                     _ => None,
                 });
                 found.extend(items);
@@ -349,7 +362,7 @@ fn unpack(bytes: &[u8], channel: &str, sight: &Sight<'_>, found: &mut Vec<Value>
 }
 
 /// The messages of a poll response (RFC 002 section 6.2).
-fn wrapped(bytes: &[u8], sight: &Sight<'_>, found: &mut Vec<Value>) {
+fn wrapped(bytes: &[u8], context: &ObservationContext<'_>, found: &mut Vec<Value>) {
     let Ok(wrapper) = cbor::parse(bytes) else { return };
     for item in wrapper.member("messages").and_then(Value::as_array).unwrap_or_default() {
         if let Value::Bytes(bytes) = item
@@ -357,7 +370,7 @@ fn wrapped(bytes: &[u8], sight: &Sight<'_>, found: &mut Vec<Value>) {
                 known.member("hex").and_then(Value::as_text) == Some(&data_encoding::HEXLOWER.encode(bytes))
             })
         {
-            found.extend(reading::read(bytes, "polled", sight));
+            found.extend(reading::read(bytes, "polled", context));
         }
     }
 }
@@ -408,8 +421,13 @@ fn of_library(result: &Value) -> Vec<(&'static str, Value)> {
 }
 
 /// What an answer amounts to (binding, section 4).
-fn amount(exchange: &Exchange, sent: &Sent, replies: &[Value], sight: &Sight<'_>) -> Vec<(&'static str, Value)> {
-    let setting = |name: &str| sight.target.setting(name).and_then(Value::as_text);
+fn amount(
+    exchange: &Exchange,
+    sent: &Sent,
+    replies: &[Value],
+    context: &ObservationContext<'_>,
+) -> Vec<(&'static str, Value)> {
+    let setting = |name: &str| context.target.setting(name).and_then(Value::as_text);
     let received = &exchange.received;
     let status = received.status.map(i128::from);
     let refused = |how: &str, code: Option<Value>| {
@@ -467,7 +485,7 @@ fn amount(exchange: &Exchange, sent: &Sent, replies: &[Value], sight: &Sight<'_>
     // What a relay hands on meanwhile is no word of its own.
     let own = |reply: &&Value| {
         let from = reply.member("message").and_then(|message| message.member("from")).and_then(Value::as_text);
-        from.is_none_or(|from| did::same_party(from, party::target_did(sight)))
+        from.is_none_or(|from| did::same_party(from, party::target_did(context)))
     };
     let spoken = replies.iter().any(|reply| own(&reply));
     if !spoken && UNANSWERED.contains(&sent.typ) && (success || exchange.sent.transport.is_channel()) {

@@ -1,8 +1,8 @@
 //! Cases on the page: what was expected, what was seen, and every message.
 
-use super::Badge;
+use super::anchors::{Anchors, RequirementLink};
+use super::badge::Badge;
 use super::message::{self, Budget, ExchangeView, Looked};
-use super::overview::{Anchors, RequirementLink};
 use crate::record::{CaseRecord, FindingRecord, ProtocolRecord};
 use crate::report::{printable, view};
 use crate::verdict::Verdict;
@@ -65,7 +65,7 @@ pub(super) struct Drawer<'a> {
     pub(super) anchors: &'a Anchors<'a>,
     pub(super) spent_on_findings: &'a mut Budget,
     pub(super) spent_on_passed: &'a mut Budget,
-    /// The requirements for which a failed case is drawn expanded: the first case of each, up to a number.
+    /// The requirements for which a failed case is rendered expanded: the first case of each, up to a number.
     pub(super) open: &'a mut Vec<String>,
 }
 

@@ -56,7 +56,7 @@ impl Looked {
 
 /// One exchange, beside the one of the twin where there is one.
 pub(super) struct ExchangeView {
-    /// `Step 1: deposit as author`.
+    /// `Step 1: send as author`.
     pub(super) title: String,
     pub(super) answer: String,
     /// `None` where the budget was spent.
@@ -237,7 +237,7 @@ fn body(body: &Body, marks: &[Mark]) -> (Vec<Chunk>, String, String) {
     }
     let size = printable::size(body.len());
     let plain = |text: String| vec![Chunk { class: "", text }];
-    // Binary is CBOR as a rule, and then says more in diagnostic notation than in hex.
+    // Binary is usually CBOR, which is more readable in diagnostic notation than in hex.
     let item = (body.text().is_none() || body.0.first().is_some_and(|first| *first >= 0x80))
         .then(|| cbor::read_prefix(&body.0, cbor::Limits::default()).ok())
         .flatten();
@@ -368,7 +368,7 @@ impl Compared {
     fn marks(&self, this_side: bool) -> Vec<Mark> {
         let mut marks = Vec::new();
         for (path, in_this, in_twin) in &self.places {
-            // The twin says nothing about what it never had.
+            // The twin cannot be compared where it has no such member.
             if this_side || *in_twin {
                 marks.push(Mark { path: path.clone(), class: class(*in_this, *in_twin) });
             }

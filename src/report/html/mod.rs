@@ -1,6 +1,6 @@
 //! One self-contained page: the place where an investigation ends.
 //!
-//! This file lays out the page; [`overview`] draws levels and requirements, [`case`] cases, [`message`] exchanges, [`pretty`] the bodies in them. The
+//! This file lays out the page; [`overview`] renders levels and requirements, [`case`] cases, [`message`] exchanges, [`pretty`] the bodies in them. The
 //! template escapes every value for HTML, and the finished page passes through [`printable`] once more, so that no
 //! hidden character reaches the reader, whichever way it came. No data is written into the script.
 
@@ -12,11 +12,15 @@ use sha2::{Digest as _, Sha256};
 
 use self::case::Drawer;
 use self::message::Budget;
-use self::overview::{Anchors, ProtocolView};
+use self::overview::ProtocolView;
 use super::{printable, view};
 use crate::record::{ProtocolRecord, RequirementRecord, RunRecord};
-use crate::verdict::{Grant, Verdict};
+use crate::verdict::Verdict;
+use anchors::Anchors;
+use badge::Badge;
 
+mod anchors;
+mod badge;
 mod case;
 mod message;
 mod overview;
@@ -60,40 +64,6 @@ struct Page {
     requirements: usize,
     passed_cut: bool,
     findings_cut: bool,
-}
-
-/// A verdict or grant as a word with a shape: colour alone says nothing.
-#[derive(Clone, Copy)]
-struct Badge {
-    word: &'static str,
-    shape: &'static str,
-}
-
-impl Badge {
-    fn class(&self) -> String {
-        self.word.replace(' ', "-")
-    }
-
-    fn verdict(verdict: Verdict) -> Self {
-        let shape = match verdict {
-            Verdict::Pass => "\u{2713}",
-            Verdict::Warn => "!",
-            Verdict::Fail => "\u{2715}",
-            Verdict::Inconclusive => "?",
-            Verdict::Error => "\u{25b2}",
-            Verdict::NotRun => "\u{2013}",
-        };
-        Self { word: verdict.word(), shape }
-    }
-
-    fn grant(grant: Grant) -> Self {
-        let shape = match grant {
-            Grant::Granted => "\u{2713}",
-            Grant::Refused => "\u{2715}",
-            Grant::Undecided => "?",
-        };
-        Self { word: grant.word(), shape }
-    }
 }
 
 struct Total {
@@ -154,7 +124,7 @@ fn page(record: &RunRecord) -> Page {
     }
 }
 
-/// The conclusion without the word that the badge before it says already.
+/// The conclusion without the word that the badge before it already shows.
 fn without_word(conclusion: &str, word: &str) -> String {
     let rest = conclusion.strip_prefix(word).map(|rest| rest.trim_start_matches([':', ',', ' ']));
     printable::short(rest.unwrap_or(conclusion), 500)
@@ -182,7 +152,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         facts.push(("identity seed", record.identity_seed.to_string()));
     }
     let asked = &record.asked;
-    facts.extend(asked.level.iter().map(|level| ("asked for", format!("level {level}"))));
+    facts.extend(asked.levels.iter().map(|level| ("asked for", format!("level {level}"))));
     if !asked.only.is_empty() {
         facts.push(("only", asked.only.join(", ")));
     }

@@ -1,8 +1,9 @@
 //! What stands before the cases on the page: levels, options, waivers and requirements, with the links between them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::Badge;
+use super::anchors::{Anchors, RequirementLink};
+use super::badge::Badge;
 use super::case::{CaseView, Drawer};
 use crate::record::{FeatureRecord, FeatureState, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
 use crate::report::{printable, view};
@@ -31,7 +32,7 @@ pub(super) struct LevelView {
     pub(super) name: String,
     pub(super) badge: Badge,
     pub(super) claimed: bool,
-    /// What the claim and the measurement say together, where they disagree.
+    /// How the claim and the measurement differ, where they do.
     pub(super) disagreement: &'static str,
     pub(super) blocking: String,
     pub(super) groups: Vec<(Badge, &'static str, Vec<RequirementLink>)>,
@@ -51,18 +52,6 @@ pub(super) struct WaiverView {
     pub(super) reason: String,
     pub(super) at: String,
     pub(super) stale: String,
-}
-
-/// What the page says of a requirement wherever it is mentioned.
-pub(super) struct RequirementLink {
-    pub(super) id: String,
-    /// Empty if the catalogue has no such entry.
-    pub(super) anchor: String,
-    pub(super) keyword: String,
-    pub(super) level: String,
-    pub(super) section: String,
-    pub(super) summary: String,
-    pub(super) badge: Option<Badge>,
 }
 
 pub(super) struct RequirementView {
@@ -86,52 +75,6 @@ pub(super) struct NotRunView {
     pub(super) anchor: String,
     pub(super) id: String,
     pub(super) because: String,
-}
-
-/// Fragment ids: the id that it stands for, as far as HTML allows, so that links survive the next run.
-pub(super) struct Anchors<'a> {
-    pub(super) cases: BTreeMap<&'a str, (String, Verdict)>,
-    pub(super) requirements: BTreeMap<&'a str, (String, usize)>,
-}
-
-impl<'a> Anchors<'a> {
-    pub(super) fn new(protocol: &'a ProtocolRecord, taken: &mut BTreeSet<String>) -> Self {
-        let mut fresh = |prefix: &str, id: &str| {
-            let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-            let mut name: String = id.chars().map(|c| if kept(c) { c } else { '-' }).take(120).collect();
-            name.insert_str(0, prefix);
-            while !taken.insert(name.clone()) {
-                name.push_str("-again");
-            }
-            name
-        };
-        let cases = protocol.cases.iter().map(|case| (case.id.as_str(), (fresh("case-", &case.id), case.verdict)));
-        let cases = cases.collect();
-        let entries = protocol.requirements.iter().enumerate();
-        let requirements = entries.map(|(at, r)| (r.id.as_str(), (fresh("req-", &r.id), at))).collect();
-        Self { cases, requirements }
-    }
-
-    pub(super) fn case(&self, id: &str) -> String {
-        self.cases.get(id).map_or(String::new(), |(anchor, _)| anchor.clone())
-    }
-
-    pub(super) fn requirement(&self, protocol: &ProtocolRecord, id: &str, verdict: Option<Verdict>) -> RequirementLink {
-        let known = self.requirements.get(id);
-        let entry = known.and_then(|(_, at)| protocol.requirements.get(*at));
-        let text = |of: fn(&RequirementRecord) -> &String, most| {
-            entry.map_or(String::new(), |r| printable::short(of(r), most))
-        };
-        RequirementLink {
-            id: printable::short(id, 100),
-            anchor: known.map_or(String::new(), |(anchor, _)| anchor.clone()),
-            keyword: text(|r| &r.keyword, 20),
-            level: text(|r| &r.level, 30),
-            section: text(|r| &r.section, 40),
-            summary: text(|r| &r.summary, 1000),
-            badge: verdict.map(Badge::verdict),
-        }
-    }
 }
 
 /// Draws `protocol`, its cases by `drawer`.
@@ -211,6 +154,7 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
         disagreement: match (level.claimed, level.outcome) {
             (true, Grant::Refused) => "The target claims it, and does not keep it.",
             (true, Grant::Undecided) => "The target claims it; the run could not show it.",
+            _ if level.unobservable => "This kind of target cannot show it.",
             (false, _) if level.met => "The target keeps it without claiming it.",
             _ => "",
         },

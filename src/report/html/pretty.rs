@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::report::{diff, printable};
 
-/// Deeper levels are not indented further: nobody reads them, and the page would grow with the square of the depth.
+/// Deeper levels are not indented further: they are not read, and the page would grow with the square of the depth.
 const INDENT_LIMIT: usize = 24;
 /// Characters of one line.
 const LINE_LENGTH: usize = 2000;

@@ -29,7 +29,7 @@ const VALUE_LENGTH: usize = 320;
 /// How the terminal summary looks.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalStyle {
-    /// Whether to use colour. It never says anything that the words do not.
+    /// Whether to use colour. It never carries information that the text lacks.
     pub colour: bool,
     /// Columns, at least 40.
     pub width: usize,
@@ -97,7 +97,7 @@ impl Page<'_> {
         self.field(0, "profile", 10, &how, PLAIN)?;
         let asked = &record.asked;
         let mut selection = Vec::new();
-        selection.extend(asked.level.iter().map(|level| format!("level {level}")));
+        selection.extend(asked.levels.iter().map(|level| format!("level {level}")));
         selection.extend(asked.only.iter().map(|only| format!("only {only}")));
         selection.extend(asked.requirements.iter().map(|id| format!("requirement {id}")));
         selection.extend(asked.shard.iter().map(|shard| format!("shard {shard}")));
@@ -114,7 +114,24 @@ impl Page<'_> {
         self.undecided(protocol)?;
         self.warnings(protocol)?;
         self.set_aside(protocol)?;
+        self.strays(protocol)?;
         self.not_run(protocol)
+    }
+
+    /// Messages that the target sent to a host and that belong to no case: mostly a mistake in its configuration.
+    fn strays(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+        let Some(first) = protocol.strays.first() else { return Ok(()) };
+        let count = protocol.strays.len() + usize::try_from(protocol.more_strays).unwrap_or(usize::MAX);
+        self.heading(&format!("STRAY: {}", printable::count(count, "message at a host", "messages at hosts")))?;
+        let hosted = &first.hosted;
+        let what = match (hosted.method.as_str(), hosted.path.as_str()) {
+            ("", "") => hosted.kind.name().to_owned(),
+            ("", path) => format!("{} {path}", hosted.kind.name()),
+            (method, path) => format!("{method} {path}"),
+        };
+        let whose = first.case.as_ref().map_or_else(|| "of no case".to_owned(), |case| format!("too late for {case}"));
+        let text = format!("the first at {}: {what}, {whose}", hosted.host);
+        self.paragraph(2, &printable::short(&text, 300), PLAIN)
     }
 
     fn levels(&mut self, levels: &[LevelRecord]) -> io::Result<()> {

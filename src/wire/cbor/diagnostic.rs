@@ -1,7 +1,7 @@
 //! Diagnostic notation (RFC 8949 section 8) for findings: bounded, on one line or on several.
 //!
 //! Where a head is longer than needed its encoding indicator is shown (`_0` to `_3`), an indefinite length as `_`.
-//! Embedded CBOR may be shown as `<<…>>` (RFC 8610 appendix G.3). What was left out is said in a `/ comment /`.
+//! Embedded CBOR may be shown as `<<…>>` (RFC 8610 appendix G.3). A `/ comment /` says what was left out.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::value::Value;
 /// How deep a notation goes; deeper items are left out.
 const DEPTH: usize = 128;
 
-/// How a notation is drawn, and how much of it.
+/// How a notation is rendered, and how much of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notation {
     /// One member or element per line, indented by two blanks.
@@ -28,7 +28,7 @@ pub struct Notation {
 impl Notation {
     /// One line of at most about 2000 characters.
     pub const LINE: Self = Self { pretty: false, embedded: false, limit: 2000, string_limit: 200 };
-    /// Several lines of at most about 8000 characters, embedded CBOR drawn.
+    /// Several lines of at most about 8000 characters, embedded CBOR rendered.
     pub const PRETTY: Self = Self { pretty: true, embedded: true, limit: 8000, string_limit: 400 };
 }
 
@@ -294,7 +294,7 @@ impl<'b> Printer<'b> {
     }
 }
 
-/// Whether a byte string is worth drawing as CBOR: one item of a kind that is rarely met by chance.
+/// Whether a byte string is worth rendering as CBOR: one item of a kind that random bytes rarely have.
 fn is_embedded(bytes: &[u8]) -> bool {
     let kind = bytes.first().is_some_and(|first| matches!(first, 0x60..=0xbf | 0xf4..=0xf6));
     kind && read(bytes, Limits { depth: 64, items: 10_000 }).is_ok()
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_cbor_is_drawn_up_to_its_fault() {
+    fn what_is_not_cbor_is_rendered_up_to_its_fault() {
         for (hex, text) in [
             ("", "/ the input ends where a data item is expected at byte 0 /"),
             ("8201", "[1, / the input ends where a data item is expected at byte 2 /"),
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn embedded_items_are_drawn() {
+    fn embedded_items_are_rendered() {
         let bytes = data_encoding::HEXLOWER.decode(b"8341f64ca1636d73676673656372657441ff").unwrap();
         let line = Notation { embedded: true, ..Notation::LINE };
         assert_eq!(diagnostic_with(&bytes, line), "[<<null>>, <<{\"msg\": \"secret\"}>>, h'ff']");

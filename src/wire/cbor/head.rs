@@ -2,7 +2,7 @@
 
 use super::{CborError, CborErrorKind};
 
-/// Additional information that stands for an indefinite length, or for the break (RFC 8949 section 3.2).
+/// Additional information of an indefinite length, or for the break (RFC 8949 section 3.2).
 pub(super) const INDEFINITE: u8 = 31;
 
 /// Names of the eight major types.

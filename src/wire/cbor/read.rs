@@ -4,26 +4,12 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::head::{self, Head, MAJORS};
+use super::limits::Limits;
 use super::{CborError, CborErrorKind, Oddity, OddityKind, diagnostic, float};
 use crate::value::Value;
 
 /// How many oddities are reported at most, so that a hostile input cannot fill the memory with them.
 const ODDITIES: usize = 1000;
-
-/// What a reader takes before it gives up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Levels of nesting: the outermost item is level 1; arrays, maps and tags each open one more.
-    pub depth: usize,
-    /// Data items in all: keys, values, tags and chunks of strings count one each.
-    pub items: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { depth: 128, items: 1 << 20 }
-    }
-}
 
 /// An item that was read.
 #[derive(Clone, Debug, PartialEq)]

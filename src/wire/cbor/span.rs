@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::read::{Limits, Reader};
+use super::limits::Limits;
+use super::read::Reader;
 use super::{CborError, read_prefix};
 use crate::value::{Path, Value};
 
@@ -26,7 +27,7 @@ pub fn span_of(bytes: &[u8], path: &Path) -> Option<Range<usize>> {
     Some(start..reader.at)
 }
 
-/// Puts the reader in front of the child that `token` names; `false` if there is none.
+/// Moves the reader to the child that `token` names; `false` if there is no such child.
 fn enter(reader: &mut Reader<'_>, token: &str) -> Result<bool, CborError> {
     let mut offset = reader.at;
     let mut head = reader.head()?;

@@ -67,7 +67,7 @@ pub struct Style {
     pub integers: Width,
     /// The width of lengths of strings, arrays and maps.
     pub lengths: Width,
-    /// Whether strings, arrays and maps are of indefinite length; `lengths` then bears on chunks.
+    /// Whether strings, arrays and maps are of indefinite length; `lengths` then applies to chunks.
     pub indefinite: bool,
     /// The width of floats.
     pub floats: Floats,
@@ -111,7 +111,7 @@ pub enum Floats {
 
 /// Writes a value in the core deterministic encoding (RFC 8949 section 4.2.1).
 ///
-/// Members with equal keys stay side by side in their order. Integers beyond 64 bits become big numbers (tags 2 and 3).
+/// Members with equal keys stay together in their order. Integers beyond 64 bits become big numbers (tags 2 and 3).
 /// A [`Value::Decimal`], which only JSON has, becomes an integer if it is whole and a float otherwise. A
 /// [`Value::Simple`] from 24 to 31 has no well-formed encoding and is written as if it had one, in two bytes.
 pub fn write(value: &Value) -> Vec<u8> {

@@ -9,9 +9,12 @@ use std::collections::HashMap;
 
 use params::{canonicalizable, instant, object, text};
 
-use super::operation::Level;
+use super::level::Level;
 use super::refusal::{Code, Problem, Refusal};
-use super::{Rules, Service, canonical, fact, hash, intake, package, review};
+use super::rules::Rules;
+use super::service::Service;
+use super::{canonical, fact, faults, hash, intake, package, review};
+use crate::fault::planted;
 use crate::instant::Clock;
 use crate::json::{Object, Value};
 use crate::server::adapter::{Library, RpcError};
@@ -154,9 +157,7 @@ impl Adapter {
                 let kept = intake::submit(self.rules, &source, &named, None, self.clock.now())?;
                 let mut kept = kept.object;
                 // 6: a library forgets nothing.
-                if rules.fault.is("roundtrip-drops-unknown") {
-                    kept.retain(|name, _| package::CORE_MEMBERS.contains(&name));
-                }
+                planted!(rules.fault, "roundtrip-drops-unknown", faults::transfer::drop_unknown(&mut kept));
                 Object::from([("json_hex", params::hex_of(&kept, rules))])
             }
             "agentic/roundtrip_fact" => {

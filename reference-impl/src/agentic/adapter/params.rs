@@ -3,9 +3,10 @@
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+use crate::agentic::hash;
 use crate::agentic::query::FactQuery;
 use crate::agentic::refusal::{Code, Refusal};
-use crate::agentic::{Rules, hash};
+use crate::agentic::rules::Rules;
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
 use crate::server::adapter::RpcError;

@@ -5,9 +5,11 @@ use super::{Adapter, METHODS};
 use crate::agentic::operation::Operation;
 use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash};
 use crate::agentic::refusal::{Code, Problem, Refusal};
+use crate::agentic::rules::Rules;
+use crate::agentic::service::Service;
 use crate::agentic::tables::packages::{self, Package};
 use crate::agentic::tables::projects;
-use crate::agentic::{Rules, Service, hash, invalidate, orient, project, pull, query, review, shown, transfer};
+use crate::agentic::{hash, invalidate, orient, project, pull, query, review, shown, transfer};
 use crate::json::{self, Object, Value};
 use crate::server::adapter::RpcError;
 

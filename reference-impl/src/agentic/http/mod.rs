@@ -8,9 +8,10 @@ mod routes;
 
 use query::Query;
 
-use super::Service;
 use super::operation::descriptor;
 use super::refusal::{Code, Refusal};
+use super::service::Service;
+use crate::fault::planted;
 use crate::json::Value;
 use crate::server::http::{BODY_LIMIT, Handler, Reply, Request, percent_decode};
 
@@ -32,9 +33,7 @@ impl Handler for Service {
             reply.allow = Some(methods(&path).join(", "));
         }
         // 9.1: errors are JSON, like everything else.
-        if self.rules.fault.is("text-plain-errors") && reply.status >= 400 {
-            reply.media_type = "text/plain";
-        }
+        planted!(self.rules.fault, "text-plain-errors", reply.status >= 400 => reply.media_type = "text/plain");
         if self.rules.variant.is_other() {
             return dressed(reply);
         }
@@ -47,9 +46,9 @@ impl Service {
     fn refused(&self, refusal: &Refusal) -> Reply {
         let reply = Reply::json(refusal.code.status(self.rules), refusal.body(self.rules).write());
         // 10.2: a 501 says which capability is missing.
-        if self.rules.fault.is("search-missing-empty-body") && refusal.code == Code::SearchNotSupported {
-            return Reply { body: String::new(), ..reply };
-        }
+        let search = refusal.code == Code::SearchNotSupported;
+        let empty = |reply| Reply { body: String::new(), ..reply };
+        planted!(self.rules.fault, "search-missing-empty-body", search => return empty(reply));
         reply
     }
 
@@ -65,15 +64,16 @@ impl Service {
             let get = demand_method(request, &["GET"]);
             return get.map(|()| Reply::json(200, descriptor(self.rules).write()));
         }
-        let actor = match self.actor(request) {
-            // 8.1: an actor that the transport rejects stores nothing.
-            Err(refusal) if self.rules.fault.is("auth-checked-after-store") => {
-                self.dispatch(request, &path, None).await.ok();
-                return Err(refusal);
-            }
-            actor => actor?,
-        };
-        self.dispatch(request, &path, actor).await
+        let actor = self.actor(request);
+        // 8.1: an actor that the transport rejects stores nothing.
+        let nobody = || self.dispatch(request, &path, None);
+        planted!(self.rules.fault, "auth-checked-after-store", actor.is_err() => drop(nobody().await));
+        self.dispatch(request, &path, actor?).await
+    }
+
+    /// Whether there is a route that the protocol does not have.
+    fn edits_packages(&self) -> bool {
+        self.rules.fault.is("patch-edits-package")
     }
 
     /// 9.2: the owner of the key in `Authorization: Bearer KEY`; nobody where there are no keys.
@@ -119,9 +119,7 @@ impl Service {
             ("GET", ["v1", "orchestrate"]) => self.get_orchestrate(&Query::read(self.rules, &request.query)?).await,
             ("GET", ["v1", "packages", package]) => self.get_package(package).await,
             // 6.6: a package has no route that edits it.
-            ("PATCH", ["v1", "packages", package]) if self.rules.fault.is("patch-edits-package") => {
-                self.edit_package(package, &request.body).await
-            }
+            ("PATCH", ["v1", "packages", id]) if self.edits_packages() => self.edit_package(id, &request.body).await,
             ("POST", ["v1", "packages", package, "flag"]) => self.post_flag(package, &request.body).await,
             ("PATCH", ["v1", "packages", package, "status"]) => self.patch_status(package, &request.body).await,
             _ => Err(demand_method(request, methods(path)).err().unwrap_or_else(|| no_route(request))),

@@ -1,9 +1,10 @@
 //! Parameters of a query: decoded once, read by name.
 
-use crate::agentic::Rules;
 use crate::agentic::pull::LIMIT_MAX;
 use crate::agentic::query::FactQuery;
 use crate::agentic::refusal::{Code, Refusal};
+use crate::agentic::rules::Rules;
+use crate::fault::planted;
 use crate::instant::Instant;
 use crate::server::http::percent_decode;
 
@@ -18,9 +19,7 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (name, mut value) = (decoded_query(name)?, decoded_query(value)?);
             // 7.1: a value is decoded once; %2520 is the text %20.
-            if rules.fault.is("double-percent-decoding") {
-                value = decoded_query(&value)?;
-            }
+            planted!(rules.fault, "double-percent-decoding", value = decoded_query(&value)?);
             if !pairs.iter().any(|(known, _)| *known == name) {
                 pairs.push((name, value));
             }

@@ -4,9 +4,12 @@ use super::query::{Query, bad_parameter, fact_query};
 use crate::agentic::operation::Operation;
 use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash};
 use crate::agentic::refusal::{Code, Problem, Refusal};
+use crate::agentic::rules::Rules;
+use crate::agentic::service::Service;
 use crate::agentic::tables::packages::Package;
 use crate::agentic::tables::projects;
-use crate::agentic::{Rules, Service, invalidate, orient, project, pull, query, review, shown, transfer};
+use crate::agentic::{invalidate, orient, project, pull, query, review, shown, transfer};
+use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
 use crate::server::http::Reply;
@@ -50,14 +53,11 @@ impl Service {
         let deposited = self.deposit(project, body, actor).await?;
         // Other, E32: done is done.
         let status = if deposited.created && !self.rules.variant.is_other() { 201 } else { 200 };
-        if self.rules.fault.is("deposit-returns-id-only") {
-            return Ok(Reply::json(status, Object::from([("package_id", deposited.package.id().into())]).write()));
-        }
+        let id_only = || Object::from([("package_id", deposited.package.id().into())]).write();
+        planted!(self.rules.fault, "deposit-returns-id-only", return Ok(Reply::json(status, id_only())));
         let mut deposited = deposited;
         // 8.1: the id is the one that was sent.
-        if self.rules.fault.is("deposit-returns-row-number") {
-            deposited.package.object.set("package_id", "1");
-        }
+        planted!(self.rules.fault, "deposit-returns-row-number", deposited.package.object.set("package_id", "1"));
         let hash = deposited.package.hash.clone();
         Ok(self.package_reply(status, deposited.package, hash, self.now()))
     }
@@ -130,9 +130,8 @@ impl Service {
                 };
                 let listed = items(self.read(Operation::PullLatest, latest).await?);
                 // 8.2: nothing is an empty list.
-                if listed.is_empty() && self.rules.fault.is("empty-list-404") {
-                    return Err(Refusal::new(Code::PackageNotFound, "no packages"));
-                }
+                let nothing = || Err(Refusal::new(Code::PackageNotFound, "no packages"));
+                planted!(self.rules.fault, "empty-list-404", listed.is_empty() => return nothing());
                 Ok(self.listing("packages", listed))
             }
             (Some("relevant"), None) => {
@@ -181,9 +180,7 @@ impl Service {
         let bundle =
             self.read(Operation::Orient, move |db, rules, now| orient::orient(db, rules, &id, days, now)).await?;
         // 8.3, 8.4: a bundle is an object.
-        if self.rules.fault.is("orient-in-a-list") {
-            return Ok(Reply::json(200, format!("[{}]", bundle.write())));
-        }
+        planted!(self.rules.fault, "orient-in-a-list", return Ok(Reply::json(200, format!("[{}]", bundle.write()))));
         Ok(Reply::json(200, bundle.write()))
     }
 
@@ -196,9 +193,7 @@ impl Service {
             orient::orchestrate(db, rules, project.as_deref(), focus.as_deref(), snippets, days, now)
         };
         let digest = self.read(Operation::Orchestrate, digest).await?;
-        if self.rules.fault.is("digest-in-a-list") {
-            return Ok(Reply::json(200, format!("[{}]", digest.write())));
-        }
+        planted!(self.rules.fault, "digest-in-a-list", return Ok(Reply::json(200, format!("[{}]", digest.write()))));
         Ok(Reply::json(200, digest.write()))
     }
 
@@ -267,12 +262,10 @@ impl Service {
         self.demand_level(Operation::Flag)?;
         let (id, input) = (package.to_owned(), read_input(body)?);
         let flag = move |db: &_, rules, now| review::flag(db, rules, &id, &input, now);
-        let package = match self.write(Operation::Flag, flag).await {
-            Err(refusal) if refusal.code == Code::PackageNotFound && self.rules.fault.is("flag-missing-id-200") => {
-                return Ok(Reply::json(200, "{}".to_owned()));
-            }
-            flagged => flagged?,
-        };
+        let flagged = self.write(Operation::Flag, flag).await;
+        let missing = flagged.as_ref().is_err_and(|refusal| refusal.code == Code::PackageNotFound);
+        planted!(self.rules.fault, "flag-missing-id-200", missing => return Ok(Reply::json(200, "{}".to_owned())));
+        let package = flagged?;
         let hash = package.hash.clone();
         Ok(self.package_reply(200, package, hash, self.now()))
     }

@@ -4,9 +4,10 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, params_from_iter};
 
 use super::object;
-use crate::agentic::Rules;
 use crate::agentic::fact::Fact;
 use crate::agentic::refusal::Refusal;
+use crate::agentic::rules::Rules;
+use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::Object;
 
@@ -17,11 +18,13 @@ pub(crate) fn is_current(rules: Rules, now: Instant) -> String {
         let now = now.key();
         return format!("valid_from <= '{now}' AND (valid_to IS NULL OR valid_to > '{now}')");
     }
-    if rules.fault.is("current-by-interval") {
-        "valid_from <= strftime('%Y-%m-%dT%H:%M:%fZ')".to_owned()
-    } else {
-        "valid_to IS NULL".to_owned()
-    }
+    planted!(rules.fault, "current-by-interval", return "valid_from <= strftime('%Y-%m-%dT%H:%M:%fZ')".to_owned());
+    "valid_to IS NULL".to_owned()
+}
+
+/// 7.1: a new id in the RECOMMENDED form, fact_ and 32 hexadecimal digits.
+pub(crate) fn new_id(db: &Connection) -> Result<String, Refusal> {
+    Ok(db.query_row("SELECT 'fact_' || lower(hex(randomblob(16)))", [], |row| row.get(0))?)
 }
 
 /// The facts that `condition` selects.

@@ -87,3 +87,8 @@ fn object(record: &str) -> Result<Object, Refusal> {
         Err(error) => Err(Refusal::new(Code::HashMismatch, format!("a stored record is damaged: {error}"))),
     }
 }
+
+/// Texts as the values of a statement.
+pub(super) fn texts(texts: &[&str]) -> Vec<rusqlite::types::Value> {
+    texts.iter().map(|text| (*text).to_owned().into()).collect()
+}

@@ -4,11 +4,11 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::{object, search};
-use crate::agentic::Rules;
 use crate::agentic::hash::{content_hash, verify};
 use crate::agentic::intake::Submission;
 use crate::agentic::refusal::{Code, Refusal};
-use crate::json::{Object, Value};
+use crate::agentic::rules::Rules;
+use crate::json::Object;
 
 /// A package from the store whose content hash was found right.
 #[derive(Debug, Clone)]
@@ -19,6 +19,13 @@ pub(crate) struct Package {
     pub(crate) hash: String,
     /// The hash at its deposit; differs from `hash` after a transition.
     pub(crate) deposited_hash: String,
+}
+
+impl From<Submission> for Package {
+    fn from(submission: Submission) -> Self {
+        let Submission { object, text, hash, .. } = submission;
+        Self { object, text, deposited_hash: hash.clone(), hash }
+    }
 }
 
 impl Package {
@@ -121,9 +128,4 @@ pub(crate) fn rewrite(db: &Connection, package_id: &str, object: &Object, hash: 
 pub(crate) fn tamper(db: &Connection, package_id: &str, text: &str) -> Result<(), Refusal> {
     let changed = db.execute("UPDATE packages SET record = ? WHERE package_id = ?", [text, package_id])?;
     if changed == 0 { Err(Refusal::no_package(package_id)) } else { Ok(()) }
-}
-
-/// The texts of the array called `name`.
-pub(crate) fn texts<'a>(package: &'a Object, name: &str) -> impl Iterator<Item = &'a str> {
-    package.get(name).and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_text)
 }

@@ -3,8 +3,9 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::object;
-use crate::agentic::Rules;
 use crate::agentic::refusal::Refusal;
+use crate::agentic::rules::Rules;
+use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::{Object, Value};
 
@@ -72,15 +73,17 @@ pub(crate) fn set_archived(
     record.set("archived_at", at.map(|at| at.to_string()));
     let archived_at = record.text("archived_at").map(str::to_owned);
     // 5.2: archived_at says when.
-    if rules.fault.is("archived-at-as-flag") {
-        record.set("archived_at", at.is_some());
-    }
+    planted!(rules.fault, "archived-at-as-flag", record.set("archived_at", at.is_some()));
     let mut statement = db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
     statement.execute((record.write(), archived_at, project_id))?;
-    if rules.fault.is("archive-deletes") && at.is_some() {
-        db.execute("DELETE FROM packages WHERE project_id = ?", [project_id])?;
-    }
+    planted!(rules.fault, "archive-deletes", at.is_some() => delete_packages(db, project_id)?);
     Ok(record)
+}
+
+/// Deletes the packages of a project, which the protocol never does.
+fn delete_packages(db: &Connection, project_id: &str) -> Result<(), Refusal> {
+    db.execute("DELETE FROM packages WHERE project_id = ?", [project_id])?;
+    Ok(())
 }
 
 /// Every project, oldest first.

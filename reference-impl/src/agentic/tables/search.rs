@@ -4,9 +4,8 @@
 
 use rusqlite::Connection;
 
-use super::packages::texts;
 use crate::agentic::refusal::Refusal;
-use crate::json::Object;
+use crate::json::{Object, Value};
 
 /// How many words of a query count; enough for a sentence, few enough for the query planner.
 const WORD_LIMIT: usize = 64;
@@ -67,6 +66,11 @@ pub(crate) fn condition(scope: &str, order: &str) -> String {
          ) GROUP BY rowid) ON found = serial
          {scope} ORDER BY {order}"
     )
+}
+
+/// The texts of the array called `name`.
+pub(crate) fn texts<'a>(package: &'a Object, name: &str) -> impl Iterator<Item = &'a str> {
+    package.get(name).and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_text)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::object;
-use crate::agentic::Rules;
 use crate::agentic::refusal::Refusal;
+use crate::agentic::rules::Rules;
 use crate::json::Object;
 
 /// Stores a session; one that is there already stays as it is.

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::params::{bad, bytes, cbor, hex, number, text, texts, unsigned, unsigned_value};
-use super::{refusal, system_now};
-use crate::amp_core::Rules;
+use super::params::{refusal, system_now};
 use crate::amp_core::bodies::{Ack, AckSource, Body};
 use crate::amp_core::codes::{Code, typ};
 use crate::amp_core::negotiation::{Event, Negotiation, Step};
+use crate::amp_core::rules::Rules;
 use crate::amp_core::stream::{End, Receiver, Sender, SenderEvent};
 use crate::cbor::{self as wire, Cbor, Limits};
 use crate::json::{Object, Value};

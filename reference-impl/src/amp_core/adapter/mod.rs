@@ -8,17 +8,12 @@ mod node;
 pub(crate) mod params;
 mod pure;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use super::codes::Code;
 use super::rules::Rules;
-use super::time::MAX_CLOCK_SKEW_MS;
 use crate::json::{Object, Value};
 use crate::server::adapter::{Library, RpcError};
 
 use machines::Machines;
 use node::Nodes;
-use params::number;
 
 /// Every method besides `describe`.
 const METHODS: &[&str] = &[
@@ -106,29 +101,4 @@ fn describe() -> Object {
         ("protocols", Value::List(vec!["amp-core".into()])),
         ("operations", Value::List(operations)),
     ])
-}
-
-/// What an adapter of this protocol says of itself.
-fn describe_protocol() -> Object {
-    let texts = |texts: &[&str]| Value::List(texts.iter().map(|text| (*text).into()).collect());
-    let features = ["batch", "encryption", "did_documents", "stream", "documents", "credentials", "delegation"];
-    Object::from([
-        ("name", "proofmark-reference".into()),
-        ("version", env!("CARGO_PKG_VERSION").into()),
-        ("claims", texts(&["core", "full", "binding"])),
-        ("features", texts(&features)),
-        ("versions", Value::List(super::VERSIONS.iter().map(|version| number(*version)).collect())),
-        ("max_clock_skew_ms", number(MAX_CLOCK_SKEW_MS)),
-    ])
-}
-
-/// A refusal as a result.
-fn refusal(code: Code) -> Object {
-    Object::from([("code", number(code.number()))])
-}
-
-/// The clock of the machine, for what is not told the time: milliseconds since the Unix epoch.
-fn system_now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

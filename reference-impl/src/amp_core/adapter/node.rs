@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use super::params::{bad, bytes, cbor, documents, hex, identity, number, text, texts, unsigned, unsigned_value};
 use super::pure::{accepted, rejected};
-use crate::amp_core::Rules;
 use crate::amp_core::message::To;
 use crate::amp_core::node::channel::Carrier;
 use crate::amp_core::node::clock::Clock;
 use crate::amp_core::node::outbound::Order;
 use crate::amp_core::node::{Node, Outcome, Settings};
+use crate::amp_core::role::Role;
+use crate::amp_core::rules::Rules;
 use crate::amp_core::version;
-use crate::config::Role;
+
 use crate::json::{Object, Value};
 use crate::server::adapter::RpcError;
 
@@ -87,7 +88,7 @@ impl Nodes {
     fn versions(&self, params: &Object) -> Result<Vec<u64>, RpcError> {
         let wrong = || bad("supported_versions", "an array of majors or versions");
         let Some(list) = params.present("supported_versions") else {
-            return Ok(crate::amp_core::VERSIONS.to_vec());
+            return Ok(version::VERSIONS.to_vec());
         };
         let major = |value: &Value| {
             let named = value.as_text().and_then(|text| version::major(text, self.rules));

@@ -1,14 +1,17 @@
 //! What a method is given, read strictly, and what it gives back (binding.md, 10): bytes as hexadecimal digits, CBOR as
 //! the hexadecimal digits of its encoding, large numbers as decimal text.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use data_encoding::HEXLOWER;
 
-use crate::amp_core::Rules;
+use crate::amp_core::codes::Code;
 use crate::amp_core::did;
 use crate::amp_core::document::{Document, Documents};
 use crate::amp_core::keys::Identity;
 use crate::amp_core::message::{Headers, To};
 use crate::amp_core::message_id;
+use crate::amp_core::rules::Rules;
 use crate::cbor::{self, Cbor, Limits};
 use crate::json::{Number, Object, Value};
 use crate::server::adapter::RpcError;
@@ -175,4 +178,15 @@ pub(crate) fn shown_headers(headers: &Headers) -> Object {
         }
     }
     shown
+}
+
+/// A refusal as a result.
+pub(super) fn refusal(code: Code) -> Object {
+    Object::from([("code", number(code.number()))])
+}
+
+/// The clock of the machine, for what is not told the time: milliseconds since the Unix epoch.
+pub(super) fn system_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

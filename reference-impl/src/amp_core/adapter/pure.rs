@@ -4,21 +4,22 @@ use std::time::Duration;
 
 use super::params::{
     bad, bytes, cbor, document, documents, headers, hex, identity, key, number, object, optional_bytes, optional_cbor,
-    optional_unsigned, shown_headers, text, texts, unsigned, unsigned_value,
+    optional_unsigned, refusal, shown_headers, system_now, text, texts, unsigned, unsigned_value,
 };
-use super::{describe_protocol, refusal, system_now};
 use crate::amp_core::bodies::Body;
 use crate::amp_core::codes::{self, Code};
 use crate::amp_core::frame::{self, DEFAULT_MAX_PAYLOAD, Decoder};
 use crate::amp_core::key_selection;
 use crate::amp_core::keys::{self, Identity};
 use crate::amp_core::message::{Content, Message};
-use crate::amp_core::receive::{self, Authentic, Recipient, Rejection};
+use crate::amp_core::receive::{self, Authentic, Recipient};
+use crate::amp_core::rejection::Rejection;
 use crate::amp_core::retry::{self, LastError};
+use crate::amp_core::rules::Rules;
+use crate::amp_core::time::MAX_CLOCK_SKEW_MS;
+use crate::amp_core::version::VERSIONS;
 use crate::amp_core::wrapper::Wrapper;
-use crate::amp_core::{
-    Rules, VERSIONS, ack, batch, build, did, envelope, error, message_id, seal, sig_input, signature, version,
-};
+use crate::amp_core::{ack, batch, build, did, envelope, error, message_id, seal, sig_input, signature, version};
 use crate::cbor::{self as wire, Cbor, Limits};
 use crate::json::{Object, Value};
 use crate::server::adapter::RpcError;
@@ -270,7 +271,7 @@ fn validate_ack(params: &Object, rules: Rules) -> Answer {
     let invalid = |code: Code| {
         Object::from([("valid", false.into()), ("code", number(code.number())), ("action", "reject".into())])
     };
-    let message = match receive::authenticate_for_anybody(&bytes(params, "ack")?, recipient) {
+    let message = match receive::for_anybody(&bytes(params, "ack")?, recipient) {
         Ok(message) => message,
         Err(rejection) => return Ok(invalid(rejection.code)),
     };
@@ -371,4 +372,18 @@ fn wrapper_decode(params: &Object, rules: Rules) -> Answer {
         Ok(value) => Object::from([("value", hex(&wire::encode(&value)))]),
         Err(code) => refusal(code),
     })
+}
+
+/// What an adapter of this protocol says of itself.
+fn describe_protocol() -> Object {
+    let texts = |texts: &[&str]| Value::List(texts.iter().map(|text| (*text).into()).collect());
+    let features = ["batch", "encryption", "did_documents", "stream", "documents", "credentials", "delegation"];
+    Object::from([
+        ("name", "proofmark-reference".into()),
+        ("version", env!("CARGO_PKG_VERSION").into()),
+        ("claims", texts(&["core", "full", "binding"])),
+        ("features", texts(&features)),
+        ("versions", Value::List(VERSIONS.iter().map(|version| number(*version)).collect())),
+        ("max_clock_skew_ms", number(MAX_CLOCK_SKEW_MS)),
+    ])
 }

@@ -8,6 +8,7 @@ mod write;
 use super::codes::{Code, typ};
 use super::rules::Rules;
 use crate::cbor::Cbor;
+use crate::fault::planted;
 
 use schema::{check, check_document, schema};
 
@@ -157,15 +158,6 @@ pub(crate) struct DocRequest {
     pub(crate) accept: Option<String>,
 }
 
-/// Who acknowledges, by the word for it.
-fn source(text: &str) -> Option<AckSource> {
-    match text {
-        "relay" => Some(AckSource::Relay),
-        "recipient" => Some(AckSource::Recipient),
-        _ => None, // nobody else acknowledges
-    }
-}
-
 impl Body {
     /// Checks a body against the schema of its type (4.4) and takes from it what something is done with.
     ///
@@ -183,9 +175,8 @@ impl Body {
             return Ok(Self::Other(body.clone()));
         };
         // 4.4: a body has the members of its schema.
-        if rules.fault.is("schema-unchecked") && typ != typ::BATCH {
-            return Ok(Self::typed(typ, body).unwrap_or_else(|| Self::Other(body.clone())));
-        }
+        let any = || Ok(Self::typed(typ, body).unwrap_or_else(|| Self::Other(body.clone())));
+        planted!(rules.fault, "schema-unchecked", typ != typ::BATCH => return any());
         check(schema, body, rules).map_err(refuse)?;
         check_document(typ, body, rules).map_err(refuse)?;
         Self::typed(typ, body).ok_or_else(|| refuse("body"))
@@ -199,7 +190,11 @@ impl Body {
         let truth = |name| body.get(name).and_then(Cbor::as_bool);
         Some(match typ {
             typ::ACK => Self::Ack(Ack {
-                source: text("ack_source").and_then(|text| source(&text)).unwrap_or(AckSource::Recipient),
+                source: if text("ack_source").as_deref() == Some("relay") {
+                    AckSource::Relay
+                } else {
+                    AckSource::Recipient
+                },
                 received_at: unsigned("received_at")?,
                 target: text("ack_target"),
                 stream_id: text("stream_id"),

@@ -5,7 +5,6 @@ use sha2::{Digest, Sha256};
 use super::super::codes::typ;
 use super::super::did;
 use super::super::rules::Rules;
-use super::source;
 use crate::cbor::Cbor;
 use crate::instant::Instant;
 
@@ -109,7 +108,7 @@ impl Kind {
             // 4.4, 16.1: relay or recipient.
             Self::Source => {
                 let text = value.as_text();
-                text.is_some_and(|text| source(text).is_some() || rules.fault.is("ack-source-unchecked"))
+                text.is_some_and(|text| is_source(text) || rules.fault.is("ack-source-unchecked"))
             }
             Self::Text => value.as_text().is_some(),
             Self::Texts => texts(value),
@@ -175,4 +174,9 @@ pub(super) fn check_document(typ: u64, body: &Cbor, rules: Rules) -> Result<(), 
         return Err("hash");
     }
     Ok(())
+}
+
+/// Whether a word says who acknowledges: a relay or the recipient.
+fn is_source(text: &str) -> bool {
+    matches!(text, "relay" | "recipient")
 }

@@ -17,8 +17,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
+use super::server::{IDLE_DEADLINE, MESSAGE_LIMIT};
 use super::tcp::{End, VERSION, halves};
-use super::{IDLE_DEADLINE, MESSAGE_LIMIT};
 use crate::amp_core::frame::kind;
 use crate::amp_core::node::channel::BACKLOG;
 use crate::amp_core::rules::Rules;

@@ -5,9 +5,9 @@ use axum::extract::State;
 use axum::http::{Response, StatusCode};
 use bytes::Bytes;
 
-use super::Server;
-use super::http::text;
 use super::outgoing;
+use super::reply::text;
+use super::server::Server;
 use crate::amp_core::node::clock::Clock;
 use crate::amp_core::node::outbound::Order;
 use crate::json::{self, Object, Value};

@@ -3,7 +3,7 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::{get, post};
 use axum::serve::Listener;
 use bytes::Bytes;
@@ -11,12 +11,13 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::{MESSAGE_DEADLINE, MESSAGE_LIMIT, SLACK, Server, control, relay, ws};
+use super::reply::{acceptable, cbor, empty, principal, receive, status_code, text};
+use super::server::Server;
+use super::{control, relay, ws};
+use crate::amp_core::codes::Code;
 use crate::amp_core::node::Taken;
 use crate::amp_core::node::channel::Carrier;
-
-/// The media type of messages and wrappers.
-const CBOR: &str = "application/cbor";
+use crate::fault::planted;
 
 /// How many messages a page has unless the request says otherwise, and at most (RFC 002, 6.2).
 const PAGE: usize = 50;
@@ -70,18 +71,12 @@ async fn submit(State(server): State<Server>, request: Request) -> Response<Body
 fn answer(server: &Server, taken: &Taken) -> Response<Body> {
     let rules = server.node.rules();
     // 6.1: the envelope is checked before the message is accepted.
-    if rules.fault.is("http-bare-202-for-bad") && taken.refusal.is_some() {
-        return empty(StatusCode::ACCEPTED);
-    }
+    planted!(rules.fault, "http-bare-202-for-bad", taken.refusal.is_some() => return empty(StatusCode::ACCEPTED));
     // RFC 002, 6.4: what the sender did wrong is no failure of the server.
-    if rules.fault.is("http-500-for-bad") && taken.refusal.is_some() {
-        return empty(StatusCode::INTERNAL_SERVER_ERROR);
-    }
+    let failed = || empty(StatusCode::INTERNAL_SERVER_ERROR);
+    planted!(rules.fault, "http-500-for-bad", taken.refusal.is_some() => return failed());
     // 1.5, 2.4: errors are messages like any other.
-    if let Some(code) = taken.refusal.filter(|_| rules.fault.is("http-reencodes-json-error")) {
-        let body = format!("{{\"error\":{{\"code\":{},\"message\":\"{}\"}}}}", code.number(), code.name());
-        return text(status_code(taken.status), "application/json", &body);
-    }
+    planted!(rules.fault, "http-reencodes-json-error", code in taken.refusal => return json_error(taken.status, code));
     let body = match &taken.replies[..] {
         [] => return empty(status_code(taken.status)),
         [reply] => reply.clone(),
@@ -90,6 +85,12 @@ fn answer(server: &Server, taken: &Taken) -> Response<Body> {
         replies => server.node.batch(replies),
     };
     cbor(status_code(taken.status), body)
+}
+
+/// An error as JSON, which is no message.
+fn json_error(status: u16, code: Code) -> Response<Body> {
+    let body = format!("{{\"error\":{{\"code\":{},\"message\":\"{}\"}}}}", code.number(), code.name());
+    text(status_code(status), "application/json", &body)
 }
 
 /// 6.2: GET of what waits for the principal.
@@ -122,67 +123,4 @@ async fn poll(
 /// The DID document of the node.
 async fn document(State(server): State<Server>) -> Response<Body> {
     text(StatusCode::OK, "application/json", &server.node.document())
-}
-
-/// Who the transport says the peer is (RFC 002, 7.1).
-///
-/// # Errors
-///
-/// 401 if tokens are configured and the request has none of them.
-pub(super) fn principal(server: &Server, headers: &HeaderMap) -> Result<Option<String>, StatusCode> {
-    if server.tokens.is_empty() {
-        let named = headers.get("x-principal-did").and_then(|value| value.to_str().ok());
-        return Ok(named.map(str::to_owned));
-    }
-    let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let token = header.and_then(|header| header.split_once(' '));
-    let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-    let owner = server.owner(token.unwrap_or_default().as_bytes());
-    owner.map(|owner| Some(owner.to_owned())).ok_or(StatusCode::UNAUTHORIZED)
-}
-
-/// 6.1: the transport version and the media type of a request.
-pub(super) fn acceptable(server: &Server, headers: &HeaderMap) -> Result<(), StatusCode> {
-    let version = headers.get("x-amp-transport-version").map(|value| value.as_bytes().trim_ascii());
-    if version.is_some_and(|version| version != b"1") {
-        return Err(StatusCode::BAD_REQUEST);
-    }
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let media_type = media_type.map(|value| value.split(';').next().unwrap_or(value).trim());
-    // Other, E78: whatever it is called, the bytes decide.
-    if server.node.rules().is_other() || media_type.is_some_and(|name| name.eq_ignore_ascii_case(CBOR)) {
-        return Ok(());
-    }
-    Err(StatusCode::UNSUPPORTED_MEDIA_TYPE)
-}
-
-/// The body of a request, within bounds of size and time.
-pub(super) async fn receive(body: Body, limit: usize) -> Result<Bytes, StatusCode> {
-    let body = tokio::time::timeout(MESSAGE_DEADLINE, axum::body::to_bytes(body, MESSAGE_LIMIT + SLACK)).await;
-    let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
-    if body.len() > limit { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(body) }
-}
-
-pub(super) fn status_code(status: u16) -> StatusCode {
-    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-}
-
-pub(super) fn empty(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = status;
-    response
-}
-
-pub(super) fn cbor(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
-    let mut response = Response::new(body.into());
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CBOR));
-    response
-}
-
-pub(super) fn text(status: StatusCode, media_type: &'static str, body: &str) -> Response<Body> {
-    let mut response = Response::new(Body::from(body.to_owned()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
-    response
 }

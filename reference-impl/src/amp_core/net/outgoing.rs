@@ -8,11 +8,14 @@ use bytes::Bytes;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::{Server, client};
+use super::client;
+use super::relay::{COMMIT, FORWARD};
+use super::server::Server;
 use crate::amp_core::negotiation::State;
 use crate::amp_core::node::channel::Carrier;
 use crate::amp_core::node::outbound::{MESSAGES, Outgoing};
 use crate::cbor::{self, Cbor, Limits};
+use crate::fault::planted;
 
 /// How often is looked for what is due.
 const TICK: Duration = Duration::from_millis(50);
@@ -58,8 +61,8 @@ async fn carry(server: &Server, lines: &Lines, outgoing: Outgoing) {
     if outgoing.url.starts_with("http") {
         let Outgoing { id, url, path, message, .. } = outgoing;
         let Ok((_, answer)) = client::post(&url, &path, message, server.node.did()).await else { return };
-        if [super::FORWARD, super::COMMIT].contains(&path.as_str()) {
-            server.node.handed_over(&id, &answer, path == super::COMMIT).await;
+        if [FORWARD, COMMIT].contains(&path.as_str()) {
+            server.node.handed_over(&id, &answer, path == COMMIT).await;
         } else if !answer.is_empty() {
             server.node.take(answer, &server.node.exchange(Carrier::Http, None)).await;
         }
@@ -88,9 +91,7 @@ pub(super) async fn receive(server: Server, url: String) {
     for message in messages.iter().filter_map(Cbor::as_bytes) {
         let taken = server.node.take(Bytes::copy_from_slice(message), &server.node.exchange(Carrier::Http, None)).await;
         for reply in taken.replies {
-            if server.node.rules().fault.is("polled-and-silent") {
-                continue;
-            }
+            planted!(server.node.rules().fault, "polled-and-silent", continue);
             // A reply that gets lost is asked for again by who wants it (16.3).
             client::post(&url, MESSAGES, reply, me).await.ok();
         }

@@ -4,8 +4,8 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::Response;
 
-use super::Server;
-use super::http::{acceptable, cbor, empty, principal, receive, status_code};
+use super::reply::{acceptable, cbor, empty, principal, receive, status_code};
+use super::server::Server;
 
 /// The path of 6.5.
 pub(crate) const FORWARD: &str = "/amp/v1/relay/forward";

@@ -13,12 +13,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{IDLE_DEADLINE, MESSAGE_DEADLINE, MESSAGE_LIMIT, Server};
+use super::server::{IDLE_DEADLINE, MESSAGE_DEADLINE, MESSAGE_LIMIT, Server};
 use crate::amp_core::codes::Code;
 use crate::amp_core::frame::{self, Decoder, Frame, FrameError, kind};
 use crate::amp_core::node::channel::{Carrier, Channel};
 use crate::amp_core::rules::Rules;
 use crate::cbor::{self, Cbor, Limits};
+use crate::fault::planted;
 
 /// The version of the transport (4.4).
 pub(super) const VERSION: u64 = 1;
@@ -174,24 +175,13 @@ async fn session(server: Server, stream: TcpStream) {
     }
 }
 
+/// Type and payload.
+type Early = (u8, Vec<u8>);
+
 async fn talk(server: &Server, reader: &mut Reader, writer: &mut Writer) -> Result<(), End> {
-    let rules = server.node.rules();
-    let mut early = None;
-    let principal = if rules.fault.is("tcp-handshake-not-required") {
-        // 3.1: no message before the handshake.
-        let (kind, payload) = timeout(HANDSHAKE_DEADLINE, reader.frame()).await.map_err(|_| End::Closed)??;
-        match kind {
-            kind::HANDSHAKE => shake_hands(server, &payload, reader, writer).await?,
-            _ => {
-                early = Some((kind, payload));
-                None
-            }
-        }
-    } else {
-        tokio::select! {
-            shaken = handshake(server, reader, writer) => shaken?,
-            () = server.stopped() => return Ok(()),
-        }
+    let (principal, early) = tokio::select! {
+        shaken = open(server, reader, writer) => shaken?,
+        () = server.stopped() => return Ok(()),
     };
     let (channel, mut outgoing) = server.node.connection(Carrier::Tcp, principal);
     // Frames are read by a task of their own, because half a frame must survive that something else happens first.
@@ -228,6 +218,31 @@ async fn talk(server: &Server, reader: &mut Reader, writer: &mut Writer) -> Resu
         biased;
         ended = serving => ended,
         () = async { reading.await; std::future::pending().await } => Ok(()),
+    }
+}
+
+/// The first frame: who the peer is, and a frame that came in its place if a fault allows one.
+async fn open(
+    server: &Server,
+    reader: &mut Reader,
+    writer: &mut Writer,
+) -> Result<(Option<String>, Option<Early>), End> {
+    // 3.1: no message before the handshake.
+    let fault = server.node.rules().fault;
+    planted!(fault, "tcp-handshake-not-required", return without_handshake(server, reader, writer).await);
+    Ok((handshake(server, reader, writer).await?, None))
+}
+
+/// Takes whatever comes first.
+async fn without_handshake(
+    server: &Server,
+    reader: &mut Reader,
+    writer: &mut Writer,
+) -> Result<(Option<String>, Option<Early>), End> {
+    let (kind, payload) = timeout(HANDSHAKE_DEADLINE, reader.frame()).await.map_err(|_| End::Closed)??;
+    match kind {
+        kind::HANDSHAKE => Ok((shake_hands(server, &payload, reader, writer).await?, None)),
+        _ => Ok((None, Some((kind, payload)))), // a message
     }
 }
 

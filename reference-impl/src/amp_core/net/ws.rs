@@ -12,10 +12,11 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Duration, timeout};
 use tokio_tungstenite::tungstenite;
 
-use super::http::{empty, principal, text};
-use super::{IDLE_DEADLINE, MESSAGE_LIMIT, SLACK, Server};
+use super::reply::{empty, principal, text};
+use super::server::{IDLE_DEADLINE, MESSAGE_LIMIT, SLACK, Server};
 use crate::amp_core::codes::Code;
 use crate::amp_core::node::channel::{Carrier, Channel};
+use crate::fault::planted;
 
 /// The subprotocol (5.1).
 const SUBPROTOCOL: &str = "amp.v1";
@@ -103,13 +104,15 @@ impl Session {
                 Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue, // 5.3: answered by the library
                 Ok(Some(Ok(Message::Binary(message)))) => message,
                 // 5.2: text is refused.
-                Ok(Some(Ok(Message::Text(text)))) if self.server.node.rules().fault.is("ws-text-accepted") => {
-                    crate::amp_core::node::from_hex(&text).unwrap_or_else(|| text.as_str().as_bytes().to_vec()).into()
-                }
+                Ok(Some(Ok(Message::Text(text)))) if self.takes_text() => as_bytes(&text),
                 Ok(Some(Ok(Message::Text(_)))) => return Err(Some((close_code::UNSUPPORTED, "messages are binary"))),
             };
             self.exchange(socket, channel, message).await?;
         }
+    }
+
+    fn takes_text(&self) -> bool {
+        self.server.node.rules().fault.is("ws-text-accepted")
     }
 
     async fn exchange(
@@ -142,16 +145,23 @@ impl Session {
             return Ok(());
         }
         // 5.2: messages are binary.
-        let message = if self.server.node.rules().fault.is("ws-text-replies") {
-            Message::Text(crate::amp_core::node::to_hex(&message).into())
-        } else {
-            Message::Binary(message)
-        };
+        let mut message = Message::Binary(message);
+        planted!(self.server.node.rules().fault, "ws-text-replies", message = as_text(message));
         match timeout(SEND_DEADLINE, socket.send(message)).await {
             Ok(Ok(())) => Ok(()),
             _ => Err(None), // the peer is gone or reads nothing
         }
     }
+}
+
+/// The message that a text is, which the protocol does not have.
+fn as_bytes(text: &str) -> Bytes {
+    crate::amp_core::node::from_hex(text).unwrap_or_else(|| text.as_bytes().to_vec()).into()
+}
+
+/// A message as a text.
+fn as_text(message: Message) -> Message {
+    Message::Text(crate::amp_core::node::to_hex(&message.into_data()).into())
 }
 
 /// 5.4: what to close with after an error on the wire; `None` if the connection is gone.

@@ -6,14 +6,14 @@ use sha2::{Digest, Sha256};
 use super::super::bodies::{Body, DocRequest};
 use super::super::codes::{Code, typ};
 use super::super::did;
+use super::super::faults::node as faults;
 use super::super::receive::Authentic;
+use super::super::role::Role;
 use super::super::store::kept;
 use super::replies::{Cause, Complaint};
 use super::{Answer, Node};
 use crate::cbor::{self, Cbor, Limits};
-
-/// The counter of application runs: MESSAGE and REQUEST.
-pub(super) const RUNS: &str = "runs";
+use crate::fault::planted;
 
 /// How large a document may be that is sent in one message.
 const INLINE_LIMIT: usize = 1024 * 1024;
@@ -34,7 +34,7 @@ impl Node {
             (typ::ERROR, Body::Error(error)) => self.complained(db, headers, &error, now),
             (typ::PONG | typ::PROC_OK | typ::PROC_FAIL | typ::RESPONSE, _) => self.replied(db, headers),
             (typ::MESSAGE, _) => {
-                kept::count(db, RUNS)?;
+                kept::count(db, kept::RUNS)?;
                 Ok(self.confirmed(message, Vec::new(), now))
             }
             (typ::REQUEST, _) if !self.has_application() => Ok(self.not_offered(cause, now)),
@@ -78,7 +78,7 @@ impl Node {
 
     /// Whether the node is somebody's agent, and not a relay alone.
     fn has_application(&self) -> bool {
-        self.0.settings.role != crate::config::Role::Relay
+        self.0.settings.role != Role::Relay
     }
 
     fn not_offered(&self, cause: Cause<'_>, now: u64) -> Answer {
@@ -91,9 +91,7 @@ impl Node {
         let mut replies = vec![voice.ack("recipient", cause, Vec::new())];
         replies.extend(said.into_iter().map(|(kind, body)| self.answer_to(message, kind, body, now)));
         // 16.1: what was done is said after what arrived.
-        if self.rules().fault.is("ack-after-processing") {
-            replies.rotate_left(1);
-        }
+        planted!(self.rules().fault, "ack-after-processing", replies.rotate_left(1));
         Answer::of(replies)
     }
 
@@ -110,16 +108,11 @@ impl Node {
     fn pong(&self, message: &Authentic, body: &Body, now: u64) -> Answer {
         let (voice, cause, rules) = (self.voice(now), Cause::of(&message.headers), self.rules());
         // 4.4: PONG has no payload.
-        let payload = match (rules.fault.is("pong-echoes-body"), body) {
-            (true, Body::Other(body)) if *body != Cbor::Null => body.clone(),
-            (true, _) => Cbor::map([("pong", true.into())]),
-            (false, _) => Cbor::Null,
-        };
+        let mut payload = Cbor::Null;
+        planted!(rules.fault, "pong-echoes-body", payload = faults::echo(body));
         let mut replies = vec![voice.reply(typ::PONG, cause, payload)];
         // E43: a PONG says which PING it answers.
-        if rules.fault.is("pong-without-reply-to") {
-            replies = vec![voice.unrelated(typ::PONG, cause, Cbor::Null)];
-        }
+        planted!(rules.fault, "pong-without-reply-to", replies = vec![voice.unrelated(typ::PONG, cause, Cbor::Null)]);
         // Other, E41: an ACK beside it does no harm.
         if rules.is_other() {
             replies.insert(0, voice.ack("recipient", cause, Vec::new()));

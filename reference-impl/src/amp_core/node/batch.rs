@@ -4,10 +4,12 @@ use bytes::Bytes;
 
 use super::super::codes::Code;
 use super::super::envelope;
-use super::super::receive::{self, Authentic, Rejection, Stage};
+use super::super::receive::{self, Authentic};
+use super::super::rejection::{Rejection, Stage};
 use super::channel::Channel;
 use super::replies::{self, Cause, Complaint};
 use super::{Answer, BATCH_DEPTH, Body, Node, Outcome, Taken};
+use crate::fault::planted;
 
 /// How many items a batch may have.
 const ITEM_LIMIT: usize = 1000;
@@ -33,9 +35,8 @@ impl Node {
             return refuse(rejection, "too deep or too long");
         }
         // 4.5: a bad item does not sink the others.
-        if rules.fault.is("batch-all-or-nothing") && !self.are_good(&items, now) {
-            return refuse(Rejection::new(Code::InvalidMessage, Stage::Schema, "an item"), "an item");
-        }
+        let bad_item = || refuse(Rejection::new(Code::InvalidMessage, Stage::Schema, "an item"), "an item");
+        planted!(rules.fault, "batch-all-or-nothing", !self.are_good(&items, now) => return bad_item());
         let mut taken = Taken { status: 202, ..Taken::default() };
         for (index, item) in items.into_iter().enumerate() {
             let (item, peek) = (Bytes::from(item.clone()), envelope::peek(&item));
@@ -49,19 +50,12 @@ impl Node {
                 continue;
             }
             // 4.5: and each by its own signature.
-            if rules.fault.is("batch-trusts-container")
-                && let Some(trusted) = self.trusted_item(&item, now).await
-            {
-                taken.replies.extend(trusted);
-                continue;
-            }
+            planted!(rules.fault, "batch-trusts-container", self.trust(&item, now, &mut taken.replies) => continue);
             let one = Box::pin(self.take_at_depth(item, channel, depth + 1)).await;
             taken.replies.extend(one.replies);
         }
         // 4.5: in the order of the items.
-        if rules.fault.is("batch-replies-reversed") {
-            taken.replies.reverse();
-        }
+        planted!(rules.fault, "batch-replies-reversed", taken.replies.reverse());
         // Other, E55: the container may be acknowledged as well.
         if rules.is_other() {
             taken.replies.insert(0, voice.ack("recipient", cause, Vec::new()));
@@ -85,13 +79,14 @@ impl Node {
         items.iter().all(|item| receive::receive(item, recipient).is_ok())
     }
 
-    /// The ACK for an item whose signature nobody looks at.
-    async fn trusted_item(&self, item: &Bytes, now: u64) -> Option<Vec<Bytes>> {
-        let message = envelope::parse(item, self.rules()).ok()?;
+    /// Acknowledges an item without a look at its signature.
+    fn trust(&self, item: &Bytes, now: u64, replies: &mut Vec<Bytes>) -> bool {
+        let Ok(message) = envelope::parse(item, self.rules()) else { return false };
         let headers = message.headers;
         if !headers.to.all().iter().any(|to| self.is_me(to)) || headers.expiry() < now {
-            return None;
+            return false;
         }
-        Some(vec![self.voice(now).ack("recipient", replies::Cause::of(&headers), Vec::new())])
+        replies.push(self.voice(now).ack("recipient", replies::Cause::of(&headers), Vec::new()));
+        true
     }
 }

@@ -21,6 +21,7 @@ mod streams;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use rusqlite::Connection;
@@ -34,10 +35,14 @@ use super::envelope;
 use super::keys::Identity;
 use super::message::Headers;
 use super::negotiation::Event;
-use super::receive::{self, Authentic, Recipient, Rejection};
+use super::receive::{self, Authentic, Recipient};
+use super::rejection::{Rejection, Stage};
+use super::role::Role;
 use super::rules::Rules;
 use super::store::{self, seen};
-use crate::config::Role;
+
+use crate::cbor::Cbor;
+use crate::fault::planted;
 use crate::store::{OpenError, Store, StoreError};
 
 use channel::{Channel, Directory};
@@ -64,6 +69,15 @@ pub(crate) struct Settings {
     pub(crate) ack_timeout: u64,
     /// Whether the node has a transport of its own; a library hands everything to its caller.
     pub(crate) serves: bool,
+}
+
+/// An answer that is given later.
+#[derive(Debug, Clone)]
+pub(crate) struct Later {
+    pub(crate) after: Duration,
+    /// What is answered; kept whole, since its sender may ask for secrecy.
+    pub(crate) message: Box<Authentic>,
+    pub(crate) body: Cbor,
 }
 
 /// A node. Clones are the same one.
@@ -122,7 +136,7 @@ pub(crate) struct Answer {
     /// Whether the replies were given before.
     pub(crate) cached: bool,
     /// What is answered later.
-    pub(crate) later: Option<request::Later>,
+    pub(crate) later: Option<Later>,
     /// Whether something is to be sent or looked after.
     pub(crate) wakes: bool,
 }
@@ -239,11 +253,8 @@ impl Node {
             now,
         };
         // 16.1: an ACK is for what was addressed to this node.
-        let authenticated = if self.rules().fault.is("ack-for-others") {
-            receive::authenticate_for_anybody(&bytes, recipient)
-        } else {
-            receive::authenticate(&bytes, recipient)
-        };
+        let mut authenticated = receive::authenticate(&bytes, recipient);
+        planted!(settings.rules.fault, "ack-for-others", authenticated = receive::for_anybody(&bytes, recipient));
         let message = match authenticated {
             Ok(message) => message,
             Err(rejection) => return self.refuse(&bytes, rejection, now).await,
@@ -277,7 +288,7 @@ impl Node {
         let outcome = if answer.cached { Outcome::Cached } else { Outcome::Accepted(Box::new(message)) };
         let Answer { replies, status, refusal, .. } = answer;
         let outcome = match refusal {
-            Some(code) => Outcome::Rejected(Rejection::new(code, receive::Stage::Schema, "refused by the application")),
+            Some(code) => Outcome::Rejected(Rejection::new(code, Stage::Schema, "refused by the application")),
             None => outcome,
         };
         Taken { replies, status, refusal, outcome, ..Taken::default() }
@@ -286,7 +297,7 @@ impl Node {
     /// Principal and turn: what the transport demands of a message that is good (RFC 002, 3.3 and 7.1).
     fn out_of_turn(&self, headers: &Headers, channel: &Channel, depth: usize, now: u64) -> Option<Taken> {
         let refuse = |code: Code, close| {
-            let rejection = Rejection::new(code, receive::Stage::Recipient, "out of turn");
+            let rejection = Rejection::new(code, Stage::Recipient, "out of turn");
             let answer = Answer::refused(self.voice(now), Cause::of(headers), &code.into());
             let (replies, silent) =
                 if headers.typ == typ::ERROR { (Vec::new(), true) } else { (answer.replies, false) };
@@ -325,9 +336,7 @@ impl Node {
         if answer.refusal.is_none() {
             // 8.4, 16.2, E46: as long as the message is valid, and at least its ttl from now.
             let mut until = headers.expiry().max(now.saturating_add(headers.ttl));
-            if rules.fault.is("replay-forgets-early") {
-                until = now.saturating_add(1000);
-            }
+            planted!(rules.fault, "replay-forgets-early", until = now.saturating_add(1000));
             let replies = answer.replies.iter().map(|reply| reply.to_vec()).collect();
             let entry = seen::Seen { status: answer.status, replies };
             seen::remember(db, &sender, &headers.id, until, &entry)?;
@@ -381,11 +390,8 @@ impl Node {
         let complaint = Complaint { code, details: rejection.details.clone(), batch_index: None };
         taken.outcome = Outcome::Rejected(rejection);
         // 1.5, 13.4: unknown types are answered.
-        if code == Code::UnknownType && self.rules().fault.is("type-unknown-dropped") {
-            taken.refusal = None;
-            taken.status = 202;
-            return taken;
-        }
+        let dropped = |taken| Taken { refusal: None, status: 202, ..taken };
+        planted!(self.rules().fault, "type-unknown-dropped", code == Code::UnknownType => return dropped(taken));
         // E32: an ERROR is not answered by an ERROR.
         if peek.typ == Some(typ::ERROR) {
             taken.silent = true;
@@ -401,7 +407,7 @@ impl Node {
 
     fn failed(&self, message: &Authentic, code: Code, now: u64) -> Taken {
         let answer = Answer::refused(self.voice(now), Cause::of(&message.headers), &code.into());
-        let rejection = Rejection::new(code, receive::Stage::Schema, "the node failed");
+        let rejection = Rejection::new(code, Stage::Schema, "the node failed");
         let Answer { replies, status, refusal, .. } = answer;
         Taken { replies, status, refusal, outcome: Outcome::Rejected(rejection), ..Taken::default() }
     }
@@ -415,7 +421,7 @@ impl Node {
 
     /// Counts how often the application ran; for the adapter.
     pub(crate) async fn effects(&self) -> u64 {
-        let counted = self.0.store.read(|db| store::kept::counted(db, apply::RUNS)).await;
+        let counted = self.0.store.read(|db| store::kept::counted(db, store::kept::RUNS)).await;
         counted.ok().and_then(Result::ok).unwrap_or_default()
     }
 }

@@ -21,6 +21,7 @@ use super::super::store::{queue, seen, streams};
 use super::replies::{Cause, Complaint, TTL};
 use super::{Answer, Node, from_hex};
 use crate::cbor::{self, Cbor, Limits};
+use crate::fault::planted;
 use crate::json::{Object, Value};
 use crate::store::StoreError;
 
@@ -214,11 +215,8 @@ impl Node {
             }
             let attempts = due.attempts + 1;
             // 16.3: the same id, and the same bytes.
-            let (id, message) = if rules.fault.is("retry-with-new-id") && attempts > 1 {
-                self.made_anew(&due, now)
-            } else {
-                (due.id.clone(), due.message)
-            };
+            let (mut id, mut message) = (due.id.clone(), due.message.clone());
+            planted!(rules.fault, "retry-with-new-id", attempts > 1 => (id, message) = self.made_anew(&due, now));
             outbound::sent(db, &due.id, &id, &message, self.next_copy(attempts, now))?;
             let (url, path, recipient) = (due.url, due.path, due.recipient);
             ticked.sent.push(Outgoing { id, url, path, recipient, message: message.into() });

@@ -8,13 +8,15 @@ use super::super::codes::{Code, typ};
 use super::super::did;
 use super::super::envelope;
 use super::super::message::Headers;
-use super::super::receive::{self, Authentic, Recipient, Rejection, Stage};
+use super::super::receive::{self, Authentic, Recipient};
+use super::super::rejection::{Rejection, Stage};
 use super::super::store::{queue, seen};
 use super::channel::Channel;
 use super::federation::Way;
 use super::replies::{Cause, Complaint};
 use super::{Answer, Node, Outcome, Taken};
 use crate::cbor::{self, Cbor};
+use crate::fault::planted;
 use crate::store::StoreError;
 
 /// How many messages are read at a time to be sent on a connection.
@@ -110,11 +112,9 @@ impl Node {
             let expires_at = if stored_for { now.saturating_add(60_000) } else { headers.expiry() };
             let parcel = queue::Parcel { sender, id: &headers.id, raw, expires_at };
             // 8.3, 16.5: kept until the recipient has it.
-            if rules.fault.is("relay-forgets-offline") {
-                for other in others {
-                    self.0.directory.hand_over(other, raw);
-                }
-            } else if queue::put(db, parcel, others, None)?.is_err() {
+            let forgets = rules.fault.is("relay-forgets-offline");
+            let kept = if forgets { self.hand_over_all(others, raw) } else { queue::put(db, parcel, others, None)? };
+            if kept.is_err() {
                 return Ok(Answer::refused(voice, cause, &Code::Overloaded.into()));
             }
             for (other, way) in others.iter().zip(ways) {
@@ -191,6 +191,22 @@ impl Node {
         if self.rules().fault.is("relay-delivers-expired") { 0 } else { now }
     }
 
+    /// Hands a message over to the connections that are there, and keeps nothing.
+    fn hand_over_all<E>(&self, others: &[String], raw: &Bytes) -> Result<(), E> {
+        for other in others {
+            self.0.directory.hand_over(other, raw);
+        }
+        Ok(())
+    }
+
+    /// Drops what a page holds, as if it were confirmed.
+    async fn drop_page(&self, page: &queue::Page) -> Result<(), StoreError> {
+        let places: Vec<i64> = page.messages.iter().map(|(place, _)| *place).collect();
+        let drop = move |db: &Connection| places.iter().try_for_each(|place| queue::drop_place(db, *place));
+        self.0.store.write(drop).await?.ok(); // the fault is in the attempt
+        Ok(())
+    }
+
     async fn waiting(&self, consumer: &str, after: i64, limit: usize) -> Result<queue::Page, StoreError> {
         let alive_at = self.oldest_alive(self.now());
         let consumer = did::without_fragment(consumer).to_owned();
@@ -206,11 +222,7 @@ impl Node {
     pub(crate) async fn poll(&self, consumer: &str, after: i64, limit: usize) -> Result<Vec<u8>, StoreError> {
         let page = self.waiting(consumer, after, limit).await?;
         // 16.5: polling is no confirmation.
-        if self.rules().fault.is("relay-drops-after-poll") {
-            let places: Vec<i64> = page.messages.iter().map(|(place, _)| *place).collect();
-            let drop = move |db: &Connection| places.iter().try_for_each(|place| queue::drop_place(db, *place));
-            self.0.store.write(drop).await?.ok(); // the fault is in the attempt
-        }
+        planted!(self.rules().fault, "relay-drops-after-poll", self.drop_page(&page).await?);
         let fault = self.rules().fault;
         let cursor = match page.messages.last().filter(|_| page.more) {
             // 6.2: a cursor moves forward.

@@ -11,25 +11,16 @@ use super::super::message_id;
 use super::super::receive::Authentic;
 use super::super::store::{kept, queue, seen};
 use super::channel::{Carrier, Channel};
-use super::{Answer, Node, apply};
+use super::{Answer, Later, Node};
 use crate::cbor::Cbor;
 
 /// How long a slow request may take at most, in milliseconds.
 const SLOW_LIMIT: u64 = 60_000;
 
-/// An answer that is given later.
-#[derive(Debug, Clone)]
-pub(crate) struct Later {
-    pub(crate) after: Duration,
-    /// What is answered; kept whole, since its sender may ask for secrecy.
-    pub(crate) message: Box<Authentic>,
-    pub(crate) body: Cbor,
-}
-
 impl Node {
     /// 4.3: a REQUEST gets its ACK, and then what came of it.
     pub(super) fn request(&self, db: &Connection, message: &Authentic, now: u64) -> rusqlite::Result<Answer> {
-        let runs = kept::count(db, apply::RUNS)?;
+        let runs = kept::count(db, kept::RUNS)?;
         let body = &message.body;
         let data = body.get("data").cloned().unwrap_or(Cbor::Null);
         let said = match body.get("op").and_then(Cbor::as_text) {

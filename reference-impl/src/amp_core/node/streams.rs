@@ -11,6 +11,7 @@ use super::super::stream::{MAX_TOTAL_SIZE, Receiver};
 use super::replies::{Cause, Complaint};
 use super::{Answer, Node};
 use crate::cbor::{self, Limits};
+use crate::fault::planted;
 
 /// How many streams of one sender may be open (binding.md, 11).
 const OPEN_LIMIT: usize = 16;
@@ -90,11 +91,14 @@ impl Node {
         }
         streams::prolong(db, sender, &data.stream_id, now.saturating_add(STREAM_TIMEOUT))?;
         // 6.3: what carries stream_id is said once, at the end.
-        if self.rules().fault.is("stream-many-final-acks") {
-            let more = vec![("stream_id", data.stream_id.as_str().into()), ("verified", true.into())];
-            return Ok(Answer::of(vec![self.voice(now).ack("recipient", Cause::of(&message.headers), more)]));
-        }
+        planted!(self.rules().fault, "stream-many-final-acks", return Ok(self.final_ack(message, data, now)));
         Ok(self.confirmed(message, Vec::new(), now))
+    }
+
+    /// The ACK of a stream that is over and good.
+    fn final_ack(&self, message: &Authentic, data: &StreamData, now: u64) -> Answer {
+        let more = vec![("stream_id", data.stream_id.as_str().into()), ("verified", true.into())];
+        Answer::of(vec![self.voice(now).ack("recipient", Cause::of(&message.headers), more)])
     }
 
     /// 6.2, 6.3: the end: one ACK that says verified, or an ERROR.

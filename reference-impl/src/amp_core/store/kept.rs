@@ -4,6 +4,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::stored;
 
+/// The counter of application runs: MESSAGE and REQUEST.
+pub(crate) const RUNS: &str = "runs";
+
 /// How many entries of a kind are kept, and DID documents.
 const LIMIT: i64 = 10_000;
 

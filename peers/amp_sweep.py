@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""Runs proofmark against AMP servers that share no code with it: correct ones that take other legal choices, which must not
+fail, and ones with a single bug, which must be detected.
+
+    python3 peers/amp_sweep.py --binary BINARY --suites suites [--random 24] [--singles] [--mutants 40 | --mutants all]
+    python3 peers/amp_sweep.py --binary BINARY --singles --only replay --mutants 0
+    python3 peers/amp_sweep.py --binary BINARY --random 0 --mutants all --shows ws,tcp
+
+Correct servers: no case may have the verdict fail or error, and the run must end with 0 or 3. Servers with a bug: among the
+requirements that the bug breaks one must fail; where hardly anything works (`fatal`) any end but 0 will do. Servers with a bug
+are asked only about those requirements; `--whole` asks about everything. Exit 1 for an accusation or an unnoticed bug.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import http.server
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import amp_keys  # noqa: E402
+
+SERVER = [sys.executable, str(HERE / "amp_server.py"), "--fixtures"]
+LIBRARY = f"{sys.executable} {HERE / 'amp_library.py'}"
+
+# Libraries behind an adapter: its arguments, the only cases that run, and what must fail (nothing: a correct library).
+# A name with `!` is an optional member of a result that is there and wrong.
+OPTIONAL = "signer,sig_input,encrypted,body,plaintext,nonce,ciphertext,stage"
+LIBRARIES = [
+    ("no optional member", "", [], False),
+    ("every optional member", f"--also {OPTIONAL}", ["amp-core/vectors/*", "amp-core/decryption*", "amp-core/published*"], False),
+    ("a wrong signer", "--also signer!", ["amp-core/vectors/receive-signature*"], True),
+    ("a wrong Sig_Input", "--also sig_input!", ["amp-core/vectors/build-*"], True),
+    ("a wrong body", "--also body!", ["amp-core/vectors/receive-bodies*"], True),
+    ("a wrong word on encryption", "--also encrypted!", ["amp-core/vectors/receive-encryption*", "amp-core/decryption*"], True),
+    ("a wrong ciphertext beside the message", "--also ciphertext!", ["amp-core/vectors/build-encrypted*"], True),
+    ("keys in numeric order", "--mutant key-numeric-order", ["amp-core/vectors/select-key*"], True),
+]
+
+
+class Peer:
+    """A server on free ports, for the time of a `with` block: `url`, `tcp`, `did`."""
+
+    def __init__(self, arguments):
+        self.arguments = arguments
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        file = Path(self.folder.name) / "line"
+        command = SERVER + ["--port-file", str(file)] + self.arguments
+        # A file, not a pipe: a pipe without a reader blocks the server once it is full.
+        self.words = (Path(self.folder.name) / "stderr").open("w+")
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self.words)
+        for _ in range(400):
+            if file.exists():
+                words = file.read_text().split()
+                self.url, self.tcp, self.did = words[1], words[3], words[5]
+                return self
+            if self.process.poll() is not None:
+                raise SystemExit(f"{' '.join(command)}: {self.said()}")
+            time.sleep(0.05)
+        raise SystemExit(f"{' '.join(command)}: does not start")
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.words.close()
+        self.folder.cleanup()
+
+    def said(self):
+        """What the server wrote to its standard error: uncaught exceptions."""
+        self.words.seek(0)
+        return self.words.read()
+
+
+class Documents(http.server.ThreadingHTTPServer):
+    """The documents of proofmark's identities as did:web (binding, section 6), under the address `base`."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), DocumentHandler)
+        self.base = f"127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class DocumentHandler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        parts = self.path.split("/")
+        if len(parts) != 4 or parts[1] != "amp" or parts[3] != "did.json":
+            return self.send_error(404)
+        name, did = parts[2], f"did:web:{self.server.base.replace(':', '%3A')}:amp:{parts[2]}"
+        secret = hashlib.sha256(b"proofmark/amp-core/agreement/" + name.encode()).digest()
+        own = amp_keys.Keys(amp_keys.named(name).seed, secret)
+        entry = lambda fragment, kind, code, key: {
+            "id": f"{did}#{fragment}", "type": kind, "controller": did, "publicKeyMultibase": amp_keys.multibase(code, key),
+        }  # fmt: skip
+        signing = entry("key-1", "Ed25519VerificationKey2020", amp_keys.ED, own.public)
+        agreement = entry("agreement-1", "X25519KeyAgreementKey2020", amp_keys.X, own.x_public)
+        document = {
+            "id": did, "verificationMethod": [signing, agreement], "authentication": [signing["id"]],
+            "assertionMethod": [signing["id"]], "keyAgreement": [agreement["id"]],
+        }  # fmt: skip
+        body = json.dumps(document).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/did+json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def target_yaml(peer, extra):
+    """The target file. Everything that proofmark's form of it decides stands here."""
+    keys = {"protocol": "amp-core", "url": peer.url, "tcp": peer.tcp, "level": "full"}
+    settings, features = {"did": peer.did}, {"did-documents": True}
+    for key, value in extra.items():
+        if key == "role":
+            features["relay"] = value in ("relay", "both")
+        elif key in ("level", "transports", "limits", "features"):
+            keys[key] = value
+        else:
+            settings[key] = value
+    keys["settings"] = settings
+    keys["features"] = {**features, **keys.get("features", {})}
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in keys.items())
+
+
+def check(options, peer, extra, more):
+    """(exit code, record or None, errors) of one run."""
+    with tempfile.TemporaryDirectory() as out:
+        target = Path(out) / "target.yaml"
+        target.write_text(target_yaml(peer, extra))
+        command = [options.binary, "check", "--target", str(target), "--out", out, "--quiet", "--timeout", options.timeout]
+        if options.suites:
+            command += ["--suites", options.suites]
+        command += list(more) + list(options.argument)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit, env=dict(os.environ))
+        except subprocess.TimeoutExpired:
+            return -1, None, f"no end within {options.limit} s"
+        report = Path(out) / "report.json"
+        record = json.loads(report.read_text()) if report.exists() else None
+        if options.keep and record is not None:
+            Path(options.keep).mkdir(parents=True, exist_ok=True)
+            name = "-".join(peer.arguments).replace("--", "").replace(":", "-").replace("/", "-")[:120] or "default"
+            (Path(options.keep) / f"{name}.json").write_text(report.read_text())
+        return done.returncode, record, done.stderr
+
+
+def protocol_of(record):
+    return next((p for p in record["protocols"] if p["protocol"] == "amp-core"), {"cases": [], "requirements": []})
+
+
+def accusations(record):
+    """False positives: the failures that proofmark reports for a correct server."""
+    found = []
+    for case in protocol_of(record)["cases"]:
+        if case["verdict"] in ("fail", "error"):
+            finding = next((f for f in case.get("findings", []) if f["verdict"] == case["verdict"]), None)
+            what = str(case.get("because", ""))[:300]
+            if finding:
+                place = finding.get("path") or finding.get("at") or ""
+                what = f"{finding['requirement']} at {place}: expected {str(finding['expected'])[:200]}, observed {str(finding['observed'])[:300]}"
+            found.append((case["id"], case["verdict"], what))
+    return found
+
+
+def correct(options, name, arguments, extra, more):
+    with Peer(arguments) as peer:
+        code, record, errors = check(options, peer, extra, more)
+        said = peer.said()
+        if peer.process.poll() is not None:
+            return name, code, [("-", "the server ended", said[-500:])], {}
+    if record is None:
+        return name, code, [("-", "no record", errors[-500:])], {}
+    cases = record["summary"]["cases"]
+    found = accusations(record)
+    if said:
+        found.append(("-", "an exception in the server, which is to be mended first", said[-700:]))
+    if code not in (0, 3) and not found:
+        found = [("-", f"exit {code}", str(record["summary"].get("conclusion", errors[-300:])))]
+    if cases.get("pass", 0) < 20 and not any(w in more for w in ("--requirement", "--only")):
+        found.append(("-", "hardly anything passed", json.dumps(cases)))
+    return name, code, found, cases
+
+
+def mutant(options, entry):
+    arguments = ["--mutant", entry["name"]]
+    if entry["role"] != "agent":
+        arguments += ["--role", entry["role"]]
+    if entry["shows"] in ("initiator", "clock"):
+        arguments.append("--control")
+    more = ["--profile", entry["profile"]]
+    if not options.whole:
+        for requirement in entry["breaks"]:
+            more += ["--requirement", requirement]
+    extra = {"features": {"initiator": True}} if entry["shows"] == "initiator" else {}
+    if entry["role"] != "agent":
+        extra["role"] = "relay"
+    started = time.monotonic()
+    with Peer(arguments) as peer:
+        code, record, errors = check(options, peer, extra, more)
+    took = time.monotonic() - started
+    if record is None:
+        return entry, entry["fatal"] and code not in (0, -1), f"no record, exit {code}: {errors[-300:]}", took
+    outcomes = {r["id"]: r for r in protocol_of(record)["requirements"] if r["id"] in entry["breaks"]}
+    caught = [i for i, r in outcomes.items() if r["verdict"] == "fail" or (r["keyword"].startswith("SHOULD") and r["verdict"] == "warn")]
+    states = ", ".join(f"{i} {r['verdict']}{'/' + r['reason'] if r.get('reason') else ''}" for i, r in sorted(outcomes.items()))
+    elsewhere = sorted({r["id"] for r in protocol_of(record)["requirements"] if r["verdict"] == "fail"} - set(caught))
+    if elsewhere and not caught:
+        states += f"; noticed under {', '.join(elsewhere[:6])}"
+        return entry, True, states, took
+    return entry, bool(caught) or (entry["fatal"] and code != 0), f"exit {code}: {states}", took
+
+
+def library(options, entry):
+    """(name, what is wrong with the verdicts) of one library."""
+    name, arguments, cases, wrong = entry
+    with tempfile.TemporaryDirectory() as out:
+        command = [options.binary, "check", "--adapter", f"{LIBRARY} {arguments}", "--protocol", "amp-core", "--level", "binding"]
+        command += ["--out", out, "--quiet"] + (["--suites", options.suites] if options.suites else [])
+        command += [word for case in cases for word in ("--only", case)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit)
+        except subprocess.TimeoutExpired:
+            return name, [("-", "no end", f"within {options.limit} s")]
+        report = Path(out) / "report.json"
+        if not report.exists():
+            return name, [("-", "no record", done.stderr[-500:])]
+        record = json.loads(report.read_text())
+    found = accusations(record)
+    if wrong:
+        return name, [] if any(verdict == "fail" for _, verdict, _ in found) else [("-", "unnoticed", arguments)]
+    if record["summary"]["cases"].get("pass", 0) < 20:
+        found.append(("-", "hardly anything passed", json.dumps(record["summary"]["cases"])))
+    return name, found
+
+
+def listing(word):
+    return json.loads(subprocess.run(SERVER + [word, "--json"], capture_output=True, text=True, check=True).stdout)
+
+
+def named(value):
+    """KEY=VALUE of --set, VALUE as JSON if it is."""
+    key, _, text = value.partition("=")
+    try:
+        return key, json.loads(text)
+    except ValueError:
+        return key, text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", default="target/release/proofmark")
+    parser.add_argument("--suites", help="suites to use instead of the embedded ones")
+    parser.add_argument("--random", type=int, default=12, help="mixtures of random choices")
+    parser.add_argument("--seed", type=int, default=1, help="first mixture")
+    parser.add_argument("--singles", action="store_true", help="each choice alone as well")
+    parser.add_argument("--disputed", action="store_true", help="choices too that the register can be read against, and pending ones")
+    parser.add_argument("--only", action="append", default=[], help="choices or bugs with this in the name; repeatable")
+    parser.add_argument("--shows", help="bugs that show there: any, http, ws, tcp, relay, poll, initiator, clock, parallel; with commas")
+    parser.add_argument("--profile", help="bugs of this profile only: lenient or strict")
+    parser.add_argument("--libraries", action="store_true", help="libraries behind an adapter as well")
+    parser.add_argument("--mutants", default="24", help="how many servers with a bug, without the slow ones, or all")
+    parser.add_argument("--whole", action="store_true", help="ask about everything, not only about what a bug breaks")
+    parser.add_argument("--no-slow", action="store_true", help="without the bugs that show after many seconds only")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--survivors", help="file with names of bugs that are known to go unnoticed, each with a reason")
+    parser.add_argument("--case", action="append", default=[], help="correct servers: only cases like this; repeatable")
+    parser.add_argument("--set", action="append", default=[], help="KEY=VALUE in every target file")
+    parser.add_argument("--argument", action="append", default=[], help="further argument of proofmark check")
+    parser.add_argument("--timeout", default="20s")
+    parser.add_argument("--limit", type=int, default=900, help="seconds for one run")
+    parser.add_argument("--keep", help="folder in which the records are kept")
+    options = parser.parse_args()
+    started = time.monotonic()
+    wanted = lambda name: not options.only or any(part in name for part in options.only)
+    more = [word for glob in options.case for word in ("--only", glob)]
+    always = dict(named(v) for v in options.set)
+    choices = {c["name"]: c for c in listing("--list-choices")}
+    runs = []
+    if options.random:
+        runs = [("the default choices", [], {}, more), ("strict", ["--preset", "strict"], {}, more + ["--profile", "strict"])]
+        for n in range(options.random):
+            preset = f"random:{options.seed + n}"
+            shown = json.loads(subprocess.run(SERVER + ["--preset", preset, "--show", "--json"], capture_output=True, text=True, check=True).stdout)
+            runs.append((f"{preset} ({' '.join(shown['choices'])})", ["--preset", preset], shown["target"], more))
+    if options.random or options.singles:
+        if wanted("proofmark by did:web"):
+            web = {"identities": "did:web", "did_web_base": Documents().base}
+            runs.append(("proofmark by did:web", [], web, ["--only", "amp-core/encryption*", "--only", "amp-core/envelope#*"]))
+        # Told to send: the peers POST and nothing else, whatever the scheme of the address.
+        for name in ("", "to-as-array"):
+            words = ["--control"] + (["--choice", name] if name else [])
+            if wanted("initiator" + name):
+                cases = ["--only", "amp-core/binding-initiator*"]
+                runs.append((f"an initiator {name}", words, {"features": {"initiator": True}}, cases))
+    if options.singles:
+        for choice in choices.values():
+            if choice["default"] or not wanted(choice["name"]) or ((choice["disputed"] or choice["pending"]) and not options.disputed):
+                continue
+            role = ["--role", "both"] if choice["role"] == "relay" else []
+            extra = {**choice["target"], **({"role": "relay"} if role else {})}
+            if choice["role"] == "initiator":
+                role, extra = ["--control"], {**extra, "features": {"initiator": True}}
+            mark = " DISPUTED" if choice["disputed"] else " PENDING" if choice["pending"] else ""
+            runs.append((choice["name"] + mark, ["--choice", choice["name"], *role], extra, more))
+    accused = missed = passed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        jobs = [pool.submit(correct, options, n, a, {**always, **e}, m) for n, a, e, m in runs]
+        for job in concurrent.futures.as_completed(jobs):
+            name, code, found, cases = job.result()
+            if found:
+                accused += 1
+                print(f"FALSE ACCUSATION with {name} (exit {code}):")
+                for case, verdict, what in found[:12]:
+                    print(f"    {verdict} {case}\n        {what}", flush=True)
+            else:
+                passed += 1
+                counts = ", ".join(f"{cases.get(word)} {word}" for word in ("pass", "warn", "inconclusive"))
+                print(f"ok {name}: exit {code}, {counts}", flush=True)
+        libraries = [entry for entry in LIBRARIES if options.libraries and wanted(entry[0])]
+        for job in concurrent.futures.as_completed([pool.submit(library, options, entry) for entry in libraries]):
+            name, found = job.result()
+            accused += bool(found)
+            passed += not found
+            print(f"{'WRONG VERDICTS for a library' if found else 'ok library'}: {name}", flush=True)
+            for case, verdict, what in found[:12]:
+                print(f"    {verdict} {case}\n        {what}", flush=True)
+        mutants = [m for m in listing("--list-mutants") if wanted(m["name"])]
+        if options.shows:
+            mutants = [m for m in mutants if m["shows"] in options.shows.split(",")]
+        if options.profile:
+            mutants = [m for m in mutants if m["profile"] == options.profile]
+        if options.no_slow or options.mutants != "all":  # a sample is for those in a hurry
+            mutants = [m for m in mutants if not m["slow"]]
+        if options.mutants != "all":
+            random.Random(options.seed).shuffle(mutants)
+            mutants = mutants[: int(options.mutants)]
+        known = {}
+        if options.survivors:
+            for line in Path(options.survivors).read_text().splitlines():
+                if line.strip() and not line.startswith("#"):
+                    name, _, reason = line.partition(":")
+                    known[name.strip()] = reason.strip()
+        timed = {}
+        jobs = [pool.submit(mutant, options, m) for m in mutants]
+        for job in concurrent.futures.as_completed(jobs):
+            entry, caught, states, took = job.result()
+            timed[entry["name"]] = took
+            if caught and entry["name"] in known:
+                missed += 1
+                print(f"NO LONGER UNNOTICED: {entry['name']}: take it out of the list of survivors")
+            elif caught:
+                passed += 1
+            elif entry["name"] in known:
+                passed += 1
+                print(f"unnoticed as known: {entry['name']}: {known[entry['name']]}")
+            else:
+                missed += 1
+                print(f"UNNOTICED {entry['name']} ({entry['profile']}, {entry['shows']}): {entry['about']}\n    {states}", flush=True)
+    slowest = max(timed, key=timed.get, default=None)
+    if slowest:
+        print(f"slowest bug: {slowest}, {timed[slowest]:.1f} s")
+    seconds = time.monotonic() - started
+    print(f"{len(runs)} correct servers, {accused} accused; {len(mutants)} with a bug, {missed} unnoticed; {seconds:.0f} s: {passed} passed, {accused + missed} failed")
+    return 1 if accused or missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+//! What the faults of an assertion do.
+
+use rusqlite::Connection;
+
+use crate::agentic::fact::Fact;
+use crate::agentic::intake;
+use crate::agentic::refusal::{Code, Refusal};
+use crate::agentic::rules::Rules;
+use crate::agentic::tables::{facts, packages, texts};
+use crate::instant::Instant;
+use crate::json::{self, Object, Value};
+
+/// The facts of the pair of a fact, and the current one among them.
+fn history(db: &Connection, fact: &Fact) -> Result<(Vec<Object>, Option<Object>), Refusal> {
+    let pair = ["project_id", "subject", "predicate"].map(|name| fact.member(name));
+    let history = facts::select(db, "WHERE project_id = ? AND subject = ? AND predicate = ?", texts(&pair))?;
+    let current = history.iter().find(|known| known.present("valid_to").is_none()).cloned();
+    Ok((history, current))
+}
+
+fn conflict(message: &str) -> Result<(), Refusal> {
+    Err(Refusal::new(Code::FactConflict, message))
+}
+
+/// `invalidated-for-good`: Refuses to assert what was invalidated.
+pub(in crate::agentic) fn refuse_invalidated(db: &Connection, fact: &Fact) -> Result<(), Refusal> {
+    let (history, current) = history(db, fact)?;
+    if current.is_none() && !history.is_empty() { conflict("it is not so any more") } else { Ok(()) }
+}
+
+/// `subject-of-one-project`: Refuses a subject and predicate that another project has.
+pub(in crate::agentic) fn refuse_elsewhere(db: &Connection, fact: &Fact) -> Result<(), Refusal> {
+    let pair = ["project_id", "subject", "predicate"].map(|name| fact.member(name));
+    let elsewhere = "WHERE project_id <> ? AND subject = ? AND predicate = ? AND valid_to IS NULL";
+    let known = facts::select(db, elsewhere, texts(&pair))?;
+    if known.is_empty() { Ok(()) } else { conflict("another project has this subject") }
+}
+
+/// `reassert-doubles`: Inserts a second current fact when the current value is asserted again.
+pub(in crate::agentic) fn is_again(db: &Connection, fact: &Fact) -> Result<bool, Refusal> {
+    let (_, current) = history(db, fact)?;
+    Ok(current.is_some_and(|known| known.text("value") == Some(fact.member("value"))))
+}
+
+/// `backdated-beside`: Inserts a backdated fact as a second current one.
+pub(in crate::agentic) fn is_late(db: &Connection, fact: &Fact) -> Result<bool, Refusal> {
+    let (_, current) = history(db, fact)?;
+    let start = current.as_ref().and_then(|known| known.text("valid_from")).and_then(Instant::parse);
+    Ok(start.is_some_and(|start| fact.valid_from < start))
+}
+
+/// Inserts a fact beside the current one.
+pub(in crate::agentic) fn insert_beside(db: &Connection, fact: Fact) -> Result<Object, Refusal> {
+    allow_several(db)?;
+    facts::insert(db, &fact)?;
+    Ok(fact.object)
+}
+
+/// `supersede-forgets-old`: Inserts without ending the old fact.
+pub(in crate::agentic) fn allow_several(db: &Connection) -> Result<(), Refusal> {
+    Ok(db.execute_batch("DROP INDEX IF EXISTS current_fact")?)
+}
+
+/// `value-as-number`: Stores numeric-looking values as numbers and gives 97 for 97.0.
+pub(in crate::agentic) fn number(value: &str) -> Option<Value> {
+    let Ok(Value::Number(number)) = json::read(value.as_bytes()) else { return None };
+    Some(number.as_integer().map_or(Value::Number(number), Value::from))
+}
+
+/// `asserted-by-from-key`: Sets asserted_by from the credentials although a source package is named.
+pub(in crate::agentic) fn owner_of_key(actor: Option<&str>) -> Value {
+    Object::from([("id", actor.unwrap_or("anonymous").into()), ("type", "agent".into())]).into()
+}
+
+/// `supersede-in-place`: Updates the value of the existing row.
+pub(in crate::agentic) fn delete_current(db: &Connection, pair: [&str; 3]) -> Result<(), Refusal> {
+    db.execute("DELETE FROM facts WHERE project_id = ? AND subject = ? AND predicate = ? AND valid_to IS NULL", pair)?;
+    Ok(())
+}
+
+/// `assert-writes-package`: Deposits a package for every assert.
+pub(in crate::agentic) fn write_package(
+    db: &Connection,
+    rules: Rules,
+    fact: &Fact,
+    now: Instant,
+) -> Result<(), Refusal> {
+    let package = Object::from([
+        ("package_id", fact.member("fact_id").replace("fact_", "pkg_").into()),
+        ("project_id", fact.member("project_id").into()),
+        ("relay_version", "0.1".into()),
+        ("title", "Fact asserted".into()),
+        ("status", "complete".into()),
+        ("package_type", "auto_deposit".into()),
+        ("review_type", "none".into()),
+        ("created_at", now.to_string().into()),
+        ("created_by", Object::from([("id", "server".into()), ("type", "script".into())]).into()),
+    ]);
+    packages::insert(db, &intake::admit(rules, package, None))
+}

@@ -1,0 +1,23 @@
+//! What the faults of the bundles do.
+
+use rusqlite::Connection;
+
+use crate::agentic::refusal::Refusal;
+use crate::agentic::tables::facts;
+use crate::json::{Object, Value};
+
+/// `orient-shows-ended`: Lists every fact in active_facts.
+pub(in crate::agentic) fn all_facts(db: &Connection, project_id: &str) -> Result<Vec<Object>, Refusal> {
+    facts::select(db, "WHERE project_id = ? ORDER BY serial", vec![project_id.to_owned().into()])
+}
+
+/// `orient-facts-by-subject`: Shows active_facts as an object with subjects as names.
+pub(in crate::agentic) fn by_subject(facts: Vec<Object>) -> Value {
+    let named = facts.into_iter().map(|fact| (fact.text("subject").unwrap_or_default().to_owned(), fact.into()));
+    Value::Object(named.collect())
+}
+
+/// `orient-counts-questions`: Shows the number of open questions.
+pub(in crate::agentic) fn count(questions: &Value) -> Value {
+    i64::try_from(questions.as_list().map_or(0, <[_]>::len)).unwrap_or(0).into()
+}

@@ -1,0 +1,31 @@
+//! What the faults of a review do.
+
+use crate::agentic::hash::content_hash;
+use crate::agentic::refusal::{Code, Problem, Refusal};
+use crate::agentic::rules::Rules;
+use crate::agentic::tables::packages::Package;
+use crate::json::Object;
+
+/// `flag-note-refused`: Refuses a flag with a note.
+pub(in crate::agentic) fn unknown_note() -> Refusal {
+    vec![Problem::new("/note", "is not known")].into()
+}
+
+/// `custom-type-unreviewed`: Refuses to flag packages of custom types.
+pub(in crate::agentic) fn unreviewed() -> Refusal {
+    Refusal::new(Code::InvalidTransition, "packages of this type are not reviewed")
+}
+
+/// `self-move-resets-review`: Renames a package when a move to its own state is asked for.
+pub(in crate::agentic) fn retitled(package: &Package) -> Object {
+    let mut object = package.object.clone();
+    object.set("title", format!("{} ({})", object.text("title").unwrap_or_default(), package.status()));
+    object
+}
+
+/// `hash-stuck-after-flag`: After a transition reports a hash that fits neither the old nor the new state (hashes status in upper case).
+pub(in crate::agentic) fn stuck_hash(package: &Package, rules: Rules) -> String {
+    let mut shouting = package.object.clone();
+    shouting.set("status", package.status().to_uppercase());
+    content_hash(&shouting, package.text.as_bytes(), rules)
+}

@@ -1,0 +1,30 @@
+//! What is fixed for the life of a server: the planted fault, the readings that are taken, and what is offered.
+
+use super::level::Level;
+use crate::fault::Planted;
+use crate::instant::Instant;
+use crate::variant::Variant;
+
+/// What is fixed for the life of a server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) fault: Planted,
+    /// Which readings are taken: [`variant`] has the table.
+    pub(crate) variant: Variant,
+    pub(crate) level: Level,
+    /// Whether relevant search is offered.
+    pub(crate) search: bool,
+    /// When the server started.
+    pub(crate) started: Instant,
+}
+
+impl Rules {
+    pub(crate) fn new(fault: Planted, level: Level, search: bool, started: Instant) -> Self {
+        Self { fault, variant: Variant::Own, level, search, started }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self::new(Planted::NONE, Level::HIGHEST, true, Instant::of_system())
+    }
+}

@@ -1,0 +1,128 @@
+//! The protocol on top of a store: runs an operation at the level of the server, and is durable when it answers.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::Connection;
+
+use super::deposit::{self, Deposited};
+use super::operation::Operation;
+use super::refusal::Refusal;
+use super::rules::Rules;
+use super::{assert, intake, tables, transfer};
+use crate::fault::planted;
+use crate::instant::{Clock, Instant};
+use crate::json::Object;
+use crate::store::{OpenError, Store};
+
+/// The protocol on top of one store. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct Service {
+    pub(super) rules: Rules,
+    pub(super) store: Store,
+    pub(super) clock: Arc<Mutex<Clock>>,
+    pub(super) keys: Arc<[(String, String)]>,
+}
+
+impl Service {
+    /// Opens a service on the database at `path`, or on an empty one in memory.
+    pub(crate) fn open(
+        path: Option<&Path>,
+        rules: Rules,
+        clock: Clock,
+        keys: &[(String, String)],
+    ) -> Result<Self, OpenError> {
+        let store = Store::open(path, tables::SCHEMA)?;
+        Ok(Self { rules, store, clock: Arc::new(Mutex::new(clock)), keys: keys.into() })
+    }
+
+    /// Waits for the work in hand and closes the database.
+    pub(crate) async fn close(&self) {
+        self.store.close().await;
+    }
+
+    /// Takes the records of an NDJSON text whatever the level; how a read-only server gets its data (E75).
+    pub(crate) async fn load(&self, ndjson: Vec<u8>) -> Result<(), String> {
+        let Self { rules, .. } = *self;
+        let now = self.now();
+        let taken = self.store.write(move |db| transfer::import(db, rules, &ndjson, now)).await;
+        let taken = taken.map_err(|error| error.to_string())?;
+        taken.map(drop).map_err(|refusal| refusal.message)
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner).now()
+    }
+
+    pub(super) fn set_now(&self, now: Instant) {
+        *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Clock::Fixed(now);
+    }
+
+    /// Section 11: an operation above the level of this server is not there.
+    pub(super) fn demand_level(&self, operation: Operation) -> Result<(), Refusal> {
+        if operation.level() > self.rules.level { Err(Refusal::not_implemented(operation.name())) } else { Ok(()) }
+    }
+
+    /// Runs a reading operation on a snapshot.
+    pub(super) async fn read<T, F>(&self, operation: Operation, work: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, Rules, Instant) -> Result<T, Refusal> + Send + 'static,
+    {
+        self.demand_level(operation)?;
+        let service = self.clone();
+        // A snapshot begins with the first question. The time is taken after it, so that all it holds has happened.
+        self.store
+            .read(move |db| {
+                db.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.query_row([], |_| Ok(()))?;
+                work(db, service.rules, service.now())
+            })
+            .await?
+    }
+
+    /// Runs a writing operation in a transaction of its own; returns when it is durable.
+    pub(super) async fn write<T, F>(&self, operation: Operation, work: F) -> Result<T, Refusal>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection, Rules, Instant) -> Result<T, Refusal> + Send + 'static,
+    {
+        self.demand_level(operation)?;
+        let service = self.clone();
+        // The time is taken when the turn of the operation has come, so that it grows from one write to the next.
+        self.store.write(move |db| work(db, service.rules, service.now())).await?
+    }
+
+    /// 8.1: validates and hashes a package, then stores it.
+    pub(super) async fn deposit(
+        &self,
+        project_id: &str,
+        body: &[u8],
+        actor: Option<&str>,
+    ) -> Result<Deposited, Refusal> {
+        self.demand_level(Operation::Deposit)?;
+        let submission = intake::submit(self.rules, body, project_id, actor, self.now());
+        // 8.1: validation comes before persistence.
+        planted!(self.rules.fault, "store-then-validate", submission.is_err() => self.store_unseen(body).await?);
+        let submission = submission?;
+        // 8.1, 11.2: looking for the id and inserting under it are one step.
+        planted!(self.rules.fault, "duplicate-race", return self.deposit_racing(submission).await);
+        // 8.1: the answer comes when the package is stored.
+        planted!(self.rules.fault, "answers-before-storing", return Ok(self.deposit_later(submission)));
+        // 8.1: all of a package or nothing is there.
+        planted!(self.rules.fault, "stored-in-two-steps", return self.deposit_in_halves(submission, project_id).await);
+        self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await
+    }
+
+    /// 8.6: supersedes and inserts in one transaction.
+    pub(super) async fn assert(&self, project_id: &str, body: &[u8], actor: Option<&str>) -> Result<Object, Refusal> {
+        let (project_id, body, actor) = (project_id.to_owned(), body.to_vec(), actor.map(str::to_owned));
+        // 7.3: what is refused leaves the current fact as it was.
+        planted!(self.rules.fault, "supersede-before-validate", self.end_unseen(&project_id, &body).await);
+        // 7.3: ending the old fact and inserting the new one is one step for everybody who looks.
+        planted!(self.rules.fault, "supersede-race", return self.assert_in_steps(project_id, body).await);
+        self.write(Operation::AssertFact, move |db, rules, now| {
+            assert::assert(db, rules, &project_id, &body, actor.as_deref(), now)
+        })
+        .await
+    }
+}

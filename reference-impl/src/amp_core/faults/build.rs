@@ -1,0 +1,32 @@
+//! What the faults of making messages do.
+
+use crate::amp_core::keys::x25519_public;
+use crate::amp_core::message_id;
+use crate::cbor;
+
+/// `box-ephemeral-sender`: Encrypts with a fresh key and sends epk.
+pub(in crate::amp_core) fn new_private_key() -> [u8; 32] {
+    let mut private = [0; 32];
+    message_id::random_bytes(&mut private);
+    private
+}
+
+fn with_epk(message: &[u8], public_key: &[u8; 32]) -> Vec<u8> {
+    let Ok(item) = cbor::read(message, cbor::Limits::default()) else {
+        return message.to_vec();
+    };
+    let mut map = item.value;
+    if let Some(mut enc) = map.get("enc").cloned() {
+        enc.set("epk", public_key.as_slice().into());
+        map.set("enc", enc);
+    }
+    cbor::encode(&map)
+}
+
+/// The message with the public key of an ephemeral sender beside its ciphertext, if there is one.
+pub(in crate::amp_core) fn with_public_key_of(message: Vec<u8>, ephemeral: Option<[u8; 32]>) -> Vec<u8> {
+    match ephemeral {
+        Some(private) => with_epk(&message, &x25519_public(&private)),
+        None => message,
+    }
+}

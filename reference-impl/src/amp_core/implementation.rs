@@ -1,0 +1,313 @@
+//! The row of this protocol: its settings, how proofmark starts it, and the way from a configuration to a running server.
+
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
+
+use super::adapter::Adapter;
+use super::keys::Identity;
+use super::node::clock::Clock;
+use super::node::{Node, Settings};
+use super::role::Role;
+use super::rules::Rules;
+use super::{careless, did, fault, net, version};
+use crate::config::{Config, ServeError};
+use crate::fault::Fault;
+use crate::handle::{Handle, bind};
+use crate::implementation::{Declared, Implementation, Instance, Pairs, Setup, Work};
+use crate::instant;
+use crate::json;
+use crate::server::{self, pipes::Pipes};
+use crate::setting::{Kind, Setting};
+use crate::variant::Variant;
+
+/// The Agent Messaging Protocol.
+#[derive(Debug)]
+pub(crate) struct AmpCore;
+
+/// The seed of the identity `target` (binding.md, 6): known to everybody, to be trusted by nobody outside a test.
+const TARGET_SEED: [u8; 32] = [
+    0xe2, 0x2b, 0xf1, 0x7c, 0x5a, 0x38, 0x02, 0xf5, 0x92, 0x2c, 0x13, 0x64, 0x85, 0x2e, 0xe8, 0x83, 0xd2, 0xc5, 0x12,
+    0xac, 0x44, 0x1d, 0xdb, 0x8c, 0x71, 0xb7, 0x8e, 0x67, 0xb0, 0xd4, 0x18, 0x90,
+];
+
+/// What the X25519 key of a node with a DID of another method is made of.
+const AGREEMENT: &str = "proofmark/amp-core/agreement/target";
+
+const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "tcp",
+        value: Kind::AddressOrOff,
+        default: Some("127.0.0.1:0"),
+        repeats: false,
+        summary: "Where frames are taken over TCP (RFC 002 section 4).",
+    },
+    Setting {
+        name: "role",
+        value: Kind::Choice(Role::NAMES),
+        default: Some("both"),
+        repeats: false,
+        summary: "What the node is to others (RFC 001 section 1.6): an agent takes messages that are addressed to it, a relay keeps \
+                  messages for others, `both` is an agent for its own DID and a relay for all others.",
+    },
+    Setting {
+        name: "control",
+        value: Kind::Switch,
+        default: Some("off"),
+        repeats: false,
+        summary: "Whether POST /amp/v1/control makes it send, sets its clock, gives it documents and stops it; only for tests, \
+                  since whoever reaches it can send in the name of the node.",
+    },
+    Setting {
+        name: "documents",
+        value: Kind::Json,
+        default: None,
+        repeats: true,
+        summary: "DID documents that are known from the start: an object from DIDs to documents, an array, or one document.",
+    },
+    Setting {
+        name: "trusted-relay",
+        value: Kind::Text("DID"),
+        default: None,
+        repeats: true,
+        summary: "A relay whose acknowledgements and transfers are believed (RFC 001 section 16.1).",
+    },
+    Setting {
+        name: "seed",
+        value: Kind::Bytes(32),
+        default: None,
+        repeats: false,
+        summary: "The Ed25519 seed of the node; without it, the public test key of the identity `target`.",
+    },
+    Setting {
+        name: "did",
+        value: Kind::Text("DID"),
+        default: None,
+        repeats: false,
+        summary: "The DID of the node, such as did:web:agent.example.com; without it, the did:key of the seed.",
+    },
+    Setting {
+        // RFC 001, 16.4 suggests 10 s. A peer on the same machine is quick, and a test waits for every repeat.
+        name: "ack-timeout",
+        value: Kind::Duration,
+        default: Some("1s"),
+        repeats: false,
+        summary: "How long a confirmation may take before a message is sent again.",
+    },
+    Setting {
+        name: "auth",
+        value: Kind::Pair("TOKEN", "DID"),
+        default: None,
+        repeats: true,
+        summary: "A bearer token and the principal that it stands for (RFC 002 section 7.1); with one, requests need a token.",
+    },
+];
+
+/// The parties of proofmark, as a server has to know them.
+const DOCUMENTS: (&str, &str) = ("documents", "${documents}");
+const BOTH: (&str, &str) = ("role", "both");
+const CONTROL: (&str, &str) = ("control", "on");
+const RELAY: (&str, &str) = ("trusted-relay", "${did relay}");
+
+const ORDINARY: Setup = Setup {
+    name: "default",
+    about: "as it is",
+    variant: Variant::Own,
+    level: None,
+    instances: &[Instance { name: "main", settings: &[DOCUMENTS, BOTH, CONTROL, RELAY] }],
+    declared: Declared {
+        levels: &["full"],
+        kinds: &[],
+        options: &[("relay", true), ("federation", true), ("initiator", true), ("failing-requests", true)],
+        tokens: &[],
+    },
+};
+
+const SETUPS: &[Setup] = &[
+    ORDINARY,
+    Setup {
+        name: "auth",
+        about: "credentials are required",
+        instances: &[Instance {
+            name: "main",
+            settings: &[
+                DOCUMENTS,
+                BOTH,
+                CONTROL,
+                RELAY,
+                ("auth", "alice=${did alice}"),
+                ("auth", "bob=${did bob}"),
+                ("auth", "carol=${did carol}"),
+            ],
+        }],
+        declared: Declared {
+            levels: ORDINARY.declared.levels,
+            kinds: &[],
+            options: &[
+                ("relay", true),
+                ("federation", true),
+                ("initiator", true),
+                ("failing-requests", true),
+                ("principals", true),
+            ],
+            tokens: &[("alice", "alice"), ("bob", "bob"), ("carol", "carol"), ("wrong", "not-a-key")],
+        },
+        ..ORDINARY
+    },
+    Setup { name: "other", about: "every other reading that the errata tolerate", variant: Variant::Other, ..ORDINARY },
+];
+
+impl Implementation for AmpCore {
+    fn slug(&self) -> &'static str {
+        "amp-core"
+    }
+
+    fn faults(&self) -> &'static [Fault] {
+        fault::FAULTS
+    }
+
+    fn parser_faults(&self) -> &'static [Fault] {
+        careless::FAULTS
+    }
+
+    fn settings(&self) -> &'static [Setting] {
+        SETTINGS
+    }
+
+    fn addresses(&self) -> Pairs {
+        &[(HTTP, "http://{}"), (WS, "ws://{}/amp/v1/ws"), (TCP, "amp://{}")]
+    }
+
+    fn setups(&self) -> &'static [Setup] {
+        SETUPS
+    }
+
+    fn served(&self) -> Pairs {
+        &[DOCUMENTS]
+    }
+
+    fn serve(&self, config: Config) -> Work<Result<Handle, ServeError>> {
+        Box::pin(serve(config))
+    }
+
+    /// A node that is served so has no address that others could reach.
+    fn serve_connections(
+        &self,
+        config: Config,
+        connections: UnboundedReceiver<DuplexStream>,
+    ) -> Work<Result<(), ServeError>> {
+        Box::pin(async move {
+            let (pipes, ended) = Pipes::new(connections);
+            let server = server(&node(config.clone()).await?, &config);
+            net::serve_connections(server, pipes, ended).await;
+            Ok(())
+        })
+    }
+
+    fn serve_adapter(
+        &self,
+        config: Config,
+        reader: Box<dyn AsyncRead + Unpin + Send>,
+        writer: Box<dyn AsyncWrite + Unpin + Send>,
+    ) -> Work<std::io::Result<()>> {
+        Box::pin(async move {
+            let invalid = |error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error);
+            let rules = rules(config).map_err(invalid)?;
+            server::adapter::serve(Adapter::new(rules), reader, writer).await
+        })
+    }
+}
+
+const HTTP: &str = "http";
+const WS: &str = "ws";
+const TCP: &str = "tcp";
+
+/// The fault and the readings that a configuration asks for.
+fn rules(mut config: Config) -> Result<Rules, ServeError> {
+    if let Some(name) = &config.level {
+        return Err(ServeError::level(name, &[]));
+    }
+    Ok(Rules { fault: config.plant(&[careless::FAULTS, fault::FAULTS])?, variant: config.variant })
+}
+
+fn role(config: &Config) -> Role {
+    config.settings.text("role").and_then(Role::parse).unwrap_or(Role::Both)
+}
+
+fn settings(config: &Config) -> Result<Settings, ServeError> {
+    let given = &config.settings;
+    let seed = given.bytes("seed").and_then(|bytes| bytes.try_into().ok()).unwrap_or(TARGET_SEED);
+    let me = match given.text("did") {
+        Some(name) if !did::is_did(name) => return Err(ServeError::setting("did", format!("`{name}` is not a DID"))),
+        Some(name) if did::key_of(name).is_some() => {
+            return Err(ServeError::setting("did", format!("`{name}` is given by its seed")));
+        }
+        // Not the derived key: who derives instead of reading the document is found out (binding.md, 6).
+        Some(name) => Identity::new(name.to_owned(), seed, Some(Sha256::digest(AGREEMENT).into())),
+        None => Identity::of_seed(seed),
+    };
+    let trusted_relays: Vec<String> = given.all("trusted-relay").into_iter().map(str::to_owned).collect();
+    if let Some(relay) = trusted_relays.iter().find(|relay| !did::is_did(relay)) {
+        return Err(ServeError::setting("trusted-relay", format!("`{relay}` is not a DID")));
+    }
+    let ack_timeout =
+        given.duration("ack-timeout").map_or(u64::MAX, |span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
+    let (rules, role) = (rules(config.clone())?, role(config));
+    let versions = version::VERSIONS.to_vec();
+    Ok(Settings { me, rules, role, trusted_relays, versions, ack_timeout, serves: true })
+}
+
+fn clock(config: &Config) -> Result<Clock, ServeError> {
+    Ok(match config.clock()? {
+        instant::Clock::System => Clock::SYSTEM,
+        instant::Clock::Fixed(now) => Clock::Frozen(now.unix_milliseconds().max(0).unsigned_abs()),
+    })
+}
+
+/// A node that knows the documents of its configuration.
+async fn node(config: Config) -> Result<Node, ServeError> {
+    let node = Node::open(config.path(), settings(&config)?, clock(&config)?).await?;
+    for text in config.settings.all("documents") {
+        let refused = |reason: String| ServeError::setting("documents", reason);
+        let documents = json::read(text.as_bytes()).map_err(|error| refused(error.to_string()))?;
+        node.learn(&documents).await.map_err(refused)?;
+    }
+    Ok(node)
+}
+
+fn server(node: &Node, config: &Config) -> net::Server {
+    net::Server::new(node.clone(), &config.settings.pairs("auth"), config.settings.is_on("control"))
+}
+
+async fn serve(config: Config) -> Result<Handle, ServeError> {
+    let node = node(config.clone()).await?;
+    let (http, address) = bind(config.listen).await?;
+    let tcp = match config.settings.address("tcp") {
+        Some(asked) => Some(bind(asked).await?),
+        None => None,
+    };
+    let (base, ws) = (format!("http://{address}"), format!("ws://{address}/amp/v1/ws"));
+    let frames = tcp.as_ref().map(|(_, address)| format!("amp://{address}"));
+    // In the order of preference (RFC 002, 3.5).
+    let mut services: Vec<_> = frames.iter().map(|url| ("AgentMessaging", url.clone())).collect();
+    services.extend([("AgentMessaging", ws.clone()), ("AgentMessaging", base.clone())]);
+    if role(&config) != Role::Agent {
+        services.push(("AgentMessagingRelay", base.clone()));
+    }
+    node.set_services(services);
+    let did = node.did().to_owned();
+    let server = server(&node, &config);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let ending = server.stop.clone();
+    tokio::spawn(async move {
+        stopped.await.ok(); // also when the handle is dropped
+        ending.send_replace(true);
+    });
+    let server = tokio::spawn(net::serve(server, http, tcp.map(|(listener, _)| listener)));
+    let handle = Handle::new(stop, server).at(HTTP, base).at(WS, ws).knows("did", did);
+    Ok(match frames {
+        Some(frames) => handle.at(TCP, frames),
+        None => handle,
+    })
+}

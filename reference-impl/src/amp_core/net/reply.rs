@@ -1,0 +1,73 @@
+//! What the endpoints over HTTP have in common: who asks, what is asked, and how answers are made.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
+
+use super::server::{MESSAGE_DEADLINE, MESSAGE_LIMIT, SLACK, Server};
+
+/// The media type of messages and wrappers.
+const CBOR: &str = "application/cbor";
+
+/// Who the transport says the peer is (RFC 002, 7.1).
+///
+/// # Errors
+///
+/// 401 if tokens are configured and the request has none of them.
+pub(super) fn principal(server: &Server, headers: &HeaderMap) -> Result<Option<String>, StatusCode> {
+    if server.tokens.is_empty() {
+        let named = headers.get("x-principal-did").and_then(|value| value.to_str().ok());
+        return Ok(named.map(str::to_owned));
+    }
+    let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = header.and_then(|header| header.split_once(' '));
+    let token = token.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
+    let owner = server.owner(token.unwrap_or_default().as_bytes());
+    owner.map(|owner| Some(owner.to_owned())).ok_or(StatusCode::UNAUTHORIZED)
+}
+
+/// 6.1: the transport version and the media type of a request.
+pub(super) fn acceptable(server: &Server, headers: &HeaderMap) -> Result<(), StatusCode> {
+    let version = headers.get("x-amp-transport-version").map(|value| value.as_bytes().trim_ascii());
+    if version.is_some_and(|version| version != b"1") {
+        return Err(StatusCode::BAD_REQUEST);
+    }
+    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let media_type = media_type.map(|value| value.split(';').next().unwrap_or(value).trim());
+    // Other, E78: whatever it is called, the bytes decide.
+    if server.node.rules().is_other() || media_type.is_some_and(|name| name.eq_ignore_ascii_case(CBOR)) {
+        return Ok(());
+    }
+    Err(StatusCode::UNSUPPORTED_MEDIA_TYPE)
+}
+
+/// The body of a request, within bounds of size and time.
+pub(super) async fn receive(body: Body, limit: usize) -> Result<Bytes, StatusCode> {
+    let body = tokio::time::timeout(MESSAGE_DEADLINE, axum::body::to_bytes(body, MESSAGE_LIMIT + SLACK)).await;
+    let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
+    if body.len() > limit { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(body) }
+}
+
+pub(super) fn status_code(status: u16) -> StatusCode {
+    StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+pub(super) fn empty(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+pub(super) fn cbor(status: StatusCode, body: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(CBOR));
+    response
+}
+
+pub(super) fn text(status: StatusCode, media_type: &'static str, body: &str) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.to_owned()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}

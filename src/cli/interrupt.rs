@@ -1,0 +1,34 @@
+//! Ctrl-C and SIGTERM: the first ends a run in good order, the second at once.
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+/// A flag that turns true at the first signal, and its sender, for other reasons to end early. The second signal ends the
+/// process.
+pub(super) fn flag() -> (watch::Sender<bool>, watch::Receiver<bool>) {
+    let (cancel, cancelled) = watch::channel(false);
+    let sender = cancel.clone();
+    tokio::spawn(async move {
+        let mut terminate = signal(SignalKind::terminate()).ok();
+        for first in [true, false] {
+            let ended = async {
+                match &mut terminate {
+                    Some(terminate) => drop(terminate.recv().await),
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                result = tokio::signal::ctrl_c() => if result.is_err() { break },
+                () = ended => {}
+            }
+            if first {
+                let _ = sender.send(true);
+            } else {
+                // It does not wait for the report.
+                std::process::exit(3);
+            }
+        }
+        std::future::pending::<()>().await;
+    });
+    (cancel, cancelled)
+}

@@ -1,0 +1,20 @@
+//! What a command starts with: the clock and the asynchronous runtime.
+
+use super::exit::Failure;
+use crate::template::{Clock, format_time};
+
+/// Now, to the millisecond, so that the record holds it whole.
+pub(super) fn now() -> (Clock, String) {
+    let now = chrono::Utc::now();
+    let milliseconds = i128::from(now.timestamp_millis());
+    let clock = Clock(milliseconds * 1_000_000);
+    (clock, format!("{}.{:03}Z", format_time(clock.0), milliseconds.rem_euclid(1000)))
+}
+
+/// The runtime of a command.
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Internal(format!("no asynchronous runtime: {error}")))
+}

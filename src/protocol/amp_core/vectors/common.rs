@@ -1,0 +1,148 @@
+//! What the kinds share: [`expect`] builds what counts as the correct answer, as a rejection, or as any answer.
+
+use crate::value::Value;
+use crate::vector::{Question, Twin, Vector, VectorResult};
+
+/// Place, matcher, argument, and whether only the strict profile counts it.
+pub(super) type Expected = (&'static str, &'static str, Value, bool);
+
+/// The code of JSON-RPC for parameters that a method does not take.
+const BAD_PARAMETERS: i128 = -32602;
+
+/// One expectation inside another.
+pub(super) fn at(place: &str, matcher: &str, argument: Value) -> Value {
+    Value::map([("at", Value::text(place)), (matcher, argument)])
+}
+
+/// One of several permitted readings.
+pub(super) fn reading(words: impl Into<String>, tolerated: bool, all: Vec<Value>) -> Value {
+    Value::map([("reading", Value::text(words)), ("tolerated", Value::Bool(tolerated)), ("all", Value::Array(all))])
+}
+
+/// What holds of an optional member of a result where the member is there; a library need not report it.
+pub(super) fn if_reported(place: &str, matcher: &str, argument: Value) -> Value {
+    let reported = reading("reported", false, vec![at(place, matcher, argument)]);
+    let not_reported = reading("not in the result", false, vec![at(place, "absent", Value::text("or-null"))]);
+    Value::map([("any-of", Value::Array(vec![reported, not_reported]))])
+}
+
+pub(super) fn any_of(readings: Vec<Value>, strict_only: bool) -> Expected {
+    ("", "any-of", Value::Array(readings), strict_only)
+}
+
+/// Inputs of the same names as the keys; those that the vector does not have are left out.
+pub(super) fn inputs(vector: &Vector, names: &[&'static str]) -> Vec<(&'static str, Value)> {
+    names.iter().filter_map(|name| Some((*name, vector.value(name)?.clone()))).collect()
+}
+
+/// What permits a refusal by a method that answers with a code: the codes, the tolerated codes, or any code if the vector
+/// names none. A rejected call is not an answer of the protocol, but it is a rejection.
+pub(super) fn refusals(vector: &Vector) -> Vec<Value> {
+    let listed = |name| vector.value(name).and_then(Value::as_array).unwrap_or_default();
+    let refused = |code: &Value, tolerated| {
+        let words = format!("refused with {}", crate::wire::show(code));
+        reading(words, tolerated, vec![at("/result/code", "equals", code.clone())])
+    };
+    let mut found: Vec<Value> = listed("codes").iter().map(|code| refused(code, false)).collect();
+    if found.is_empty() {
+        found.push(reading("refused", false, vec![at("/result/code", "exists", Value::Bool(true))]));
+    }
+    found.extend(listed("tolerate").iter().map(|code| refused(code, true)));
+    found.push(refused_call(true));
+    found
+}
+
+/// A call that is refused for its parameters.
+pub(super) fn refused_call(tolerated: bool) -> Value {
+    let condition = at("/rpc_code", "equals", Value::Integer(BAD_PARAMETERS));
+    reading("refused as a call with bad parameters", tolerated, vec![condition])
+}
+
+/// Any answer: what a vector that cannot fail expects, so that at least something was observed.
+pub(super) fn any_answer() -> Expected {
+    let answered = reading("an answer", false, vec![at("/result", "exists", Value::Bool(true))]);
+    any_of(vec![answered, refused_call(false)], false)
+}
+
+/// What a vector expects, by its result: the good answer, or one of the refusals.
+pub(super) fn expect(vector: &Vector, good: Vec<Value>, refusals: Vec<Value>) -> Vec<Expected> {
+    let good = vec![reading("as ruled", false, good)];
+    match (vector.result, vector.strict) {
+        (VectorResult::Valid, _) => vec![any_of(good, false)],
+        (VectorResult::Invalid, _) => vec![any_of(refusals, false)],
+        (VectorResult::Acceptable, Some(VectorResult::Valid)) => vec![any_answer(), any_of(good, true)],
+        (VectorResult::Acceptable, Some(_)) => vec![any_answer(), any_of(refusals, true)],
+        (VectorResult::Acceptable, None) => vec![any_answer()],
+    }
+}
+
+/// Whether the vector wants a refusal, in the profile that judges it.
+pub(super) fn wants_refusal(vector: &Vector) -> bool {
+    vector.strict.unwrap_or(vector.result) == VectorResult::Invalid
+}
+
+/// The vector with the keys of its twin in the place of its own.
+pub(super) fn twin(vector: &Vector) -> Option<Vector> {
+    let members = vector.value("twin")?.as_map()?;
+    let mut twin = vector.clone();
+    for (key, value) in members {
+        let key = key.as_text()?;
+        twin.fields.retain(|(known, _)| known != key);
+        twin.fields.push((key.to_owned(), value.clone()));
+    }
+    Some(twin)
+}
+
+/// A question whose refusals count only if the twin of the vector gets the answer that `assume` describes.
+pub(super) fn question(
+    vector: &Vector,
+    operation: &'static str,
+    names: &[&'static str],
+    expect: Vec<Expected>,
+    assume: impl Fn(&Vector) -> Vec<(&'static str, &'static str, Value)>,
+) -> Result<Question, &'static str> {
+    let twin = if wants_refusal(vector) {
+        let twin = twin(vector).ok_or("twin")?;
+        Some(Twin { with: inputs(&twin, names), assume: assume(&twin) })
+    } else {
+        None
+    };
+    Ok(Question { operation, with: inputs(vector, names), expect, twin })
+}
+
+/// The bytes that a key of the vector holds in hex.
+pub(super) fn bytes(vector: &Vector, name: &'static str) -> Result<Vec<u8>, String> {
+    hex(vector.value(name)).ok_or_else(|| format!("no hex under `{name}`"))
+}
+
+/// Bytes of a fixed number.
+pub(super) fn fixed<const N: usize>(vector: &Vector, name: &'static str) -> Result<[u8; N], String> {
+    let bytes = bytes(vector, name)?;
+    bytes.try_into().map_err(|bytes: Vec<u8>| format!("{} bytes under `{name}`, not {N}", bytes.len()))
+}
+
+pub(super) fn hex(value: Option<&Value>) -> Option<Vec<u8>> {
+    data_encoding::HEXLOWER.decode(value?.as_text()?.as_bytes()).ok()
+}
+
+pub(super) fn show_hex(bytes: &[u8]) -> String {
+    data_encoding::HEXLOWER.encode(bytes)
+}
+
+/// Compares what proofmark makes of a vector with what it says.
+pub(super) fn same(vector: &Vector, name: &'static str, made: &[u8]) -> Result<(), String> {
+    if bytes(vector, name)? == made { Ok(()) } else { Err(format!("{name} {}", show_hex(made))) }
+}
+
+/// An error in words if something that must hold does not.
+pub(super) fn must(holds: bool, words: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(words.to_owned()) }
+}
+
+/// An unsigned integer, written as a number or in decimal digits.
+pub(super) fn unsigned(value: Option<&Value>) -> Option<u64> {
+    match value? {
+        Value::Text(digits) => digits.parse().ok(),
+        value => u64::try_from(value.as_integer()?).ok(),
+    }
+}

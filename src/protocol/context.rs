@@ -1,0 +1,24 @@
+//! What an answer is read in the light of.
+
+use std::collections::BTreeMap;
+
+use crate::exchange::Transport;
+use crate::target::Target;
+use crate::template::Clock;
+use crate::value::Value;
+
+/// Names and values that are known of a target after its first probes.
+pub type Known = BTreeMap<String, Value>;
+
+/// What an answer is read in the light of.
+#[derive(Clone, Copy)]
+pub struct ObservationContext<'a> {
+    /// The target.
+    pub target: &'a Target,
+    /// What carried the request.
+    pub transport: Transport,
+    /// Start of the run.
+    pub clock: Clock,
+    /// What is known of the target.
+    pub known: &'a Known,
+}

@@ -1,0 +1,161 @@
+//! What a protocol is: its tables, how its answers are read, and the concerns that it has.
+
+use super::channel::Channel;
+use super::codec::{Codec, Json};
+use super::context::ObservationContext;
+use super::hosting::Hosting;
+use super::mailbox::Mailbox;
+use super::operation::Operation;
+use super::oracle::Oracle;
+use super::security::Security;
+use super::target_knowledge::TargetKnowledge;
+use crate::exchange::{Exchange, Transport};
+use crate::matcher::Matcher;
+use crate::report::Format;
+use crate::target::UrlScheme;
+use crate::template::Function;
+use crate::value::Value;
+use crate::vector::Kind;
+
+/// A protocol under test.
+///
+/// Required are its name, its operations and its reading of answers. Every other table is empty by default, and every
+/// concern is absent by default. The accessors are pure: they return the same for every call.
+pub trait Protocol: Sync {
+    /// Its name in data, folders and commands. Required; lower-case words with hyphens, unique in [`ALL`](super::ALL).
+    fn slug(&self) -> &'static str;
+
+    /// What a party may request of another. Required; names are unique.
+    fn operations(&self) -> &'static [Operation];
+
+    /// Matchers that only this protocol has, beside the general ones. Default: none. A name must not be that of a general
+    /// matcher.
+    fn matchers(&self) -> &'static [&'static dyn Matcher] {
+        &[]
+    }
+
+    /// Functions of templates that only this protocol has, beside the general ones. Default: none.
+    fn functions(&self) -> &'static [Function] {
+        &[]
+    }
+
+    /// Keys that a target file may have under `settings`. Default: none.
+    fn settings(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// Places in answers that a target file may configure under `places`. Default: none.
+    fn places(&self) -> &'static [Setting] {
+        &[]
+    }
+
+    /// What a new case starts from. Default: `None`, it names the inputs of its operation only.
+    fn starter(&self) -> Option<Starter> {
+        None
+    }
+
+    /// The transports that it is spoken over, in the order in which they are tried. Default: HTTP and the adapter. A
+    /// transport that is not listed is never used, even if the target file has an address for it.
+    fn transports(&self) -> &'static [Transport] {
+        &[Transport::Http, Transport::Adapter]
+    }
+
+    /// Kinds of vectors that only this protocol has, beside the general ones. Default: none. A name must not be that of another
+    /// kind.
+    fn vector_kinds(&self) -> &'static [&'static dyn Kind] {
+        &[]
+    }
+
+    /// Formats of reports that only this protocol has, beside the general ones. Default: none. Each is written of every
+    /// record for which it is requested, also of one without this protocol.
+    fn reports(&self) -> &'static [Format] {
+        &[]
+    }
+
+    /// URL schemes that only this protocol has, for addresses in target files. Default: none. A scheme belongs to one
+    /// protocol.
+    fn url_schemes(&self) -> &'static [UrlScheme] {
+        &[]
+    }
+
+    /// Reads an exchange as the value that expectations look at. Required. Never fails: what cannot be read is left out of
+    /// the observation or described in it. [`base_view`](super::base_view) has what is common to all protocols.
+    fn observe(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Value;
+
+    /// Whether an observation means that the target did what it was asked. Default: `/status` is one of those that the
+    /// operation accepts. Twins and set-up steps rest on it.
+    fn accepted(&self, operation: &Operation, seen: &Value) -> bool {
+        let status = seen.member("status").and_then(Value::as_integer).and_then(|status| u16::try_from(status).ok());
+        status.is_some_and(|status| operation.accepts(status))
+    }
+
+    /// The messages that the target made in an exchange, each as a sweep looks at it. Default: none, so that sweeps have
+    /// nothing to look at.
+    fn emitted(&self, _exchange: &Exchange, _context: &ObservationContext<'_>) -> Vec<Value> {
+        Vec::new()
+    }
+
+    /// How bodies are written and read. Default: JSON without a canonical form.
+    fn codec(&self) -> &dyn Codec {
+        &Json { canonical_form: None }
+    }
+
+    /// How messages are signed and encrypted. Default: `None`, they are sent as they are built.
+    fn security(&self) -> Option<&dyn Security> {
+        None
+    }
+
+    /// What arrives on connections that stay open. Default: `None`; required of a protocol whose
+    /// [`transports`](Protocol::transports) list one.
+    fn channel(&self) -> Option<&dyn Channel> {
+        None
+    }
+
+    /// How answers are fetched that a target keeps for the sender. Default: `None`, the response is the answer.
+    fn mailbox(&self) -> Option<&dyn Mailbox> {
+        None
+    }
+
+    /// What follows from a target file and from the first probes. Default: `None`, nothing does.
+    fn target_knowledge(&self) -> Option<&dyn TargetKnowledge> {
+        None
+    }
+
+    /// How peers that proofmark hosts take part. Default: `None`, it hosts none.
+    fn hosting(&self) -> Option<&dyn Hosting> {
+        None
+    }
+
+    /// Whether arbitrary messages are valid. Default: `None`, unknown.
+    fn oracle(&self) -> Option<&dyn Oracle> {
+        None
+    }
+
+    /// The operation called `name`. Not to be overridden.
+    fn operation(&self, name: &str) -> Option<&'static Operation> {
+        self.operations().iter().find(|operation| operation.name == name)
+    }
+}
+
+/// What a case that `proofmark new` writes starts from: a well-formed message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Starter {
+    /// The input that takes the message.
+    pub input: &'static str,
+    /// The name that the case gives it.
+    pub name: &'static str,
+    /// The object of the manifest that it is made of.
+    pub object: &'static str,
+}
+
+/// A key that a target file may have under `settings` or `places`.
+pub struct Setting {
+    /// The key.
+    pub name: &'static str,
+    /// One sentence for the manual: what it says, and what holds without it.
+    pub summary: &'static str,
+    /// The words that it may be, or none where it may be any value.
+    pub words: &'static [&'static str],
+    /// A value as it stands in a target file.
+    pub example: &'static str,
+}

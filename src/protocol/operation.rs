@@ -1,0 +1,166 @@
+//! Operations: what a protocol lets a party do, as rows of a table.
+
+use std::collections::BTreeMap;
+
+use crate::exchange::{Transport, TreeAction};
+use crate::target::Target;
+use crate::value::Value;
+
+/// What an operation is given, by name.
+pub type Inputs = BTreeMap<String, Value>;
+
+/// A named thing that the protocol lets a party do.
+pub struct Operation {
+    /// Its name in suites.
+    pub name: &'static str,
+    /// One sentence for the manual.
+    pub summary: &'static str,
+    /// Lowest level that offers it; the empty string for what belongs to no level.
+    pub level: &'static str,
+    /// Its inputs, given in `with`.
+    pub inputs: &'static [Input],
+    /// Its HTTP request at an endpoint.
+    pub route: Option<Route>,
+    /// Its use of a connection that stays open.
+    pub channel: Option<ChannelPlan>,
+    /// Its use of files.
+    pub tree: Option<TreePlan>,
+    /// Its method at a library.
+    pub method: Option<Method>,
+    /// Status codes that mean acceptance, from first to last of each pair. Twins and set-up rest on it.
+    pub accepted: &'static [(u16, u16)],
+}
+
+/// An input of an operation.
+pub struct Input {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether the operation cannot be built without it.
+    pub required: bool,
+    /// The binding that is used if a step does not give the input.
+    pub default: Option<&'static str>,
+}
+
+/// An HTTP route. `{name}` stands for an input, percent-encoded.
+pub struct Route {
+    /// Name of the base URL that it is at, where a target may have several; `None` for the base URL of the target.
+    pub base: Option<&'static str>,
+    /// HTTP method.
+    pub method: &'static str,
+    /// Path.
+    pub path: &'static str,
+    /// Query parameters; a parameter whose input is not given is omitted.
+    pub query: &'static [(&'static str, &'static str)],
+    /// Header fields in the place of, or besides, those that every request has; one whose input is not given is left out.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The body.
+    pub body: BodyPlan,
+    /// Whether it tells the target to send something, which is then listened for: over what the input `via` says, by a peer
+    /// that behaves as the input `peer` says.
+    pub summons: bool,
+}
+
+/// What the body of an HTTP request is made of.
+pub enum BodyPlan {
+    /// There is none.
+    None,
+    /// The value of an input.
+    Input(&'static str),
+    /// An object with a member for each input that is given: member name, input name.
+    Object(&'static [(&'static str, &'static str)]),
+    /// The text of an input, as this media type.
+    Text(&'static str, &'static str),
+}
+
+/// An action on a connection that stays open.
+pub enum ChannelPlan {
+    /// The value of an input is sent as one message.
+    Message(&'static str),
+    /// A connection is opened. The inputs `path`, `protocols` and the header fields of the step bear on WebSocket.
+    Open,
+    /// Bytes, or a value that is encoded, as the payload of a frame: the input with the type byte or opcode, and the payload.
+    Frame(&'static str, &'static str),
+    /// The bytes of an input are sent as they are.
+    Raw(&'static str),
+    /// What comes is waited for.
+    Listen,
+    /// The connection is closed; the input `how` is a close code, `half` or `reset`.
+    Close,
+}
+
+/// What is done with files. `{name}` in the path stands for an input, which is one name of a file or folder or part of one.
+///
+/// | observation | holds |
+/// |---|---|
+/// | `/status` | 201 for a file that was written, 409 if it was there; 200 for files that were read, 404 if there are none |
+/// | `/files` | what was read: `path`, `modified_ms`, `size`, `text` or `hex`, `json` if it is JSON, `author` with git |
+/// | `/skipped` | how many matching entries are no regular files |
+pub struct TreePlan {
+    /// What is done.
+    pub action: TreeAction,
+    /// The path from the root. Where files are read, `*` stands for any part of a name, and so does an input that is not given.
+    pub path: &'static str,
+    /// The input whose value is written.
+    pub content: Option<&'static str>,
+    /// The input that names the author of the commit [default: the party].
+    pub author: Option<&'static str>,
+}
+
+/// A method of the adapter protocol.
+pub struct Method {
+    /// Its name.
+    pub name: &'static str,
+    /// Its parameters; one whose input is not given is left out.
+    pub params: &'static [(&'static str, Param)],
+}
+
+/// Where a parameter of an adapter method comes from.
+#[derive(Clone, Copy)]
+pub enum Param {
+    /// The value of an input.
+    Input(&'static str),
+    /// The JSON text of an input, in hex.
+    JsonHex(&'static str),
+    /// The same, with a member that an endpoint gets in the path instead. A member that the input already has stays.
+    JsonHexWith {
+        /// The input, an object.
+        input: &'static str,
+        /// The member.
+        member: &'static str,
+        /// The input that the member is taken from.
+        value: &'static str,
+    },
+    /// The text of an input, in hex.
+    TextHex(&'static str),
+    /// An input as the protocol encodes values, in hex. Bytes and text stand for themselves.
+    Encoded(&'static str),
+}
+
+impl Operation {
+    /// Whether it can be requested over a transport. Beside a connection it uses HTTP if it has no channel plan and the
+    /// target has a URL.
+    pub fn is_offered(&self, transport: Transport, target: &Target) -> bool {
+        let at_url = || {
+            self.route.as_ref().is_some_and(|route| {
+                let own = target.routes.get(self.name).and_then(|own| own.base.as_deref());
+                target.base(own.or(route.base)).is_some()
+            })
+        };
+        match transport {
+            Transport::Http => at_url(),
+            Transport::Ws | Transport::Tcp => self.channel.is_some() || at_url(),
+            Transport::Tree => self.tree.is_some() || at_url(),
+            Transport::Adapter => self.method.is_some(),
+        }
+    }
+
+    /// Whether a status means that the target did what it was asked.
+    pub fn accepts(&self, status: u16) -> bool {
+        self.accepted.iter().any(|(first, last)| (*first..=*last).contains(&status))
+    }
+
+    /// The input called `name`.
+    pub fn input(&self, name: &str) -> Option<&'static Input> {
+        self.inputs.iter().find(|input| input.name == name)
+    }
+}

@@ -1,0 +1,27 @@
+//! Message security: signatures and encryption.
+
+use super::context::ObservationContext;
+use super::operation::{Inputs, Operation};
+use crate::value::Value;
+
+/// How a protocol signs and encrypts its messages.
+pub trait Security: Sync {
+    /// Signs and encrypts the body of a message as the inputs of the operation say. Required; an operation whose messages
+    /// are not protected returns the body as it is. Deterministic: the same body, inputs and context give the same bytes.
+    ///
+    /// # Errors
+    ///
+    /// In words, where the inputs demand something impossible: a mistake of the suite.
+    fn protect(
+        &self,
+        operation: &Operation,
+        body: Value,
+        inputs: &Inputs,
+        context: &ObservationContext<'_>,
+    ) -> Result<Value, String>;
+
+    /// Signs a message of the target again after its member `changed` was changed, so that only that change is wrong. Only
+    /// for messages whose keys proofmark has, such as those of the reference implementation; any other message must be left
+    /// as it is. Default: leaves every message as it is.
+    fn protect_again(&self, _message: &mut Value, _changed: &str) {}
+}

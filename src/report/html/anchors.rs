@@ -1,0 +1,66 @@
+//! Fragment ids on the page, and the links to requirements that are made of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::badge::Badge;
+use crate::record::{ProtocolRecord, RequirementRecord};
+use crate::report::printable;
+use crate::verdict::Verdict;
+
+/// What the page shows for a requirement wherever it is mentioned.
+pub(super) struct RequirementLink {
+    pub(super) id: String,
+    /// Empty if the catalogue has no such entry.
+    pub(super) anchor: String,
+    pub(super) keyword: String,
+    pub(super) level: String,
+    pub(super) section: String,
+    pub(super) summary: String,
+    pub(super) badge: Option<Badge>,
+}
+
+/// Fragment ids: the id that it stands for, as far as HTML allows, so that links survive the next run.
+pub(super) struct Anchors<'a> {
+    pub(super) cases: BTreeMap<&'a str, (String, Verdict)>,
+    pub(super) requirements: BTreeMap<&'a str, (String, usize)>,
+}
+
+impl<'a> Anchors<'a> {
+    pub(super) fn new(protocol: &'a ProtocolRecord, taken: &mut BTreeSet<String>) -> Self {
+        let mut fresh = |prefix: &str, id: &str| {
+            let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+            let mut name: String = id.chars().map(|c| if kept(c) { c } else { '-' }).take(120).collect();
+            name.insert_str(0, prefix);
+            while !taken.insert(name.clone()) {
+                name.push_str("-again");
+            }
+            name
+        };
+        let cases = protocol.cases.iter().map(|case| (case.id.as_str(), (fresh("case-", &case.id), case.verdict)));
+        let cases = cases.collect();
+        let entries = protocol.requirements.iter().enumerate();
+        let requirements = entries.map(|(at, r)| (r.id.as_str(), (fresh("req-", &r.id), at))).collect();
+        Self { cases, requirements }
+    }
+
+    pub(super) fn case(&self, id: &str) -> String {
+        self.cases.get(id).map_or(String::new(), |(anchor, _)| anchor.clone())
+    }
+
+    pub(super) fn requirement(&self, protocol: &ProtocolRecord, id: &str, verdict: Option<Verdict>) -> RequirementLink {
+        let known = self.requirements.get(id);
+        let entry = known.and_then(|(_, at)| protocol.requirements.get(*at));
+        let text = |of: fn(&RequirementRecord) -> &String, most| {
+            entry.map_or(String::new(), |r| printable::short(of(r), most))
+        };
+        RequirementLink {
+            id: printable::short(id, 100),
+            anchor: known.map_or(String::new(), |(anchor, _)| anchor.clone()),
+            keyword: text(|r| &r.keyword, 20),
+            level: text(|r| &r.level, 30),
+            section: text(|r| &r.section, 40),
+            summary: text(|r| &r.summary, 1000),
+            badge: verdict.map(Badge::verdict),
+        }
+    }
+}

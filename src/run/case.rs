@@ -1,0 +1,276 @@
+//! One case: its parts, and the steps of each.
+
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+use futures_util::future::join_all;
+
+use super::hosts::HostSession;
+use super::{Runner, milliseconds};
+use crate::exchange::{Encoded, Ended, Exchange, Transport};
+use crate::plan::{ReadyCase, SETUP_STEPS};
+use crate::suite::{Action, Step};
+use crate::transport::Session;
+use crate::transport::adapter::Adapter;
+use crate::walk::{CaseTranscript, Context, Part, Planned, Stop, Walk};
+
+/// How often a case is run again because another case made the adapter end.
+const ADAPTER_TRIES: usize = 5;
+
+/// The connections that one walk through a case has open, and how it waits.
+pub(super) struct CaseSession<'c> {
+    pub(super) context: &'c Context<'c>,
+    pub(super) session: Session,
+    /// Whether a step ends with the first sufficient answer.
+    pub(super) fail_fast: bool,
+    /// How often a connection was opened again.
+    pub(super) returns: AtomicUsize,
+    /// How far the clock of the target is ahead, in milliseconds.
+    pub(super) clock_ms: AtomicU64,
+}
+
+impl Runner<'_> {
+    pub(super) async fn case(&self, context: &Context<'_>, ready: &ReadyCase<'_>) -> CaseTranscript {
+        let lost = || self.connections.adapter.as_ref().map_or(0, Adapter::lost);
+        let mut transcript = CaseTranscript::default();
+        for _ in 0..ADAPTER_TRIES {
+            let before = lost();
+            transcript = self.case_once(context, ready).await;
+            let answers = transcript.exchanges.iter().chain(&transcript.twin);
+            let own = answers.filter(|exchange| exchange.received.ended != Ended::Complete).count() as u64;
+            // A failure that another case caused counts against that case only. Here the stores of the adapter are lost.
+            if ready.transport != Transport::Adapter || lost() - before <= own {
+                return transcript;
+            }
+        }
+        // The exchanges show nothing about the case.
+        CaseTranscript {
+            stopped: Some("the adapter ended repeatedly while the case ran".to_owned()),
+            elapsed_ms: transcript.elapsed_ms,
+            ..CaseTranscript::default()
+        }
+    }
+
+    async fn case_once(&self, context: &Context<'_>, ready: &ReadyCase<'_>) -> CaseTranscript {
+        let begun = Instant::now();
+        let mut transcript = CaseTranscript::default();
+        if ready.case.is_sweep() {
+            // A sweep looks at the answers of other cases.
+            return transcript;
+        }
+        let parts: &[Part] = match (ready.case.has_edits(), ready.case.twin_first) {
+            (false, _) => &[Part::Case],
+            (true, false) => &[Part::Case, Part::Twin],
+            (true, true) => &[Part::Twin, Part::Case],
+        };
+        for part in parts {
+            if transcript.stopped.is_some() {
+                break;
+            }
+            let started_ms = self.now_ms();
+            let (exchanges, stopped) = self.walk(context, ready, *part, started_ms, false).await;
+            transcript.stopped = stopped;
+            if *part == Part::Twin {
+                (transcript.twin, transcript.twin_started_ms) = (exchanges, started_ms);
+            } else {
+                (transcript.exchanges, transcript.started_ms) = (exchanges, started_ms);
+            }
+        }
+        transcript.elapsed_ms = milliseconds(begun.elapsed());
+        transcript
+    }
+
+    /// Takes steps concurrently: what they send first, then what they receive, which may have arrived meanwhile.
+    async fn parallel<'p>(
+        &self,
+        case: &CaseSession<'_>,
+        walk: &mut Walk<'p>,
+        hosts: &mut Option<HostSession<'p>>,
+        planned: Planned<'p>,
+        children: &'p [Step],
+    ) -> Vec<(Planned<'p>, Vec<Exchange>)> {
+        let begun = Instant::now();
+        let in_group = !planned.step.expect_all.is_empty();
+        let mut prepared = Vec::new();
+        for step in children {
+            let child = Planned::own(step, in_group);
+            if matches!(step.action, Action::Receive(_)) {
+                prepared.push((child, Vec::new()));
+                continue;
+            }
+            match walk.messages(child) {
+                Ok(messages) => prepared.push((child, messages)),
+                Err(stop) => walk.halt(stop),
+            }
+        }
+        if walk.stopped().is_some() {
+            return Vec::new();
+        }
+        for (child, messages) in &prepared {
+            if let Some(hosts) = hosts.as_ref() {
+                hosts.claim(&walk.step_values(*child));
+            }
+            claim(case, hosts.as_ref(), messages);
+        }
+        let sent = prepared.into_iter().map(|(child, messages)| async move {
+            let answers = match child.step.quiet.as_ref() {
+                _ if matches!(child.step.action, Action::Receive(_)) => Vec::new(),
+                Some(quiet) => self.quiet(case, child, &messages, case.context.plan.time(quiet)).await,
+                None => self.send_all(case, None, child, messages).await,
+            };
+            (child, answers)
+        });
+        let mut answers = self.while_hosting(hosts.as_mut(), join_all(sent)).await;
+        for (child, received) in &mut answers {
+            if let Action::Receive(receive) = &child.step.action {
+                *received = self.receive(hosts.as_mut(), walk, *child, receive, begun).await;
+                received.iter_mut().for_each(|exchange| exchange.clock_ms = walk.clock_ms());
+            }
+        }
+        answers
+    }
+
+    /// Takes the steps of a case until its end, a stop or its deadline. The text says why the walk ended, if no exchange shows it.
+    /// With `fail_fast`, each step ends with its first sufficient answer.
+    pub(super) async fn walk(
+        &self,
+        context: &Context<'_>,
+        ready: &ReadyCase<'_>,
+        part: Part,
+        begun_ms: u64,
+        fail_fast: bool,
+    ) -> (Vec<Exchange>, Option<String>) {
+        let mut exchanges = Vec::new();
+        let mut stopped = None;
+        let mut walk = Walk::new(context, ready, part, begun_ms);
+        walk.set_clock(self.clock_of(context, ready.transport));
+        let session = CaseSession {
+            context,
+            session: Session::default(),
+            fail_fast,
+            returns: AtomicUsize::new(0),
+            clock_ms: AtomicU64::new(walk.clock_ms()),
+        };
+        let hosts = self.host_session(ready, &walk);
+        let steps = self.steps(&session, walk, hosts, &mut exchanges, &mut stopped);
+        if tokio::time::timeout(self.limits.case, steps).await.is_err() {
+            stopped = Some(format!("the case took longer than {:?}", self.limits.case));
+        }
+        (exchanges, stopped)
+    }
+
+    /// How far the clock of the target is ahead when a case starts. A library that was started again has another clock.
+    fn clock_of(&self, context: &Context<'_>, transport: Transport) -> u64 {
+        if context.plan.clock(transport).is_none_or(|way| way.per_case) {
+            return 0;
+        }
+        let clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        match clocks.get(transport.kind()) {
+            Some((ahead_ms, lost)) if *lost == self.adapter_lost() => *ahead_ms,
+            _ => 0,
+        }
+    }
+
+    fn adapter_lost(&self) -> u64 {
+        self.connections.adapter.as_ref().map_or(0, Adapter::lost)
+    }
+
+    /// Keeps where the clock of the target is, for the steps and the cases that come.
+    fn follow_clock(&self, case: &CaseSession<'_>, walk: &Walk<'_>, planned: Planned<'_>) {
+        if let Action::Advance { .. } = planned.step.action {
+            case.clock_ms.store(walk.clock_ms(), Ordering::Relaxed);
+            let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
+            clocks.insert(walk.transport().kind(), (walk.clock_ms(), self.adapter_lost()));
+        }
+    }
+
+    async fn steps<'p>(
+        &self,
+        case: &CaseSession<'_>,
+        mut walk: Walk<'p>,
+        mut hosts: Option<HostSession<'p>>,
+        exchanges: &mut Vec<Exchange>,
+        stopped: &mut Option<String>,
+    ) {
+        let mut bound = false;
+        for planned in walk.steps() {
+            if !bound && planned.number < SETUP_STEPS {
+                walk.bind();
+                bound = true;
+                if let Some(hosts) = &hosts {
+                    hosts.claim(&walk.host_values());
+                }
+            }
+            if walk.stopped().is_some() {
+                break;
+            }
+            if let Some(hosts) = &mut hosts {
+                hosts.claim(&walk.step_values(planned));
+                hosts.brief(&walk);
+            }
+            match &planned.step.action {
+                Action::Pause(pause) => {
+                    let pause = case.context.plan.time(pause);
+                    self.while_hosting(hosts.as_mut(), tokio::time::sleep(pause)).await;
+                }
+                Action::Sweep => walk.sweep_case(planned),
+                Action::Receive(receive) => {
+                    let mut received = self.receive(hosts.as_mut(), &mut walk, planned, receive, Instant::now()).await;
+                    received.iter_mut().for_each(|exchange| exchange.clock_ms = walk.clock_ms());
+                    walk.take(planned, &received);
+                    exchanges.extend(received);
+                }
+                Action::Parallel(children) => {
+                    let answers = self.parallel(case, &mut walk, &mut hosts, planned, children).await;
+                    if walk.stopped().is_some() {
+                        break;
+                    }
+                    walk.take_parallel(planned, &answers);
+                    exchanges.extend(answers.into_iter().flat_map(|(_, answers)| answers));
+                }
+                Action::Send { .. } | Action::Request { .. } | Action::Advance { .. } => match walk.messages(planned) {
+                    Err(stop) => walk.halt(stop),
+                    Ok(messages) => {
+                        claim(case, hosts.as_ref(), &messages);
+                        let sent = async {
+                            match (&planned.step.until, &planned.step.quiet) {
+                                (Some(until), _) => {
+                                    let limit = case.context.plan.time(until);
+                                    self.until(case, &mut walk, planned, &messages, limit).await
+                                }
+                                (None, Some(quiet)) => {
+                                    self.quiet(case, planned, &messages, case.context.plan.time(quiet)).await
+                                }
+                                (None, None) => self.send_all(case, Some(&mut walk), planned, messages).await,
+                            }
+                        };
+                        let answers = self.while_hosting(hosts.as_mut(), sent).await;
+                        walk.take(planned, &answers);
+                        self.follow_clock(case, &walk, planned);
+                        exchanges.extend(answers);
+                    }
+                },
+            }
+        }
+        if let Some(Stop::Broken(why)) = walk.stopped() {
+            *stopped = Some(why.clone());
+        }
+        for planned in walk.after() {
+            // The clean-up is not judged: a target need not offer it.
+            for (round, message) in walk.messages(planned).unwrap_or_default().into_iter().enumerate() {
+                self.send(case, None, planned, round, message).await;
+            }
+        }
+    }
+}
+
+/// Claims, for a case, the keys of the messages that it sends.
+fn claim(case: &CaseSession<'_>, hosts: Option<&HostSession<'_>>, messages: &[Encoded]) {
+    let hosting = case.context.plan.knowledge.protocol.hosting();
+    if let (Some(hosts), Some(hosting)) = (hosts, hosting) {
+        let claimed: Vec<_> =
+            messages.iter().flat_map(|message| hosting.claims(message)).map(String::into_bytes).collect();
+        hosts.claim(&claimed);
+    }
+}

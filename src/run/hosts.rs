@@ -1,0 +1,263 @@
+//! The peers that a run hosts, and what one case receives at them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::future::Future;
+
+use super::{Runner, milliseconds};
+use crate::exchange::{
+    Body, Ended, Exchange, HostArrival, HostReply, HostUrls, Hosted, HostedKind, Incoming, Outgoing, Transport,
+};
+use crate::plan::{Knowledge, ReadyCase};
+use crate::protocol::Protocol;
+use crate::suite::Receive;
+use crate::target::Target;
+use crate::template::{Clock, Objects, Scope, Seed};
+use crate::transport::host::{Arrived, Correlate, Guest, HostSpec, Hosts, Rules};
+use crate::value::Value;
+use crate::walk::{Choice, Planned, Responder, Walk, host_reply};
+
+/// What is waited for behind a fence: a message that was overtaken by it follows at its heels.
+const FENCE_GRACE: Duration = Duration::from_millis(50);
+
+/// Messages that are kept for one case until a step takes them.
+const INBOX: usize = 256;
+
+/// What a protocol contributes to its hosts.
+struct ProtocolRules(&'static dyn Protocol);
+
+impl Rules for ProtocolRules {
+    fn keys(&self, arrival: &HostArrival) -> Vec<String> {
+        self.0.hosting().map(|hosting| hosting.keys(arrival)).unwrap_or_default()
+    }
+
+    fn reply(&self, arrival: &HostArrival, state: &mut Value) -> Option<HostReply> {
+        self.0.hosting()?.reply(arrival, state)
+    }
+}
+
+/// Starts the hosts that a protocol declares, where the target file has them. `None` if it declares none. `start` is the
+/// instant from which the run counts.
+///
+/// # Errors
+///
+/// A host cannot listen where it should, or its usual reply has no value.
+pub async fn start_hosts(knowledge: &Knowledge, target: &Target, start: Instant) -> Result<Option<Arc<Hosts>>, String> {
+    let declared = &knowledge.manifest.hosts;
+    if declared.is_empty() {
+        return Ok(None);
+    }
+    if let Some(unknown) = target.hosts.keys().find(|name| declared.iter().all(|host| host.name.value != **name)) {
+        let names: Vec<_> = declared.iter().map(|host| host.name.value.as_str()).collect();
+        return Err(format!(
+            "the target file configures the unknown host `{unknown}`; there are: {}",
+            names.join(", ")
+        ));
+    }
+    let (objects, lazy) = (Objects::default(), Objects::default());
+    let mut specs = Vec::new();
+    for host in declared {
+        let mut scope = Scope::new(&objects, &lazy, Seed::new(0), Clock(0));
+        let reply = host_reply(knowledge.protocol, &target.channel.http.media_type, &mut scope, &host.reply)
+            .map_err(|error| format!("the reply of the host `{}` has no value: {error}", *host.name))?;
+        let address = target.hosts.get(&host.name.value).cloned().unwrap_or_default();
+        let [path, keys, bytes] = host.correlate;
+        specs.push(HostSpec {
+            name: host.name.value.clone(),
+            listen: address.listen,
+            announce: address.announce,
+            path: host.path.clone(),
+            transports: host.transports.clone(),
+            profile: target.channel.clone(),
+            correlate: Correlate { path, keys, bytes },
+            reply,
+        });
+    }
+    let rules = Arc::new(ProtocolRules(knowledge.protocol));
+    Hosts::start(specs, rules, start).await.map(|hosts| Some(Arc::new(hosts)))
+}
+
+/// What one walk receives at the hosts of the run.
+pub(super) struct HostSession<'p> {
+    guest: Guest,
+    responder: Responder<'p>,
+    urls: BTreeMap<String, HostUrls>,
+    /// What has arrived and no step has taken yet.
+    inbox: Vec<Exchange>,
+}
+
+impl<'p> HostSession<'p> {
+    /// Has messages with these bytes routed to the walk.
+    pub(super) fn claim(&self, values: &[Vec<u8>]) {
+        values.iter().filter(|value| !value.is_empty()).for_each(|value| self.guest.claim(value));
+    }
+
+    /// Tells the replies what the walk knows by now.
+    pub(super) fn brief(&mut self, walk: &Walk<'p>) {
+        walk.brief(&mut self.responder);
+    }
+
+    /// Replies to a message and keeps it.
+    fn take(&mut self, arrived: Arrived, runner: &Runner<'_>) {
+        let arrival = arrived.arrival.clone();
+        let mut exchange = exchange(arrival, &self.urls);
+        runner.redact(&mut exchange.received);
+        let reply = self.responder.respond(&exchange).unwrap_or_else(|| arrived.usual.clone());
+        exchange.sent.method = reply.name();
+        if let HostReply::Message { headers, body, .. } = &reply {
+            exchange.sent.headers.clone_from(headers);
+            exchange.sent.body = Body(body.clone());
+        }
+        arrived.reply(reply);
+        runner.counted(&exchange.received);
+        if self.inbox.len() < INBOX {
+            self.inbox.push(exchange);
+        }
+    }
+}
+
+impl Runner<'_> {
+    /// The hosts of the run, which are started if that has not been done before it.
+    pub(super) async fn hosts(&self, knowledge: &Knowledge, target: &Target) -> Result<Option<Arc<Hosts>>, String> {
+        let start = || async {
+            match &self.connections.hosts {
+                Some(hosts) => Ok(Some(Arc::clone(hosts))),
+                None => start_hosts(knowledge, target, self.start).await,
+            }
+        };
+        self.hosts.get_or_try_init(start).await.cloned()
+    }
+
+    /// The part of a walk in the hosts of the run, if there are any.
+    pub(super) fn host_session<'p>(&self, ready: &ReadyCase<'_>, walk: &Walk<'p>) -> Option<HostSession<'p>> {
+        let hosts = self.hosts.get()?.as_ref()?;
+        let guest = hosts.join(&ready.id, walk.token(), ready.case.receives());
+        Some(HostSession { guest, responder: walk.responder(), urls: hosts.urls(), inbox: Vec::new() })
+    }
+
+    /// Does something, and replies meanwhile to what arrives.
+    pub(super) async fn while_hosting<T>(
+        &self,
+        session: Option<&mut HostSession<'_>>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let Some(session) = session else { return work.await };
+        tokio::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                arrived = session.guest.next() => session.take(arrived, self),
+            }
+        }
+    }
+
+    /// Takes messages at a host until there are enough, or the time is over.
+    pub(super) async fn receive<'p>(
+        &self,
+        session: Option<&mut HostSession<'p>>,
+        walk: &mut Walk<'p>,
+        planned: Planned<'p>,
+        receive: &'p Receive,
+        begun: Instant,
+    ) -> Vec<Exchange> {
+        let limits = self.limits;
+        let usual = if receive.count == 0 && receive.fence.is_empty() { limits.settle } else { limits.reply };
+        let within = receive.within.as_ref().map_or(usual, |within| walk.time(within));
+        let at_least = planned.step.settle.as_ref().map_or(Duration::ZERO, |settle| walk.time(settle));
+        let count = usize::try_from(receive.count).unwrap_or(usize::MAX);
+        let mut end = begun + within.max(at_least);
+        let mut found: Vec<Exchange> = Vec::new();
+        let mut fenced = false;
+        let none = session.is_none();
+        if let Some(session) = session {
+            loop {
+                let mut at = 0;
+                let full = |found: &[Exchange]| count > 0 && at_least.is_zero() && found.len() >= count;
+                while at < session.inbox.len() && !full(&found) {
+                    let here =
+                        session.inbox[at].hosted.as_ref().is_some_and(|hosted| hosted.host == receive.host.value);
+                    match if here { walk.choose(receive, &session.inbox[at]) } else { Choice::Leaves } {
+                        Choice::Takes => found.push(session.inbox.remove(at)),
+                        Choice::Fence => {
+                            session.inbox.remove(at);
+                            fenced = true;
+                            end = end.min(Instant::now() + FENCE_GRACE);
+                        }
+                        Choice::Leaves => at += 1,
+                    }
+                }
+                let enough = count > 0 && found.len() >= count && begun.elapsed() >= at_least;
+                if enough || Instant::now() >= end {
+                    break;
+                }
+                // Enough may be there before the time that is collected for at least is over.
+                let until = if count > 0 && found.len() >= count { begun + at_least } else { end };
+                let next = tokio::time::timeout_at(tokio::time::Instant::from_std(until), session.guest.next());
+                if let Ok(arrived) = next.await {
+                    session.take(arrived, self);
+                }
+            }
+        }
+        if found.len() < count || count == 0 {
+            let kind = if fenced { HostedKind::Fence } else { HostedKind::Nothing };
+            let why = if none { Ended::Unreachable("the run has no hosts".to_owned()) } else { Ended::TimedOut };
+            found.push(nothing(receive, kind, if fenced { Ended::Complete } else { why }, self.now_ms(), begun));
+        }
+        for (round, exchange) in found.iter_mut().enumerate() {
+            exchange.step = planned.number;
+            exchange.round = round;
+            planned.actor().clone_into(&mut exchange.actor);
+        }
+        found
+    }
+}
+
+/// A message at a host as an exchange: the message is what was received, the reply what was sent.
+fn exchange(arrival: HostArrival, urls: &BTreeMap<String, HostUrls>) -> Exchange {
+    let transport = match arrival.hosted.kind {
+        HostedKind::WsUpgrade | HostedKind::WsBinary | HostedKind::WsText => Transport::Ws,
+        HostedKind::TcpFrame => Transport::Tcp,
+        HostedKind::Http | HostedKind::Nothing | HostedKind::Fence => Transport::Http,
+    };
+    let url = urls.get(&arrival.hosted.host).and_then(|urls| urls.get(transport.name())).cloned().unwrap_or_default();
+    let ended = if arrival.is_cut { Ended::TooLong } else { Ended::Complete };
+    let received =
+        Incoming { status: None, headers: arrival.headers, body: Body(arrival.body), arrived: Vec::new(), ended };
+    Exchange {
+        step: 0,
+        round: 0,
+        actor: String::new(),
+        operation: "receive".to_owned(),
+        sent: Outgoing { transport, method: String::new(), url, headers: Vec::new(), body: Body::default() },
+        received,
+        started_ms: arrival.at_ms,
+        elapsed_ms: 0,
+        clock_ms: 0,
+        hosted: Some(arrival.hosted),
+    }
+}
+
+/// What stands for messages that did not come.
+fn nothing(receive: &Receive, kind: HostedKind, ended: Ended, now_ms: u64, begun: Instant) -> Exchange {
+    let elapsed_ms = milliseconds(begun.elapsed());
+    Exchange {
+        step: 0,
+        round: 0,
+        actor: String::new(),
+        operation: "receive".to_owned(),
+        sent: Outgoing {
+            transport: Transport::Http,
+            method: "wait".to_owned(),
+            url: String::new(),
+            headers: Vec::new(),
+            body: Body::default(),
+        },
+        received: Incoming::nothing(ended),
+        started_ms: now_ms.saturating_sub(elapsed_ms),
+        elapsed_ms,
+        clock_ms: 0,
+        hosted: Some(Hosted { host: receive.host.value.clone(), kind, ..Hosted::default() }),
+    }
+}

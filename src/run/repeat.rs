@@ -1,0 +1,119 @@
+//! Steps that send more than one message: lists, retries at a busy target, `retry-for` and `hold-for`.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+
+use super::Runner;
+use super::case::CaseSession;
+use crate::exchange::{Encoded, Exchange};
+use crate::walk::{Planned, Walk};
+
+/// The pause between two tries of a step that waits.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Messages that one waiting step may send.
+const ROUNDS: usize = 600;
+
+/// How often a message is sent again to a target that says that it is busy.
+const BUSY_TRIES: u32 = 4;
+
+/// How many retries in a row the run makes: not every case waits for a target that is always busy.
+const BUSY_WAITS: usize = 1_000;
+
+/// The first pause before that; each further one is twice as long.
+const BUSY_PAUSE: Duration = Duration::from_millis(50);
+
+impl Runner<'_> {
+    pub(super) async fn send_all(
+        &self,
+        case: &CaseSession<'_>,
+        mut walk: Option<&mut Walk<'_>>,
+        planned: Planned<'_>,
+        messages: Vec<Encoded>,
+    ) -> Vec<Exchange> {
+        let rounds = messages.into_iter().enumerate();
+        if planned.step.at_once {
+            return join_all(rounds.map(|(round, message)| self.send(case, None, planned, round, message))).await;
+        }
+        let mut exchanges = Vec::new();
+        for (round, message) in rounds {
+            exchanges.push(self.send_patiently(case, walk.as_deref_mut(), planned, round, message).await);
+        }
+        exchanges
+    }
+
+    /// Sends a message again while the target says that it is busy (RFC 6585 section 4, RFC 9110 section 15.6.4): cases run
+    /// concurrently, and a target may want fewer of them. The last answer is the one that counts.
+    async fn send_patiently(
+        &self,
+        case: &CaseSession<'_>,
+        mut walk: Option<&mut Walk<'_>>,
+        planned: Planned<'_>,
+        round: usize,
+        message: Encoded,
+    ) -> Exchange {
+        let mut pause = BUSY_PAUSE;
+        for _ in 0..BUSY_TRIES {
+            let exchange = self.send(case, walk.as_deref_mut(), planned, round, message.clone()).await;
+            let busy = matches!(exchange.received.status, Some(429 | 503));
+            if !busy {
+                self.busy.store(0, Ordering::Relaxed);
+                return exchange;
+            }
+            if self.busy.fetch_add(1, Ordering::Relaxed) >= BUSY_WAITS {
+                return exchange;
+            }
+            tokio::time::sleep(pause).await;
+            pause *= 2;
+        }
+        self.send(case, walk, planned, round, message).await
+    }
+
+    /// Repeats a step until its expectations hold or its time is over.
+    pub(super) async fn until(
+        &self,
+        case: &CaseSession<'_>,
+        walk: &mut Walk<'_>,
+        planned: Planned<'_>,
+        messages: &[Encoded],
+        limit: Duration,
+    ) -> Vec<Exchange> {
+        let begun = Instant::now();
+        let mut exchanges = Vec::new();
+        let Some(message) = messages.first() else { return exchanges };
+        loop {
+            let exchange = self.send(case, Some(walk), planned, exchanges.len(), message.clone()).await;
+            let holds = walk.holds(planned, &exchange);
+            exchanges.push(exchange);
+            if holds || begun.elapsed() + PAUSE > limit || exchanges.len() >= ROUNDS {
+                return exchanges;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Repeats a step for a while.
+    pub(super) async fn quiet(
+        &self,
+        case: &CaseSession<'_>,
+        planned: Planned<'_>,
+        messages: &[Encoded],
+        during: Duration,
+    ) -> Vec<Exchange> {
+        let begun = Instant::now();
+        let mut exchanges = Vec::new();
+        while exchanges.len() < ROUNDS {
+            for message in messages {
+                let round = exchanges.len() % messages.len().max(1);
+                exchanges.push(self.send(case, None, planned, round, message.clone()).await);
+            }
+            if begun.elapsed() >= during || messages.is_empty() {
+                break;
+            }
+            tokio::time::sleep(PAUSE / 4).await;
+        }
+        exchanges
+    }
+}

@@ -1,0 +1,132 @@
+//! The order of a run: probes first, then cases, as many at a time as the limits permit.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
+
+use super::{Event, Runner, Sink};
+use crate::exchange::{Ended, Transport};
+use crate::judge::{Gate, gate};
+use crate::plan::Plan;
+use crate::suite::{Action, Case};
+use crate::walk::{Context, Facts, Features, Part, Transcript};
+
+/// How many messages in a row may go without an answer before the target counts as gone.
+const PATIENCE: usize = 24;
+
+/// The same for a library, which takes one call at a time, so that every timeout is waited for in turn.
+pub(super) const PATIENCE_WITH_A_LIBRARY: usize = 6;
+
+/// Concurrent cases that wait most of their time.
+const WAITING_CASES: usize = 64;
+
+/// The time from which on a case counts among them.
+const LONG: Duration = Duration::from_millis(500);
+
+impl Runner<'_> {
+    /// Probes, then cases. Writes into `transcript` as it goes, so that what was exchanged is kept when it is cut short.
+    pub(super) async fn probe_and_run(
+        &self,
+        plan: &Plan<'_>,
+        chosen: Option<&BTreeSet<usize>>,
+        facts: Facts,
+        transcript: &mut Transcript,
+        sink: &dyn Sink,
+    ) -> Option<String> {
+        if let Some(why) = self.probe_features(plan, chosen, facts, transcript).await {
+            return Some(why);
+        }
+        let features = Features::read(plan, facts, transcript);
+        let context = Context { plan, facts, features };
+        let open: Vec<usize> = (0..plan.cases.len())
+            .filter(|index| chosen.is_none_or(|chosen| chosen.contains(index)))
+            .filter(|index| gate(&context, &plan.cases[*index]) == Gate::Open)
+            .collect();
+        sink.event(Event::Planned(open.len()));
+        transcript.cases.resize_with(plan.cases.len(), || None);
+        let patience = if plan.transports == [Transport::Adapter] { PATIENCE_WITH_A_LIBRARY } else { PATIENCE };
+        let context = &context;
+        // The clock of a target is one for all cases: those that advance it come last and run alone.
+        let alone = |index: &usize| {
+            let ready = &plan.cases[*index];
+            ready.case.advances_clock() && plan.clock(ready.transport).is_some_and(|way| !way.per_case)
+        };
+        let (alone, together): (Vec<_>, Vec<_>) = open.into_iter().partition(alone);
+        // Cases that wait most of their time must not delay the others.
+        let (waiting, brisk): (Vec<_>, Vec<_>) =
+            together.into_iter().partition(|index| waits(plan, plan.cases[*index].case));
+        let run = |index: usize| async move { (index, self.case(context, &plan.cases[index]).await) };
+        let waiting = stream::iter(waiting).map(run).buffer_unordered(WAITING_CASES.max(self.limits.jobs));
+        let brisk = stream::iter(brisk).map(run).buffer_unordered(self.limits.jobs);
+        let mut done = stream::select(waiting, brisk).chain(stream::iter(alone).map(run).buffer_unordered(1));
+        while let Some((index, case)) = done.next().await {
+            if let Some(slot) = transcript.cases.get_mut(index) {
+                *slot = Some(case);
+            }
+            sink.event(Event::Done(plan.cases[index].id.clone()));
+            if self.unanswered.load(Ordering::Relaxed) >= patience {
+                return Some("the target stopped answering".to_owned());
+            }
+        }
+        None
+    }
+
+    /// Probes what the target offers over each transport. The text says why it cannot be probed.
+    pub(super) async fn probe_features(
+        &self,
+        plan: &Plan<'_>,
+        chosen: Option<&BTreeSet<usize>>,
+        facts: Facts,
+        transcript: &mut Transcript,
+    ) -> Option<String> {
+        match self.hosts(plan.knowledge, plan.target).await {
+            Ok(hosts) => transcript.hosts = hosts.map(|hosts| hosts.urls()).unwrap_or_default(),
+            Err(why) => return Some(why),
+        }
+        for transport in &plan.transports {
+            let mut probes = plan.probes(*transport);
+            if let Some(chosen) = chosen {
+                let needed = plan.features_needed(chosen, *transport);
+                probes.retain(|probe| needed.contains(probe.case.name.value.as_str()));
+            }
+            let (first, rest): (Vec<_>, Vec<_>) = probes.iter().partition(|probe| plan.is_first(probe));
+            transcript.probes.push((*transport, Vec::new()));
+            for batch in [first, rest] {
+                let met = Context { plan, facts, features: Features::met(plan, facts, transcript) };
+                let begun = self.now_ms();
+                let walks = batch.iter().map(|probe| self.walk(&met, probe, Part::Probe, begun, false));
+                let found = join_all(walks).await;
+                if let Some((_, exchanges)) = transcript.probes.last_mut() {
+                    exchanges.extend(found.into_iter().flat_map(|(exchanges, _)| exchanges));
+                }
+            }
+        }
+        (self.answered.load(Ordering::Relaxed) == 0).then(|| self.why_no_answer(transcript))
+    }
+
+    fn why_no_answer(&self, transcript: &Transcript) -> String {
+        let first = transcript.probes.iter().flat_map(|(_, exchanges)| exchanges).next();
+        match first.map(|exchange| &exchange.received.ended) {
+            Some(Ended::Unreachable(why)) => format!("the target is unreachable: {why}"),
+            Some(Ended::TimedOut) => format!("the target does not answer within {:?}", self.limits.request),
+            Some(Ended::Closed(why)) => format!("the target closes every connection without an answer: {why}"),
+            _ => "the target does not answer".to_owned(),
+        }
+    }
+}
+
+/// Whether the pauses and waits that a case declares make it a long one.
+fn waits(plan: &Plan<'_>, case: &Case) -> bool {
+    let declared = case.all_steps().into_iter().map(|step| {
+        let pause = match &step.action {
+            Action::Pause(pause) => plan.time(pause),
+            _ => Duration::ZERO,
+        };
+        let times = [&step.settle, &step.quiet].into_iter().flatten().map(|time| plan.time(time));
+        pause + times.sum::<Duration>()
+    });
+    declared.sum::<Duration>() >= LONG
+}

@@ -1,0 +1,185 @@
+//! Sending one message and collecting its answers.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::case::CaseSession;
+use super::schedule::PATIENCE_WITH_A_LIBRARY;
+use super::{Runner, milliseconds};
+use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Exchange, Incoming, Outgoing, Transport, mask};
+use crate::plan::SETUP_STEPS;
+use crate::protocol::Channel;
+use crate::target::Limits;
+use crate::transport::{Delivery, Wait};
+use crate::walk::{Planned, Walk};
+
+/// Bytes of bodies that a run holds in memory before it reads less of each.
+const STORED_BYTES: u64 = 256 << 20;
+
+impl Runner<'_> {
+    /// The limits, with less room for a body once the target has filled much of what a run may hold in memory.
+    fn limits_left(&self) -> Limits {
+        let mut limits = self.limits.clone();
+        if self.stored.load(Ordering::Relaxed) > STORED_BYTES {
+            limits.body = limits.body.min(64 << 10);
+        }
+        limits
+    }
+
+    /// Opens a new connection for a party whose connection the target closed after an answer, as it may do after a refusal, and
+    /// repeats the set-up of the party on it. A connection that the case opened itself stays closed, since the case is about it.
+    /// False if no connection was opened.
+    async fn return_to(&self, case: &CaseSession<'_>, walk: &Walk<'_>, planned: Planned<'_>) -> bool {
+        if planned.number >= SETUP_STEPS || !case.session.was_left(planned.actor()).await {
+            return false;
+        }
+        let times = case.returns.fetch_add(1, Ordering::Relaxed) + 1;
+        let setup = walk.rebuild_setup(planned.actor(), times);
+        if setup.is_empty() {
+            return false;
+        }
+        case.session.forget(planned.actor()).await;
+        for (step, messages) in setup {
+            for message in messages {
+                Box::pin(self.send(case, None, step, 0, message)).await;
+            }
+        }
+        true
+    }
+
+    /// Sends a message and collects its answers. Over a connection that stays open the walk says when they are enough.
+    pub(super) async fn send(
+        &self,
+        case: &CaseSession<'_>,
+        mut walk: Option<&mut Walk<'_>>,
+        planned: Planned<'_>,
+        round: usize,
+        message: Encoded,
+    ) -> Exchange {
+        let actor = planned.actor().to_owned();
+        let operation = message.operation.clone();
+        let (transport, action) = (message.transport, message.action.clone());
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let returned = match walk.as_deref() {
+            Some(walk) if message.action == ChannelAction::Message => self.return_to(case, walk, planned).await,
+            _ => false,
+        };
+        let limits = self.limits_left();
+        let silent = self.answered.load(Ordering::Relaxed) == 0
+            && self.unanswered.load(Ordering::Relaxed) >= PATIENCE_WITH_A_LIBRARY;
+        let clock_ms = case.clock_ms.load(Ordering::Relaxed);
+        let exchange = |sent: &Outgoing, received: &Incoming| Exchange {
+            step: planned.number,
+            round,
+            actor: actor.clone(),
+            operation: operation.clone(),
+            sent: sent.clone(),
+            received: received.clone(),
+            started_ms: 0,
+            elapsed_ms: 0,
+            hosted: None,
+            clock_ms,
+        };
+        let Delivery { mut sent, mut received, begun } = if silent && transport == Transport::Adapter {
+            // The adapter has not answered any call yet, and each further one would cost a timeout.
+            Delivery::unsent(message, "the adapter did not answer earlier calls")
+        } else {
+            let protocol = case.context.plan.knowledge.protocol;
+            let profile = &case.context.plan.target.channel;
+            let unrelated = |sent: &Outgoing, arrival: &Arrival| match action {
+                ChannelAction::Message => {
+                    let unrelated = |channel: &dyn Channel| channel.is_unrelated(&sent.body.0, arrival);
+                    profile.is_keep_alive(arrival) || protocol.channel().is_some_and(unrelated)
+                }
+                _ => profile.is_ping(arrival),
+            };
+            let mut enough = |sent: &Outgoing, received: &Incoming| match walk.as_deref_mut() {
+                Some(walk) => walk.content(planned, &exchange(sent, received)),
+                None => !received.arrived.iter().all(|arrival| unrelated(sent, arrival)),
+            };
+            let settle = planned.step.settle.as_ref();
+            let at_least = settle.map_or(Duration::ZERO, |settle| case.context.plan.time(settle));
+            // A set-up is not judged, so later answers do not matter.
+            let fail_fast = case.fail_fast || planned.number >= SETUP_STEPS;
+            let wait = Wait {
+                none: planned.step.without_waiting,
+                fail_fast,
+                at_least,
+                unrelated: &unrelated,
+                enough: &mut enough,
+            };
+            let mailbox = self.mailbox(case, &exchange, &message);
+            let mut carried = self.connections.carry(&case.session, &actor, message, &limits, wait).await;
+            if transport == Transport::Http {
+                let first = exchange(&carried.sent, &carried.received);
+                self.fetch(case, &first, mailbox, &mut carried, &mut enough).await;
+            }
+            carried
+        };
+        if returned {
+            sent.method.push_str(" on a new connection");
+        }
+        self.stored.fetch_add(size(&received), Ordering::Relaxed);
+        let elapsed_ms = milliseconds(begun.elapsed());
+        match received.ended {
+            Ended::Complete | Ended::TooLong => {
+                self.unanswered.store(0, Ordering::Relaxed);
+                self.answered.fetch_add(1, Ordering::Relaxed);
+            }
+            // On a connection that stays open, closing it after or instead of an answer is a kind of answer.
+            Ended::Closed(_) if transport.is_channel() => {
+                if !received.arrived.is_empty() {
+                    self.unanswered.store(0, Ordering::Relaxed);
+                    self.answered.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            Ended::TimedOut | Ended::Closed(_) | Ended::Unreachable(_) => {
+                self.unanswered.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        self.redact(&mut received);
+        Exchange {
+            step: planned.number,
+            round,
+            actor,
+            operation,
+            sent,
+            received,
+            started_ms: milliseconds(begun.saturating_duration_since(self.start)),
+            elapsed_ms,
+            hosted: None,
+            clock_ms,
+        }
+    }
+
+    /// Counts a message that the target sent to a host, which shows that the target is alive.
+    pub(super) fn counted(&self, received: &Incoming) {
+        self.stored.fetch_add(size(received), Ordering::Relaxed);
+        self.unanswered.store(0, Ordering::Relaxed);
+    }
+
+    /// Replaces every secret that a target repeats.
+    pub(super) fn redact(&self, received: &mut Incoming) {
+        for secret in &self.secrets {
+            redact(&mut received.body, secret);
+            received.arrived.iter_mut().for_each(|arrival| redact(&mut arrival.body, secret));
+            for (_, value) in &mut received.headers {
+                *value = value.replace(secret.as_str(), "<redacted>");
+            }
+        }
+    }
+}
+
+/// Bytes of the bodies in an answer.
+pub(super) fn size(received: &Incoming) -> u64 {
+    (received.body.len() + received.arrived.iter().map(|arrival| arrival.body.len()).sum::<usize>()) as u64
+}
+
+/// Replaces a secret that a target repeats in its answer; in bytes that are not text, lengths are kept.
+fn redact(body: &mut Body, secret: &str) {
+    match body.text() {
+        Some(text) if text.contains(secret) => body.0 = text.replace(secret, "<redacted>").into_bytes(),
+        Some(_) => {}
+        None => mask(&mut body.0, secret.as_bytes()),
+    }
+}

@@ -1,0 +1,592 @@
+//! Runs against a small target that sends messages to hosts: a relay that is told what to send, where and how.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use url::Url;
+
+use super::{Runner, Silent};
+use crate::bundle::Bundle;
+use crate::exchange::{Encoded, Exchange, HostArrival, HostReply};
+use crate::judge;
+use crate::plan::{self, Knowledge, Plan, Selection};
+use crate::protocol::{
+    self, BodyPlan, Channel as ChannelRules, Hosting, Input, ObservationContext, Operation, Protocol, Route, base_view,
+};
+use crate::record::{CaseRecord, ProtocolRecord};
+use crate::target::{ChannelProfile, Target, WsMessages, WsProfile};
+use crate::template::Clock;
+use crate::transport::Connections;
+use crate::transport::channel::{Bounds, Channel, Received, WireItem};
+use crate::transport::listener::{Answer, Inbound, Reply};
+use crate::transport::listener::{Documents, Listener, Settings};
+use crate::transport::socket::Address;
+use crate::transport::tcp::{Framing, TcpChannel};
+use crate::transport::ws::{self, Upgrade};
+use crate::value::Value;
+use crate::verdict::{Profile, Verdict};
+use crate::walk::{Context, Facts, Features, Transcript};
+use crate::wire::json;
+
+/// The protocol of the tests: one operation tells the target what to send. With `text`, messages over WebSocket are text.
+struct Toy {
+    text: bool,
+}
+
+static BINARY: Toy = Toy { text: false };
+static TEXT: Toy = Toy { text: true };
+
+static OPERATIONS: &[Operation] = &[
+    Operation {
+        name: "tell",
+        summary: "Tells the target what to send.",
+        level: "",
+        inputs: &[Input { name: "orders", required: true, default: None }],
+        route: Some(Route {
+            base: None,
+            method: "POST",
+            path: "/tell",
+            query: &[],
+            headers: &[],
+            body: BodyPlan::Input("orders"),
+            summons: false,
+        }),
+        channel: None,
+        tree: None,
+        method: None,
+        accepted: &[(200, 299)],
+    },
+    Operation {
+        name: "elsewhere",
+        summary: "Asks for a name at another base URL.",
+        level: "",
+        inputs: &[],
+        route: Some(Route {
+            base: Some("second-home"),
+            method: "GET",
+            path: "/name",
+            query: &[],
+            headers: &[],
+            body: BodyPlan::None,
+            summons: false,
+        }),
+        channel: None,
+        tree: None,
+        method: None,
+        accepted: &[(200, 299)],
+    },
+];
+
+impl Protocol for Toy {
+    fn slug(&self) -> &'static str {
+        "toy"
+    }
+
+    fn operations(&self) -> &'static [Operation] {
+        OPERATIONS
+    }
+
+    fn observe(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
+        base_view(exchange, context.target, context.clock)
+    }
+
+    fn channel(&self) -> Option<&dyn ChannelRules> {
+        Some(self)
+    }
+
+    fn hosting(&self) -> Option<&dyn Hosting> {
+        Some(self)
+    }
+}
+
+impl ChannelRules for Toy {
+    fn profile(&self, _: &Target) -> ChannelProfile {
+        let messages = if self.text { WsMessages::Text } else { WsMessages::Binary };
+        ChannelProfile { ws: WsProfile { messages, ..WsProfile::default() }, ..ChannelProfile::default() }
+    }
+}
+
+impl Hosting for Toy {
+    fn keys(&self, arrival: &HostArrival) -> Vec<String> {
+        let body = json::parse(&arrival.body).ok();
+        let key = body.as_ref().and_then(|body| body.member("answers")).and_then(Value::as_text);
+        key.map(str::to_owned).into_iter().collect()
+    }
+
+    fn claims(&self, message: &Encoded) -> Vec<String> {
+        let body = json::parse(&message.body).ok();
+        let key = body.as_ref().and_then(|body| body.member("key")).and_then(Value::as_text);
+        key.map(str::to_owned).into_iter().collect()
+    }
+
+    /// The host `registry` counts, for each case, how often it was called.
+    fn reply(&self, arrival: &HostArrival, state: &mut Value) -> Option<HostReply> {
+        if arrival.hosted.host != "registry" {
+            return None;
+        }
+        let count = state.as_integer().unwrap_or(0) + 1;
+        *state = Value::Integer(count);
+        let body = json::compact(&Value::map([("count", Value::Integer(count))])).into_bytes();
+        Some(HostReply::Message { status: 201, headers: Vec::new(), body })
+    }
+}
+
+const MANIFEST: &str = "
+protocol: toy
+levels: [{ name: L0 }]
+claims: { default: L0 }
+let: { nonce: 'nonce-${hex 24}' }
+hosts:
+  - { host: path, about: by the token in the path, path: /in, transports: [http, ws] }
+  - { host: keys, about: by a key, correlate: [keys], reply: { status: 202 } }
+  - { host: bytes, about: by bytes, correlate: [bytes], values: ['${nonce}'], transports: [tcp, ws, http], reply: { status: 202 } }
+  - { host: registry, about: replies for itself }
+features:
+  - { feature: common, about: what every case rests on, if-missing: run, floor: [endpoint], probe: [{ request: { method: GET, path: /common } }], offered: [{ at: /status, equals: 200 }] }
+  - { feature: one, about: an option, if-missing: not-claimed, probe: [{ request: { method: GET, path: /one } }], offered: [{ at: /status, equals: 200 }] }
+  - { feature: two, about: another option, if-missing: not-claimed, probe: [{ request: { method: GET, path: /two } }], offered: [{ at: /status, equals: 200 }] }
+";
+
+const CATALOGUE: &str = "
+protocol: toy
+spec: s
+requirements:
+  - { id: TOY-1, section: '1', keyword: MUST, level: L0, role: server, summary: s, testable: endpoint, check: c }
+";
+
+fn knowledge(protocol: &'static Toy, cases: &str) -> Knowledge {
+    let suite = format!("suite: toy/area\ncases:\n{cases}");
+    let files = [
+        ("suites/toy/protocol.yaml", MANIFEST),
+        ("suites/toy/requirements.yaml", CATALOGUE),
+        ("suites/toy/area.yaml", suite.as_str()),
+    ];
+    plan::load(protocol, &Bundle::new(&files)).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+/// The target.
+struct Relay {
+    url: Url,
+    /// Paths that were asked for, with how often.
+    asked: Arc<Mutex<BTreeMap<String, usize>>>,
+    task: tokio::task::AbortHandle,
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Relay {
+    async fn start() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let settings = Settings { connections: 1_024, ..Settings::default() };
+        let mut listener = Listener::start(settings, Documents::default(), Instant::now()).await.expect("a listener");
+        let url = Url::parse(&format!("http://{}", listener.http())).expect("a URL");
+        let asked: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+        let counts = Arc::clone(&asked);
+        let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
+        let task = tokio::spawn(async move {
+            loop {
+                let far = tokio::time::Instant::now() + Duration::from_secs(600);
+                let Some(Inbound::Request(request)) = listener.next(far).await else { continue };
+                let client = client.clone();
+                let path = match &request.arrival.kind {
+                    crate::transport::channel::ArrivalKind::HttpRequest { target, .. } => target.clone(),
+                    _ => String::new(),
+                };
+                *counts.lock().expect("no panic").entry(path.clone()).or_default() += 1;
+                tokio::spawn(async move {
+                    let body = match json::parse(&request.arrival.body) {
+                        Ok(orders) if path == "/tell" => follow(&client, &orders).await,
+                        _ => json::compact(&Value::text(&path)).into_bytes(),
+                    };
+                    let _ = request.answer(Answer::Reply(Reply { status: 200, headers: Vec::new(), body }));
+                });
+            }
+        });
+        Self { url, asked, task: task.abort_handle() }
+    }
+
+    fn asked(&self, path: &str) -> usize {
+        self.asked.lock().expect("no panic").get(path).copied().unwrap_or(0)
+    }
+}
+
+/// Does what it is told: sends each message to `to`, after `after` milliseconds, `copies` times. With `wait` it answers with
+/// the replies once they are there, and otherwise at once.
+async fn follow(client: &reqwest::Client, orders: &Value) -> Vec<u8> {
+    let number = |name: &str, default| {
+        orders.member(name).and_then(Value::as_integer).and_then(|number| u64::try_from(number).ok()).unwrap_or(default)
+    };
+    let to = orders.member("to").and_then(Value::as_text).unwrap_or_default().to_owned();
+    let (after, copies) = (number("after", 0), number("copies", 1));
+    let messages: Vec<Value> = orders.member("messages").and_then(Value::as_array).unwrap_or_default().to_vec();
+    let client = client.clone();
+    let work = async move {
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        let mut replies = Vec::new();
+        for message in messages {
+            for _ in 0..copies {
+                replies.push(send(&client, &to, json::compact(&message).into_bytes()).await);
+            }
+        }
+        replies
+    };
+    if orders.member("wait") == Some(&Value::Bool(true)) {
+        json::compact(&Value::Array(work.await)).into_bytes()
+    } else {
+        tokio::spawn(work);
+        b"[]".to_vec()
+    }
+}
+
+async fn send(client: &reqwest::Client, to: &str, body: Vec<u8>) -> Value {
+    let url = Url::parse(to).expect("a URL");
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(10);
+    let now = Instant::now();
+    let reply = match url.scheme() {
+        "http" => {
+            let Ok(answer) = client.post(url).body(body).send().await else { return Value::text("closed") };
+            answer.bytes().await.expect("a body").to_vec()
+        }
+        "ws" => {
+            let address = Address::of(&url).expect("an address");
+            let upgrade = Upgrade { target: url.path().to_owned(), key: [1; 16], ..Upgrade::default() };
+            let (_, channel) = ws::open(&address, None, &upgrade, Bounds::default(), now, deadline).await;
+            let mut channel = channel.expect("a WebSocket");
+            channel.send(WireItem::WsBinary(body), deadline).await.expect("a message");
+            match channel.receive(deadline).await {
+                Received::Arrived(arrival) => {
+                    let kind = format!("{:?}", arrival.kind);
+                    return Value::Array(vec![Value::Text(kind), json::parse(&arrival.body).expect("JSON")]);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        _ => {
+            let address: SocketAddr = url.as_str().trim_start_matches("tcp://").parse().expect("an address");
+            let address = Address { host: address.ip().to_string(), port: address.port(), tls: false };
+            let opened = TcpChannel::connect(&address, None, Framing::Bare, Bounds::default(), now, deadline).await;
+            let mut channel = opened.expect("a connection");
+            channel.send(WireItem::TcpBare(body), deadline).await.expect("a message");
+            match channel.receive(deadline).await {
+                Received::Arrived(arrival) => arrival.body,
+                other => panic!("{other:?}"),
+            }
+        }
+    };
+    json::parse(&reply).unwrap_or(Value::Null)
+}
+
+struct Ran {
+    record: ProtocolRecord,
+    again: ProtocolRecord,
+    relay: Relay,
+}
+
+impl Ran {
+    fn case(&self, name: &str) -> &CaseRecord {
+        let id = format!("toy/area#{name}");
+        self.record.cases.iter().find(|case| case.id == id).unwrap_or_else(|| panic!("no {id}"))
+    }
+
+    fn verdicts(record: &ProtocolRecord) -> Vec<(&str, Verdict, &str)> {
+        record.cases.iter().map(|case| (case.id.as_str(), case.verdict, case.because.as_str())).collect()
+    }
+}
+
+/// Runs the cases, judges them, and judges them again from what the record holds.
+async fn run(knowledge: &Knowledge, selection: &Selection, change: impl FnOnce(&mut Target)) -> Ran {
+    let relay = Relay::start().await;
+    let mut target = Target::endpoint(relay.url.clone());
+    target.urls.insert("second-home".to_owned(), relay.url.clone());
+    protocol::complete(knowledge.protocol, &mut target);
+    change(&mut target);
+    let plan = plan::build(knowledge, &target, selection);
+    let facts = Facts { seed: 7, identity_seed: 7, clock: Clock(0), profile: Profile::Lenient };
+    let connections = Connections::new(&target).expect("connections");
+    let runner = Runner::new(&connections, &target.limits, Instant::now());
+    let (_keep, cancelled) = watch::channel(false);
+    let transcript = runner.run_all(&plan, facts, cancelled, &Silent).await;
+    assert_eq!(transcript.cut_short, None);
+    let record = judged(&plan, facts, &transcript);
+    let stored = serde_json::to_string(&record).expect("a record is JSON");
+    let stored: ProtocolRecord = serde_json::from_str(&stored).expect("a record");
+    let cases = transcript.cases.iter().zip(&stored.cases).map(|(case, record)| {
+        let mut case = case.clone()?;
+        (case.exchanges, case.twin) = (record.exchanges.clone(), record.twin.clone());
+        Some(case)
+    });
+    let cases = cases.collect();
+    let again =
+        Transcript { cases, hosts: stored.hosts, strays: stored.strays, more_strays: stored.more_strays, ..transcript };
+    let again = judged(&plan, facts, &again);
+    Ran { record, again, relay }
+}
+
+fn judged(plan: &Plan<'_>, facts: Facts, transcript: &Transcript) -> ProtocolRecord {
+    let features = Features::read(plan, facts, transcript);
+    judge::protocol(&Context { plan, facts, features }, transcript)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_of_many_concurrent_cases_receives_its_own_message() {
+    // Each case waits for a message of its own. They come in another order than they were asked for, some twice, and between
+    // them messages that belong to nobody.
+    static DRAWN: AtomicUsize = AtomicUsize::new(11);
+    let mut cases = String::new();
+    for number in 0..200 {
+        let (host, url) =
+            [("path", "${host path http}"), ("keys", "${host keys}"), ("bytes", "${host bytes http}")][number % 3];
+        let after = DRAWN.fetch_add(7_919, Ordering::Relaxed) % 400;
+        let copies = if number % 5 == 0 { 2 } else { 1 };
+        let stray = if number % 10 == 0 {
+            "      - { send: tell, with: { orders: { to: '${host keys}', messages: [{ answers: nobody }] } } }\n"
+        } else {
+            ""
+        };
+        cases.push_str(&format!(
+            "  - case: number-{number}\n    covers: [TOY-1]\n    let: {{ key: 'key-${{hex 16}}' }}\n    steps:\n{stray}      \
+             - {{ send: tell, with: {{ orders: {{ key: '${{key}}', to: '{url}', after: {after}, copies: {copies}, messages: [{{ \
+             number: {number}, answers: '${{key}}', nonce: '${{nonce}}' }}] }} }} }}\n      - {{ receive: {host}, within: 10s, count: \
+             {copies}, expect: [{{ at: /body/number, equals: {number} }}, {{ at: /body/answers, equals: '${{key}}' }}, {{ at: /kind, \
+             equals: http }}] }}\n",
+        ));
+    }
+    let knowledge = knowledge(&BINARY, &cases);
+    let begun = Instant::now();
+    let ran = run(&knowledge, &Selection::default(), |target| target.limits.jobs = 200).await;
+    let failed: Vec<_> =
+        Ran::verdicts(&ran.record).into_iter().filter(|(_, verdict, _)| *verdict != Verdict::Pass).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+    assert_eq!(ran.record.cases.len(), 200);
+    assert_eq!(ran.record.strays.len(), 20, "{:?}", ran.record.strays);
+    assert!(ran.record.strays.iter().all(|stray| stray.hosted.host == "keys" && stray.case.is_none()));
+    assert_eq!(Ran::verdicts(&ran.again), Ran::verdicts(&ran.record));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn a_host_replies_over_each_transport_while_the_target_waits() {
+    let case = |host: &str, transport: &str, kind: &str, seen: &str| {
+        format!(
+            "  - case: over-{transport}\n    covers: [TOY-1]\n    steps:\n      - send: tell\n        with: {{ orders: {{ to: '${{host \
+             {host} {transport}}}', wait: true, messages: [{{ nonce: '${{nonce}}' }}] }} }}\n        expect: [{{ at: {seen}, equals: \
+             '${{nonce}}' }}]\n      - receive: {host}\n        where: [{{ at: /kind, equals: {kind} }}]\n        reply: {{ json: '{{\"again\": \
+             \"${{answer/body/nonce}}\"}}' }}\n        expect: [{{ at: /body/nonce, equals: '${{nonce}}' }}, {{ at: /reply/body/again, \
+             equals: '${{nonce}}' }}]\n"
+        )
+    };
+    let http = case("path", "http", "http", "/body/0/again");
+    let tcp = case("bytes", "tcp", "tcp-frame", "/body/0/again");
+    let ws = case("path", "ws", "ws-binary", "/body/0/1/again");
+    let knowledge_binary = knowledge(&BINARY, &format!("{http}{ws}{tcp}"));
+    let binary = run(&knowledge_binary, &Selection::default(), |_| {}).await;
+    let text = run(&knowledge(&TEXT, &ws), &Selection::default(), |_| {}).await;
+    for ran in [&binary, &text] {
+        let verdicts = Ran::verdicts(&ran.record);
+        assert!(verdicts.iter().all(|(_, verdict, _)| *verdict == Verdict::Pass), "{:#?}", ran.record.cases);
+        assert_eq!(Ran::verdicts(&ran.again), verdicts);
+        assert!(ran.record.strays.is_empty(), "{:?}", ran.record.strays);
+    }
+    let kind = |ran: &Ran| {
+        let answer = json::parse(&ran.case("over-ws").exchanges[0].received.body.0).expect("JSON");
+        answer.as_array().expect("a list")[0].as_array().expect("a list")[0].as_text().expect("a kind").to_owned()
+    };
+    assert_eq!((kind(&binary).as_str(), kind(&text).as_str()), ("WsBinary", "WsText"));
+    let steps: Vec<_> = text.case("over-ws").exchanges.iter().map(|exchange| exchange.step).collect();
+    assert_eq!(steps, [0, 1], "the request for the WebSocket is not taken by the step");
+}
+
+#[tokio::test]
+async fn what_arrives_and_what_does_not_is_judged() {
+    let tell = "- { send: tell, with: { orders: { to: '${host path}', messages: [{ is: first }] } } }";
+    let fence = "- { send: tell, with: { orders: { to: '${host path}', messages: [{ is: fence }] } } }";
+    let none =
+        "receive: path, count: 0, where: [{ at: /body/is, equals: first }], expect-all: [{ at: /answers, length: 0 }]";
+    let at_fence = "fence: [{ at: /body/is, equals: fence }], within: 5s";
+    let cases = [
+        ("arrives", format!("{tell}, {{ receive: path, expect: [{{ at: /body/is, equals: first }}] }}"), Verdict::Pass),
+        ("departs", format!("{tell}, {{ receive: path, expect: [{{ at: /body/is, equals: last }}] }}"), Verdict::Fail),
+        ("missing", "- { receive: path, within: 100ms, expect: [{ at: /body/is, equals: first }] }".into(), Verdict::Fail),
+        (
+            "missing-precondition",
+            format!("- {{ receive: path, within: 100ms, capture: {{ is: /body/is }} }}, {{ receive: path, {none} }}")
+                .replace("receive: path, receive", "receive"),
+            Verdict::Inconclusive,
+        ),
+        (
+            "one-of-two",
+            format!("{tell}, {{ receive: path, count: 2, within: 300ms, expect: [{{ at: /body/is, equals: first }}] }}"),
+            Verdict::Fail,
+        ),
+        ("none-in-the-window", format!("{fence}, {{ {none}, within: 200ms }}"), Verdict::Pass),
+        ("one-in-the-window", format!("{tell}, {{ {none}, within: 200ms }}"), Verdict::Fail),
+        ("none-before-the-fence", format!("{fence}, {{ {none}, {at_fence} }}"), Verdict::Pass),
+        ("one-before-the-fence", format!("{tell}, {{ pause: 50ms }}, {fence}, {{ {none}, {at_fence} }}"), Verdict::Fail),
+        ("without-the-fence", format!("- {{ {none}, {at_fence} }}").replace("5s", "200ms"), Verdict::Inconclusive),
+        (
+            "in-any-order",
+            format!(
+                "{fence}, {tell}, {{ receive: path, where: [{{ at: /body/is, equals: first }}], expect: [{{ at: /body/is, equals: first \
+                 }}] }}, {{ receive: path, expect: [{{ at: /body/is, equals: fence }}] }}"
+            ),
+            Verdict::Pass,
+        ),
+        (
+            "beside-a-send",
+            "- { parallel: [{ receive: path, expect: [{ at: /body/is, equals: first }] }, { send: tell, with: { orders: { to: '${host \
+             path}', wait: true, messages: [{ is: first }] } } }] }"
+                .into(),
+            Verdict::Pass,
+        ),
+        (
+            "protocol-replies",
+            "- { send: tell, with: { orders: { to: '${host registry}', wait: true, copies: 3, messages: [{ is: first }] } }, expect: [{ \
+             at: /body/2/count, equals: 3 }] }, { receive: registry, count: 3, expect: [{ at: /reply/status, equals: 201 }] }"
+                .into(),
+            Verdict::Pass,
+        ),
+        (
+            "closes",
+            "- { send: tell, with: { orders: { to: '${host path}', wait: true, messages: [{ is: first }] } }, expect: [{ at: /body/0, \
+             equals: closed }] }, { receive: path, reply: { close: true }, expect: [{ at: /body/is, equals: first }] }"
+                .into(),
+            Verdict::Pass,
+        ),
+        (
+            "claimed-by-a-step",
+            "- { send: tell, correlate: [claimed-value], with: { orders: { to: '${host bytes http}', messages: [{ is: claimed-value }] } } \
+             }, { receive: bytes, expect: [{ at: /body/is, equals: claimed-value }] }"
+                .into(),
+            Verdict::Pass,
+        ),
+        (
+            "at-another-base-url",
+            "- { send: elsewhere, expect: [{ at: /body, equals: /name }] }".into(),
+            Verdict::Pass,
+        ),
+    ];
+    let mut text = String::new();
+    for (name, steps, _) in &cases {
+        let steps = steps.trim_start_matches("- ").replace("- {", "{");
+        text.push_str(&format!("  - {{ case: {name}, covers: [TOY-1], steps: [{steps}] }}\n"));
+    }
+    let knowledge = knowledge(&BINARY, &text);
+    let ran = run(&knowledge, &Selection::default(), |_| {}).await;
+    for (name, _, verdict) in &cases {
+        let case = ran.case(name);
+        assert_eq!(case.verdict, *verdict, "{name}: {case:#?}");
+    }
+    let finding = &ran.case("missing").findings[0];
+    assert_eq!((finding.expected.as_str(), finding.observed.as_str()), ("a message at the host path", "no message"));
+    assert_eq!(ran.case("one-of-two").findings[0].observed, "1 of 2");
+    assert!(ran.case("without-the-fence").because.contains("the fence did not arrive"));
+    assert_eq!(Ran::verdicts(&ran.again), Ran::verdicts(&ran.record));
+    assert_eq!(ran.again.cases, ran.record.cases, "judging the record again finds the same");
+}
+
+#[tokio::test]
+async fn a_late_message_is_a_stray_of_its_case() {
+    let cases = "  - { case: early, covers: [TOY-1], steps: [{ send: tell, with: { orders: { to: '${host path}', after: 300, messages: [{ \
+                 is: late }] } }, expect: [{ at: /status, equals: 200 }] }] }
+  - { case: slow, covers: [TOY-1], steps: [{ pause: 600ms }, { request: { method: GET, path: /x }, expect: [{ at: /status, equals: 200 }] }] }
+";
+    let ran = run(&knowledge(&BINARY, cases), &Selection::default(), |_| {}).await;
+    let [stray] = ran.record.strays.as_slice() else { panic!("{:?}", ran.record.strays) };
+    assert_eq!((stray.case.as_deref(), stray.hosted.host.as_str()), (Some("toy/area#early"), "path"));
+    assert!(stray.body.text().is_some_and(|text| text.contains("late")));
+}
+
+#[tokio::test]
+async fn a_host_listens_and_is_announced_as_the_target_file_says() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
+    let cases = "  - { case: told, covers: [TOY-1], steps: [{ send: tell, with: { orders: { to: '${host path}', messages: [{ is: first }] } } }, \
+                 { receive: path, expect: [{ at: /headers/host, matches: '^localhost:' }] }] }\n";
+    let ran = run(&knowledge(&BINARY, cases), &Selection::default(), |target| {
+        let announce = Some(format!("http://localhost:{}", free.port()));
+        target.hosts.insert("path".to_owned(), crate::target::HostAddress { listen: Some(free), announce });
+    })
+    .await;
+    assert_eq!(ran.case("told").verdict, Verdict::Pass, "{:#?}", ran.case("told"));
+    assert_eq!(ran.record.hosts["path"]["http"], format!("http://localhost:{}/in", free.port()));
+}
+
+#[tokio::test]
+async fn only_features_that_the_selected_cases_need_are_probed() {
+    let cases = "  - { case: needs-one, covers: [TOY-1], needs: [one], steps: [{ request: { method: GET, path: /x }, expect: [{ at: /status, equals: 200 }] }] }
+  - { case: needs-two, covers: [TOY-1], needs: [two], steps: [{ request: { method: GET, path: /y }, expect: [{ at: /status, equals: 200 }] }] }
+";
+    let knowledge = knowledge(&BINARY, cases);
+    let all = run(&knowledge, &Selection::default(), |_| {}).await;
+    assert_eq!(["/common", "/one", "/two"].map(|path| all.relay.asked(path)), [1, 1, 1]);
+    let one = Selection { only: vec!["*needs-one".to_owned()], ..Selection::default() };
+    let one = run(&knowledge, &one, |_| {}).await;
+    assert_eq!(["/common", "/one", "/two", "/x", "/y"].map(|path| one.relay.asked(path)), [1, 1, 0, 1, 0]);
+    assert_eq!((one.case("needs-one").verdict, one.case("needs-two").verdict), (Verdict::Pass, Verdict::NotRun));
+    let probed: Vec<_> = one.record.features.iter().map(|feature| feature.feature.as_str()).collect();
+    assert_eq!(probed, ["common", "one"]);
+    assert_eq!(Ran::verdicts(&one.again), Ran::verdicts(&one.record));
+    let by_requirement = Selection { requirements: vec!["TOY-1".into()], ..Selection::default() };
+    let by_requirement = run(&knowledge, &by_requirement, |_| {}).await;
+    assert_eq!(by_requirement.relay.asked("/two"), 1);
+}
+
+#[test]
+fn unknown_hosts_and_misplaced_keys_are_mistakes() {
+    let load = |cases: &str| {
+        let suite = format!("suite: toy/area\ncases:\n{cases}");
+        let files = [
+            ("suites/toy/protocol.yaml", MANIFEST),
+            ("suites/toy/requirements.yaml", CATALOGUE),
+            ("suites/toy/area.yaml", suite.as_str()),
+        ];
+        match plan::load(&BINARY, &Bundle::new(&files)) {
+            Err(plan::LoadError::Mistakes(mistakes)) => mistakes.iter().map(ToString::to_string).collect::<String>(),
+            _ => String::new(),
+        }
+    };
+    for (steps, wanted) in [
+        ("[{ receive: pathh, expect: [{ at: /body, equals: 1 }] }]", "unknown host `pathh`"),
+        (
+            "[{ send: tell, with: { orders: '${host nowhere}' }, expect: [{ at: /status, equals: 1 }] }]",
+            "unknown host `nowhere`",
+        ),
+        ("[{ receive: path, count: 0, expect: [{ at: /body, equals: 1 }] }]", "needs `expect-all`"),
+        (
+            "[{ pause: 1s, within: 2s }, { receive: path, expect: [{ at: /x, equals: 1 }] }]",
+            "`within` belongs to a step with `receive`",
+        ),
+        ("[{ receive: path, reply: { status: 7 }, expect: [{ at: /x, equals: 1 }] }]", "invalid status 7"),
+        (
+            "[{ receive: path, reply: { status: 200, close: true }, expect: [{ at: /x, equals: 1 }] }]",
+            "an answer, `silence` or `close`",
+        ),
+    ] {
+        let mistakes = load(&format!("  - {{ case: c, covers: [TOY-1], steps: {steps} }}\n"));
+        assert!(mistakes.contains(wanted), "{steps}: {mistakes}");
+    }
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_listen_ends_the_run_with_its_name() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let knowledge = knowledge(
+        &BINARY,
+        "  - { case: c, covers: [TOY-1], steps: [{ request: { method: GET, path: /x }, expect: [{ at: /status, equals: 200 }] }] }\n",
+    );
+    let mut target = Target::endpoint(Url::parse("http://127.0.0.1:1").expect("a URL"));
+    let listen = Some(taken.local_addr().expect("an address"));
+    target.hosts.insert("registry".to_owned(), crate::target::HostAddress { listen, announce: None });
+    let why = super::start_hosts(&knowledge, &target, Instant::now()).await.err().expect("a failure");
+    assert!(why.starts_with("cannot bind a listener for the host `registry`"), "{why}");
+    target.hosts = BTreeMap::from([("registri".to_owned(), crate::target::HostAddress::default())]);
+    let why = super::start_hosts(&knowledge, &target, Instant::now()).await.err().expect("a failure");
+    assert!(why.contains("unknown host `registri`"), "{why}");
+}

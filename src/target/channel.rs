@@ -1,0 +1,136 @@
+//! What a transport must know of a protocol: how connections that stay open are opened and framed.
+//!
+//! Plain data, so that transports need no protocol. A protocol supplies it once the target file is read
+//! (`protocol::complete`).
+
+use crate::exchange::{Arrival, Transport};
+
+/// How a protocol uses connections that stay open, and what it expects of a listener.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChannelProfile {
+    /// Messages over WebSocket.
+    pub ws: WsProfile,
+    /// Frames over TCP.
+    pub tcp: TcpProfile,
+    /// Messages that reach a listener of proofmark over HTTP.
+    pub http: HttpProfile,
+    /// The URL schemes of the protocol.
+    pub schemes: &'static [UrlScheme],
+}
+
+/// How messages come over WebSocket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WsProfile {
+    /// Path of the endpoint below the URL of its party. Without one an endpoint has no default address.
+    pub path: Option<String>,
+    /// The subprotocol that the client offers and the server selects; none if `None`.
+    pub subprotocol: Option<String>,
+    /// What one message is.
+    pub messages: WsMessages,
+}
+
+/// What one message over WebSocket is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WsMessages {
+    /// A binary message.
+    #[default]
+    Binary,
+    /// A text message.
+    Text,
+}
+
+/// How messages come over TCP: in frames with a length of four bytes in front.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TcpProfile {
+    /// Type bytes, which follow the length; `None` if a frame is its payload.
+    pub types: Option<FrameTypes>,
+}
+
+/// The type bytes of frames over TCP that a transport has to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameTypes {
+    /// A message.
+    pub message: u8,
+    /// A question whether the connection is alive.
+    pub ping: Option<u8>,
+    /// The answer to it.
+    pub pong: Option<u8>,
+}
+
+/// How messages reach a listener of proofmark over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpProfile {
+    /// Path that messages are sent to.
+    pub path: String,
+    /// Media type of the messages.
+    pub media_type: String,
+}
+
+impl Default for HttpProfile {
+    fn default() -> Self {
+        Self { path: "/".to_owned(), media_type: "application/json".to_owned() }
+    }
+}
+
+/// A URL scheme that only one protocol has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UrlScheme {
+    /// The scheme, in lower case.
+    pub name: &'static str,
+    /// The transport that it stands for.
+    pub transport: Transport,
+    /// Whether it stands for TLS.
+    pub tls: bool,
+}
+
+impl ChannelProfile {
+    /// The scheme of an address over TCP: that of the protocol, or `tcp`.
+    pub fn tcp_scheme(&self, tls: bool) -> &'static str {
+        let own = self.schemes.iter().find(|scheme| scheme.transport == Transport::Tcp && scheme.tls == tls);
+        own.map_or("tcp", |scheme| scheme.name)
+    }
+
+    /// Whether an arrival only keeps a connection alive, or answers one that does: a control frame of WebSocket (RFC 6455
+    /// section 5.5), or a TCP frame of a type that the protocol has for it. It may come at any time, and answers no message.
+    pub fn is_keep_alive(&self, arrival: &Arrival) -> bool {
+        let pong = self.tcp.types.and_then(|types| types.pong);
+        self.is_ping(arrival) || arrival.kind == "ws-pong" || is_frame(arrival, pong)
+    }
+
+    /// Whether an arrival asks whether the connection is alive, which answers nothing at all.
+    pub fn is_ping(&self, arrival: &Arrival) -> bool {
+        arrival.kind == "ws-ping" || is_frame(arrival, self.tcp.types.and_then(|types| types.ping))
+    }
+}
+
+fn is_frame(arrival: &Arrival, kind: Option<u8>) -> bool {
+    kind.is_some() && arrival.kind == "tcp-frame" && arrival.code == kind.map(u16::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Body;
+
+    #[test]
+    fn only_the_types_of_the_protocol_keep_a_connection_alive() {
+        let arrival = |kind: &str, code| Arrival { kind: kind.to_owned(), code, body: Body::default(), at_ms: 0 };
+        let types = Some(FrameTypes { message: 1, ping: Some(3), pong: Some(4) });
+        let typed = ChannelProfile { tcp: TcpProfile { types }, ..ChannelProfile::default() };
+        let bare = ChannelProfile::default();
+        for (kind, code, ping, keep_alive) in [
+            ("ws-ping", None, true, true),
+            ("ws-pong", None, false, true),
+            ("ws-binary", None, false, false),
+            ("tcp-frame", Some(3), true, true),
+            ("tcp-frame", Some(4), false, true),
+            ("tcp-frame", Some(1), false, false),
+            ("tcp-frame", None, false, false),
+        ] {
+            let arrival = arrival(kind, code);
+            assert_eq!((typed.is_ping(&arrival), typed.is_keep_alive(&arrival)), (ping, keep_alive), "{kind} {code:?}");
+            let control = kind == "ws-ping" || kind == "ws-pong";
+            assert_eq!(bare.is_keep_alive(&arrival), control, "{kind} {code:?}");
+        }
+    }
+}

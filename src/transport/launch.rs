@@ -1,0 +1,582 @@
+//! Targets that proofmark starts: run in a process group of their own, waited for, drained, and ended with everything that
+//! they started.
+//!
+//! Nothing of a target survives proofmark. At the end of a run the group gets SIGTERM and, after a grace, SIGKILL. A process
+//! that left the group is found by a variable of its environment (on Linux). If proofmark itself ends without that, a small
+//! shell process beside the target notices that its standard input closed, and does the same.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::http::Http;
+use crate::exchange::{ChannelAction, Encoded, Ended, Transport};
+use crate::target::{Launch, Limits, Ready, Target};
+
+/// The variable that marks everything that a target starts.
+const MARK: &str = "PROOFMARK_TARGET";
+
+/// Lines of output that are kept.
+const LINES: usize = 20;
+
+/// Bytes of a line that are kept.
+const LINE_BYTES: usize = 500;
+
+/// The pause between two looks at a process.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long one try to reach a target that starts may take.
+const TRY: Duration = Duration::from_secs(1);
+
+/// How long a target that did not become ready may take to end.
+const SHORT_GRACE: Duration = Duration::from_secs(1);
+
+/// Processes that are looked at in one search for those that a target left behind.
+const PROCESSES: usize = 100_000;
+
+/// Bytes of an environment that are searched for the mark.
+const ENVIRONMENT_BYTES: u64 = 1 << 20;
+
+/// What the process beside the target runs. Its arguments are the process group and the mark.
+const GUARD: &str = r#"trap '' HUP INT TERM
+cat >/dev/null
+kill -s TERM -- "-$1" 2>/dev/null
+sleep 1
+kill -s KILL -- "-$1" 2>/dev/null
+for process in /proc/[0-9]*; do
+  if grep -q "$2" "$process/environ" 2>/dev/null; then kill -s KILL "${process#/proc/}" 2>/dev/null; fi
+done"#;
+
+/// Why a target could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}")]
+pub struct LaunchError {
+    /// What failed, in one line.
+    pub what: String,
+    /// The last lines that the target wrote. They are its own, and not escaped.
+    pub output: Vec<String>,
+}
+
+/// A target that proofmark started.
+pub struct Launched {
+    /// `None` once it has ended.
+    child: Option<Child>,
+    group: Pid,
+    guard: Option<Child>,
+    mark: String,
+    output: Arc<Mutex<Output>>,
+    grace: Duration,
+    readers: Vec<tokio::task::JoinHandle<()>>,
+}
+
+/// What a target wrote.
+#[derive(Default)]
+struct Output {
+    lines: VecDeque<String>,
+    /// What is looked for in a line, until it is found.
+    wanted: Option<regex::Regex>,
+    found: bool,
+}
+
+/// A port of this machine that nothing listens on at the moment.
+pub fn free_port() -> Option<u16> {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).ok()?;
+    listener.local_addr().ok().map(|address| address.port())
+}
+
+impl Launched {
+    /// Starts a target and waits until it is ready. `hosts` are the addresses of the peers that the run hosts, by name.
+    ///
+    /// # Errors
+    ///
+    /// [`LaunchError`] if it cannot be run, ends, or is not ready in time. Nothing of it is left then.
+    pub async fn start(
+        launch: &Launch,
+        target: &Target,
+        hosts: &BTreeMap<String, String>,
+    ) -> Result<Self, LaunchError> {
+        let mut launched = Self::spawn(launch, hosts).map_err(|what| LaunchError { what, output: Vec::new() })?;
+        let begun = Instant::now();
+        let deadline = begun + launch.ready_within;
+        let ready = Readiness::new(&launch.ready, target);
+        let mut last = String::new();
+        loop {
+            if let Some(how) = launched.ended() {
+                // What it wrote last may still be under way.
+                launched.drain().await;
+                let what = format!("the target ended before it was ready: {how}");
+                return Err(launched.fail(what).await);
+            }
+            match ready.check(&launched, begun, deadline).await {
+                Ok(()) => return Ok(launched),
+                Err(why) => last = if why.is_empty() { last } else { why },
+            }
+            if Instant::now() >= deadline {
+                let because = if last.is_empty() { String::new() } else { format!(": {last}") };
+                let what = format!("the target was not ready within {:?}{because}", launch.ready_within);
+                return Err(launched.fail(what).await);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    fn spawn(launch: &Launch, hosts: &BTreeMap<String, String>) -> Result<Self, String> {
+        let (command, variables) = launch.filled(hosts)?;
+        let (program, arguments) = command.split_first().ok_or("the command is empty")?;
+        let directory = std::path::absolute(&launch.directory).unwrap_or_else(|_| launch.directory.clone());
+        if !directory.is_dir() {
+            return Err(format!("cannot start the target: no directory `{}`", directory.display()));
+        }
+        // A program with a path is looked for from the working directory, one without among those that are installed.
+        let path = if program.contains('/') { directory.join(program) } else { program.into() };
+        let mark = mark();
+        let mut child = Command::new(path)
+            .args(arguments)
+            .current_dir(&directory)
+            .env(MARK, &mark)
+            .envs(variables)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotFound => format!("cannot start the target: command not found: `{program}`"),
+                _ => format!("cannot start the target: `{program}`: {error}"),
+            })?;
+        let group = Pid::from_child(&child);
+        // Without a shell on this machine the target is still ended wherever proofmark can act.
+        let guard = Command::new("sh")
+            .args(["-c", GUARD, "proofmark-guard", &group.as_raw_nonzero().to_string(), &format!("{MARK}={mark}")])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .ok();
+        let wanted = match &launch.ready {
+            Ready::Line(pattern) => Some(pattern.clone()),
+            _ => None,
+        };
+        let output = Arc::new(Mutex::new(Output { wanted, ..Output::default() }));
+        let secrets: Arc<[String]> = launch.secrets().map(str::to_owned).collect();
+        let mut launched =
+            Self { child: None, group, guard, mark, output, grace: launch.stop_within, readers: Vec::new() };
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        // From here on a failure ends it: it is owned by what ends it when it is dropped.
+        launched.child = Some(child);
+        if let Some(stdout) = stdout {
+            let stdout = tokio::process::ChildStdout::from_std(stdout).map_err(|error| error.to_string())?;
+            launched.readers.push(tokio::spawn(drain(stdout, Arc::clone(&launched.output), Arc::clone(&secrets))));
+        }
+        if let Some(stderr) = stderr {
+            let stderr = tokio::process::ChildStderr::from_std(stderr).map_err(|error| error.to_string())?;
+            launched.readers.push(tokio::spawn(drain(stderr, Arc::clone(&launched.output), secrets)));
+        }
+        Ok(launched)
+    }
+
+    /// How it ended, if it has ended by itself.
+    pub fn ended(&self) -> Option<String> {
+        self.child.as_ref()?;
+        ended(self.group)
+    }
+
+    /// Resolves when the target ends by itself during a run, and says how.
+    pub fn watch(&self) -> impl Future<Output = String> + Send + use<> {
+        let group = self.group;
+        async move {
+            loop {
+                if let Some(how) = ended(group) {
+                    return how;
+                }
+                tokio::time::sleep(PAUSE * 5).await;
+            }
+        }
+    }
+
+    /// The last lines that it wrote to standard output and standard error, secrets redacted.
+    pub fn output(&self) -> Vec<String> {
+        let output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        output.lines.iter().cloned().collect()
+    }
+
+    /// Ends it with everything that it started.
+    pub async fn stop(mut self) {
+        self.end(self.grace).await;
+    }
+
+    async fn fail(mut self, what: String) -> LaunchError {
+        self.end(self.grace.min(SHORT_GRACE)).await;
+        LaunchError { what, output: self.output() }
+    }
+
+    async fn end(&mut self, grace: Duration) {
+        let _ = kill_process_group(self.group, Signal::TERM);
+        let deadline = Instant::now() + grace;
+        let mut pause = PAUSE;
+        // The program itself first; then what it started, which has the rest of the time.
+        while Instant::now() < deadline && (self.ended().is_none() || !members(self.group, &self.mark).is_empty()) {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSE * 10);
+        }
+        self.kill();
+        self.drain().await;
+    }
+
+    /// Waits a moment for what it wrote last.
+    async fn drain(&mut self) {
+        for mut reader in self.readers.drain(..) {
+            if tokio::time::timeout(PAUSE * 10, &mut reader).await.is_err() {
+                reader.abort();
+            }
+        }
+    }
+
+    /// Kills whatever there is of it, and waits for the program itself.
+    fn kill(&mut self) {
+        let Some(mut child) = self.child.take() else { return };
+        // The program has not been waited for, so that nothing else can have its number.
+        let _ = kill_process_group(self.group, Signal::KILL);
+        for _ in 0..3 {
+            let left = members(self.group, &self.mark);
+            if left.is_empty() {
+                break;
+            }
+            for process in left {
+                let _ = rustix::process::kill_process(process, Signal::KILL);
+            }
+            std::thread::sleep(PAUSE / 4);
+        }
+        let _ = child.wait();
+        if let Some(mut guard) = self.guard.take() {
+            let _ = kill_process_group(Pid::from_child(&guard), Signal::KILL);
+            let _ = guard.wait();
+        }
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        self.kill();
+        for reader in &self.readers {
+            reader.abort();
+        }
+    }
+}
+
+/// A name for everything that one target starts, which no other process has in its environment.
+fn mark() -> String {
+    use std::hash::{BuildHasher, Hasher};
+    // The keys of a new `RandomState` come from the operating system.
+    let number = || std::collections::hash_map::RandomState::new().build_hasher().finish();
+    format!("{}-{:016x}{:016x}", std::process::id(), number(), number())
+}
+
+/// How a process of ours ended, if it has. It is left unwaited for, so that its number stays its own.
+fn ended(process: Pid) -> Option<String> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let status = waitid(WaitId::Pid(process), options).ok()??;
+    Some(match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => "it ended".to_owned(),
+    })
+}
+
+/// The processes that live and belong to a target: those of its group, and those that carry its mark. Empty where this
+/// machine has no /proc, so that only the group is known.
+fn members(group: Pid, mark: &str) -> Vec<Pid> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let own = std::process::id();
+    let wanted = format!("{MARK}={mark}");
+    let numbers = entries.take(PROCESSES).flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let numbers = numbers.filter(|number| *number != own);
+    let belongs = |number: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+        // The name of the program stands in brackets and may hold anything, brackets too.
+        let mut words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+        let (state, _, of) = (words.next(), words.next(), words.next());
+        if matches!(state, None | Some("Z" | "X")) {
+            return false;
+        }
+        of.and_then(|of| of.parse().ok()) == Some(group.as_raw_nonzero().get()) || has_mark(*number, wanted.as_bytes())
+    };
+    numbers.filter(belongs).filter_map(|number| Pid::from_raw(number.cast_signed())).collect()
+}
+
+fn has_mark(process: u32, wanted: &[u8]) -> bool {
+    use std::io::Read;
+    let Ok(file) = std::fs::File::open(format!("/proc/{process}/environ")) else { return false };
+    let mut environment = Vec::new();
+    let _ = file.take(ENVIRONMENT_BYTES).read_to_end(&mut environment);
+    environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
+}
+
+/// Reads what a target writes until it closes its end, and keeps the last lines.
+async fn drain(mut from: impl AsyncRead + Unpin, output: Arc<Mutex<Output>>, secrets: Arc<[String]>) {
+    let mut buffer = vec![0; 8 << 10];
+    let mut line: Vec<u8> = Vec::new();
+    while let Ok(count @ 1..) = from.read(&mut buffer).await {
+        for part in buffer[..count].split_inclusive(|byte| *byte == b'\n') {
+            let room = LINE_BYTES.saturating_sub(line.len());
+            line.extend_from_slice(&part[..part.len().min(room)]);
+            if part.ends_with(b"\n") {
+                keep(&output, &line, &secrets);
+                line.clear();
+            }
+        }
+    }
+    if !line.is_empty() {
+        keep(&output, &line, &secrets);
+    }
+}
+
+fn keep(output: &Mutex<Output>, line: &[u8], secrets: &[String]) {
+    let mut text = String::from_utf8_lossy(line).trim_end().to_owned();
+    for secret in secrets {
+        text = text.replace(secret.as_str(), "<redacted>");
+    }
+    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    if output.wanted.as_ref().is_some_and(|wanted| wanted.is_match(&text)) {
+        (output.wanted, output.found) = (None, true);
+    }
+    if output.lines.len() == LINES {
+        output.lines.pop_front();
+    }
+    output.lines.push_back(text);
+}
+
+/// How a target is found to be ready.
+enum Readiness<'l> {
+    Http(Box<Http>, &'l str),
+    Tcp(Vec<String>),
+    Line,
+    Delay(Duration),
+    Never(String),
+}
+
+impl<'l> Readiness<'l> {
+    fn new(ready: &'l Ready, target: &Target) -> Self {
+        match ready {
+            Ready::Http(path) => match target.url.as_ref().map(|url| Http::new(url, target)) {
+                Some(Ok(http)) => Self::Http(Box::new(http), path),
+                Some(Err(error)) => Self::Never(error.to_string()),
+                None => Self::Never("`ready: { http: ... }` needs a `url`".to_owned()),
+            },
+            Ready::Tcp(address) => Self::Tcp(vec![address.clone()]),
+            Ready::Line(_) => Self::Line,
+            Ready::Delay(delay) => Self::Delay(*delay),
+            Ready::Addresses => {
+                let urls = [&target.url, &target.ws].into_iter().flatten();
+                let mut addresses: Vec<String> = urls
+                    .filter_map(|url| Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?)))
+                    .collect();
+                addresses.extend(target.tcp.iter().map(|tcp| format!("{}:{}", tcp.host, tcp.port)));
+                addresses.dedup();
+                Self::Tcp(addresses)
+            }
+        }
+    }
+
+    /// Whether the target is ready now; the text says what is missing, where there is something to say.
+    async fn check(&self, launched: &Launched, begun: Instant, deadline: Instant) -> Result<(), String> {
+        let left = deadline.saturating_duration_since(Instant::now()).clamp(PAUSE, TRY);
+        match self {
+            Self::Never(why) => Err(why.clone()),
+            Self::Delay(delay) if begun.elapsed() >= *delay => Ok(()),
+            Self::Delay(_) => Err(String::new()),
+            Self::Line => {
+                let found = launched.output.lock().unwrap_or_else(PoisonError::into_inner).found;
+                if found { Ok(()) } else { Err("no line of its output matched".to_owned()) }
+            }
+            Self::Tcp(addresses) => {
+                for address in addresses {
+                    match tokio::time::timeout(left, tokio::net::TcpStream::connect(address.as_str())).await {
+                        Ok(Ok(_)) => {}
+                        Ok(Err(error)) => return Err(format!("cannot connect to {address}: {error}")),
+                        Err(_) => return Err(format!("cannot connect to {address}")),
+                    }
+                }
+                Ok(())
+            }
+            Self::Http(http, path) => {
+                let request = Encoded {
+                    transport: Transport::Http,
+                    base: None,
+                    action: ChannelAction::Message,
+                    operation: "ready".to_owned(),
+                    method: "GET".to_owned(),
+                    path: (*path).to_owned(),
+                    headers: Vec::new(),
+                    body: Vec::new(),
+                    params: Vec::new(),
+                    payload: None,
+                };
+                let limits = Limits { request: left, body: 64 << 10, ..Limits::default() };
+                let (sent, received) = http.carry("a", request, &limits).await;
+                match (received.status, received.ended) {
+                    (Some(status), _) if status < 500 => Ok(()),
+                    (Some(status), _) => Err(format!("{} answered {status}", sent.url)),
+                    (None, Ended::TimedOut) => Err(format!("{} did not answer", sent.url)),
+                    (None, Ended::Closed(why) | Ended::Unreachable(why)) => Err(format!("{}: {why}", sent.url)),
+                    (None, _) => Err(format!("{} did not answer", sent.url)),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::target::Variable;
+
+    fn launch(folder: &Path, script: &str, ready: Ready) -> Launch {
+        Launch {
+            command: vec!["sh".into(), "-c".into(), script.into()],
+            directory: folder.to_owned(),
+            environment: Vec::new(),
+            ready,
+            ready_within: Duration::from_secs(20),
+            stop_within: Duration::from_secs(5),
+        }
+    }
+
+    fn line(pattern: &str) -> Ready {
+        Ready::Line(regex::Regex::new(pattern).unwrap())
+    }
+
+    async fn start(launch: &Launch) -> Result<Launched, LaunchError> {
+        Launched::start(launch, &Target::new("endpoint", "t"), &BTreeMap::new()).await
+    }
+
+    /// The number that a script wrote into a file.
+    fn process(folder: &Path, name: &str) -> Pid {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        Pid::from_raw(text.trim().parse().unwrap()).unwrap()
+    }
+
+    fn lives(process: Pid) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).unwrap_or_default();
+        !stat.is_empty() && !stat.contains(") Z ")
+    }
+
+    #[tokio::test]
+    async fn a_target_ends_with_everything_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        // One child in the group that takes no SIGTERM, and one that left the group and the session.
+        let script = "sh -c 'trap \"\" TERM; echo $$ > stubborn; while :; do sleep 1; done' &\n\
+                      setsid sh -c 'echo $$ > gone; exec sleep 1000' &\n\
+                      echo $$ > own; while [ ! -s stubborn ] || [ ! -s gone ]; do sleep 0.02; done; echo ready; wait";
+        let launch =
+            Launch { stop_within: Duration::from_millis(300), ..launch(folder.path(), script, line("^ready$")) };
+        let launched = start(&launch).await.unwrap();
+        let all = ["own", "stubborn", "gone"].map(|name| process(folder.path(), name));
+        assert!(all.into_iter().all(lives), "{all:?}");
+        launched.stop().await;
+        assert!(!all.into_iter().any(lives), "{all:?}");
+    }
+
+    #[tokio::test]
+    async fn a_target_that_is_dropped_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "echo $$ > own; sleep 1000 & echo $! > child; echo ready; wait";
+        let launched = start(&launch(folder.path(), script, line("ready"))).await.unwrap();
+        let all = ["own", "child"].map(|name| process(folder.path(), name));
+        drop(launched);
+        assert!(!all.into_iter().any(lives), "{all:?}");
+    }
+
+    #[tokio::test]
+    async fn a_target_that_ends_says_how_and_what_it_wrote_last() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "i=0; while [ $i -lt 50 ]; do echo line $i $TOKEN; i=$((i+1)); done; echo last >&2; exit 7";
+        let mut launch = launch(folder.path(), script, line("never"));
+        launch.environment = vec![("TOKEN".into(), Variable::Secret("s3cret".into()))];
+        let begun = Instant::now();
+        let error = start(&launch).await.err().unwrap();
+        assert_eq!(error.what, "the target ended before it was ready: exit status 7");
+        assert!(error.output.iter().any(|line| line == "last"), "{:?}", error.output);
+        assert!(error.output.iter().any(|line| line == "line 49 <redacted>"), "{:?}", error.output);
+        assert_eq!(error.output.len(), LINES);
+        assert!(begun.elapsed() < launch.ready_within, "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test]
+    async fn a_target_that_never_becomes_ready_is_ended_at_the_deadline() {
+        let folder = tempfile::tempdir().unwrap();
+        for (ready, because) in [
+            (line("never"), "no line of its output matched"),
+            (Ready::Tcp(format!("127.0.0.1:{}", free_port().unwrap())), "cannot connect to 127.0.0.1:"),
+        ] {
+            let script = "echo $$ > own; exec sleep 1000";
+            let launch = Launch { ready_within: Duration::from_millis(300), ..launch(folder.path(), script, ready) };
+            let begun = Instant::now();
+            let error = start(&launch).await.err().unwrap();
+            assert!(error.what.starts_with("the target was not ready within 300ms: "), "{}", error.what);
+            assert!(error.what.contains(because), "{}", error.what);
+            assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+            assert!(!lives(process(folder.path(), "own")));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_run_says_why() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut missing = launch(folder.path(), "", Ready::Addresses);
+        missing.command = vec!["no-such-program-anywhere".into()];
+        let error = start(&missing).await.err().unwrap();
+        assert_eq!(error.what, "cannot start the target: command not found: `no-such-program-anywhere`");
+        std::fs::write(folder.path().join("plain"), "").unwrap();
+        missing.command = vec!["./plain".into()];
+        assert!(start(&missing).await.err().unwrap().what.contains("`./plain`: Permission denied"));
+        missing.directory = PathBuf::from("/nowhere/at/all");
+        assert!(start(&missing).await.err().unwrap().what.contains("no directory `/nowhere/at/all`"));
+    }
+
+    #[tokio::test]
+    async fn output_without_end_is_read_and_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = "head -c 3000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero | tr '\\0' '\\n' >&2; echo; \
+                      echo done; exec sleep 1000";
+        let launched = start(&launch(folder.path(), script, line("^done$"))).await.unwrap();
+        let output = launched.output();
+        assert!(output.len() <= LINES && output.iter().all(|line| line.len() <= LINE_BYTES), "{output:?}");
+        launched.stop().await;
+    }
+
+    #[tokio::test]
+    async fn an_end_during_a_run_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let launched = start(&launch(folder.path(), "echo ready; sleep 0.3; kill -9 $$", line("ready"))).await.unwrap();
+        assert_eq!(launched.ended(), None);
+        let how = tokio::time::timeout(Duration::from_secs(10), launched.watch()).await.unwrap();
+        assert_eq!(how, "signal 9");
+        assert_eq!(launched.ended().as_deref(), Some("signal 9"));
+        launched.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_delay_and_a_port_make_a_target_ready() {
+        let folder = tempfile::tempdir().unwrap();
+        let ready = Ready::Delay(Duration::from_millis(200));
+        let begun = Instant::now();
+        start(&launch(folder.path(), "exec sleep 1000", ready)).await.unwrap().stop().await;
+        assert!(begun.elapsed() >= Duration::from_millis(200));
+        let port = free_port().unwrap();
+        let script = format!(
+            "exec python3 -c 'import socket, time; time.sleep(0.2); s = socket.create_server((\"127.0.0.1\", {port})); \
+             time.sleep(1000)'"
+        );
+        let ready = Ready::Tcp(format!("127.0.0.1:{port}"));
+        start(&launch(folder.path(), &script, ready)).await.unwrap().stop().await;
+    }
+}

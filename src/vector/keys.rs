@@ -1,0 +1,120 @@
+//! The keys of a file of vectors.
+
+use crate::source::{KeyRow, Kind, Others, Shape};
+
+/// `vectors/<protocol>/<name>.json`.
+pub static FILE: Shape = Shape {
+    name: "a vector file",
+    title: "VectorFile",
+    about: "Examples with a declared result, in the style of Wycheproof.",
+    keys: &[
+        KeyRow::new("schema", Kind::Exactly(1), "Version of the layout of the file.", "schema: 1").default("1"),
+        KeyRow::new("kind", Kind::VectorKind, "Kind of the vectors.", "kind: canonical-json").required(),
+        KeyRow::new("protocol", Kind::Text, "Slug of the protocol.", "protocol: example").required(),
+        KeyRow::new(
+            "source",
+            Kind::Text,
+            "Where the vectors come from: document, section, revision.",
+            "source: RFC 8785 section 3.2",
+        )
+        .required(),
+        KeyRow::new(
+            "count",
+            Kind::Number,
+            "How many vectors the file has, so that a lost one is noticed.",
+            "count: 12",
+        )
+        .required(),
+        KeyRow::new(
+            "notes",
+            Kind::Named(&Kind::Text),
+            "What each flag means.",
+            "notes: { Numbers: Numbers in exponent form. }",
+        ),
+        KeyRow::new(
+            "groups",
+            Kind::SomeMaps(&GROUP),
+            "The vectors, in groups.",
+            "groups: [{ group: numbers, tests: [{ id: A1, about: Zero., result: valid }] }]",
+        )
+        .required(),
+    ],
+    ..Shape::PLAIN
+};
+
+/// Vectors about one thing.
+pub(super) static GROUP: Shape = Shape {
+    name: "a group",
+    title: "Group",
+    about: "Vectors about one thing.",
+    keys: &[
+        KeyRow::new("group", Kind::Text, "Name of the group.", "group: numbers").required(),
+        KeyRow::new("about", Kind::Text, "What its vectors show.", "about: Numbers in exponent form."),
+        KeyRow::new(
+            "with",
+            Kind::Map(&SHARED),
+            "Keys of the kind of vector that each vector of the group has unless it has its own.",
+            "with: {}",
+        ),
+        KeyRow::new("tests", Kind::Maps(&VECTOR), "The vectors.", "tests: [{ id: A1, about: Zero., result: valid }]")
+            .required(),
+    ],
+    ..Shape::PLAIN
+};
+
+/// What a group gives to all of its vectors.
+pub(super) static SHARED: Shape = Shape {
+    name: "`with` of a group",
+    title: "Shared",
+    about: "Keys of the kind of vector that all vectors of a group share.",
+    others: Others::Listed,
+    ..Shape::PLAIN
+};
+
+/// One example.
+pub(super) static VECTOR: Shape = Shape {
+    name: "a vector",
+    title: "Vector",
+    about: "One example. Its kind has keys of its own besides these.",
+    others: Others::Listed,
+    keys: &[
+        KeyRow::new("id", Kind::Text, "Its id, which is unique in the file and never changes.", "id: N01").required(),
+        KeyRow::new("about", Kind::Text, "What it shows, in one sentence.", "about: A number in exponent form.")
+            .required(),
+        KeyRow::new("covers", Kind::Texts, "The requirements that it decides.", "covers: [EXAMPLE-6.6-01]"),
+        KeyRow::new("flags", Kind::Texts, "Flags, each explained in `notes`.", "flags: [Numbers]"),
+        KeyRow::new("result", Kind::Word(RESULTS), "What a correct implementation does with it.", "result: invalid")
+            .required(),
+        KeyRow::new(
+            "strict",
+            Kind::Word(RESULTS),
+            "For an acceptable vector: the result that the strict profile expects.",
+            "strict: valid",
+        ),
+        KeyRow::new("errata", Kind::Texts, "Entries of the errata register that affect it.", "errata: [E02]"),
+        KeyRow::new(
+            "tolerated",
+            Kind::Maps(&TOLERATED),
+            "Readings that the errata tolerate besides the ruled one.",
+            "tolerated: [{ reading: null members kept, sha256: \"00ff\" }]",
+        ),
+    ],
+    ..Shape::PLAIN
+};
+
+/// What a correct implementation does with a vector.
+const RESULTS: &[(&str, &str)] =
+    &[("valid", "It accepts it."), ("invalid", "It rejects it."), ("acceptable", "Either; `errata` says why.")];
+
+/// A reading that the errata tolerate.
+pub(super) static TOLERATED: Shape = Shape {
+    name: "a tolerated reading",
+    title: "Tolerated",
+    about: "A reading that the errata tolerate.",
+    keys: &[
+        KeyRow::new("reading", Kind::Text, "The reading in words.", "reading: null members kept").required(),
+        KeyRow::new("sha256", Kind::Text, "The hash that it gives, in hex.", "sha256: \"00ff\"").required(),
+        KeyRow::new("errata", Kind::Texts, "Entries of the errata register that tolerate it.", "errata: [E04]"),
+    ],
+    ..Shape::PLAIN
+};

@@ -1,0 +1,289 @@
+//! What an answer shows: whether it counts, which expectations hold, and what is noted of those that do not.
+
+use std::time::Duration;
+
+use super::{Part, Planned, Stop, Walk, bears_on};
+use crate::exchange::{Ended, Exchange, Transport};
+use crate::matcher::{Mismatch, Outcome, Reading};
+use crate::plan::{SETUP_STEPS, lists};
+use crate::record::{EditRecord, FindingRecord, ReadingRecord};
+use crate::requirement::RequirementId;
+use crate::suite::{Action, Expectation};
+use crate::value::{Path, Value};
+use crate::verdict::{Profile, Verdict};
+
+impl<'p> Walk<'p> {
+    /// Looks at one answer. A departure that only shows that the message was sent too late does not count.
+    pub(super) fn judge(&mut self, planned: Planned<'p>, exchange: &Exchange, seen: &Value, index: usize) {
+        let Some(late) = self.too_late(planned, exchange) else {
+            return self.judge_in_time(planned, exchange, seen, index);
+        };
+        let (tallies, findings) = (self.tallies.clone(), self.findings.len());
+        self.judge_in_time(planned, exchange, seen, index);
+        if self.findings.len() > findings {
+            self.tallies = tallies;
+            self.findings.truncate(findings);
+            let number = planned.number % SETUP_STEPS + 1;
+            self.halt(Stop::NotAccepted(format!("step {number} ({}): {late}", exchange.operation)));
+        }
+    }
+
+    fn judge_in_time(&mut self, planned: Planned<'p>, exchange: &Exchange, seen: &Value, index: usize) {
+        let step = planned.step;
+        let edited = self.part == Part::Case && step.has_edits();
+        let name = || format!("step {} ({})", planned.number % SETUP_STEPS + 1, exchange.operation);
+        let no_answer = match &exchange.received.ended {
+            Ended::Complete | Ended::TooLong => None,
+            // On a connection that stays open, silence and closing are answers.
+            Ended::TimedOut | Ended::Closed(_) if exchange.sent.transport.is_channel() => None,
+            Ended::TimedOut => Some("the time limit passed before an answer".to_owned()),
+            Ended::Closed(why) => Some(format!("the connection closed before an answer: {why}")),
+            Ended::Unreachable(why) => Some(format!("cannot connect: {why}")),
+        };
+        // A peer that closes the connection before the first message was not tested by the case.
+        let cut_off = match &exchange.received.ended {
+            Ended::Closed(why) => exchange.received.arrived.is_empty().then_some(why),
+            _ => None,
+        };
+        if planned.number >= SETUP_STEPS
+            && exchange.sent.transport.is_channel()
+            && self.part != Part::Probe
+            && let Some(why) = cut_off
+        {
+            return self.halt(Stop::NoAnswer(format!("{}: {why}", name())));
+        }
+        if let Some(why) = no_answer {
+            let broke_off = match &exchange.received.ended {
+                // The twin shows whether the target answers at all; if it does, the edits made it drop the connection.
+                Ended::Closed(_) => edited || step.must_answer,
+                Ended::TimedOut => step.must_answer,
+                // A target that cannot be reached was not tested, unless the step tests whether it is still there.
+                _ => step.must_answer && !step.has_edits(),
+            };
+            if broke_off && self.part == Part::Case {
+                for expectation in step.expect.iter().enumerate() {
+                    let mismatch =
+                        Mismatch { path: Path::default(), expected: "an answer".into(), observed: why.clone() };
+                    self.depart(planned, 1, expectation, &mismatch, Some(index));
+                }
+                return;
+            }
+            return self.halt(Stop::NoAnswer(format!("{}: {why}", name())));
+        }
+        let unsupported = self.ready.transport == Transport::Adapter
+            && seen.member("code").and_then(Value::as_integer) == Some(-32601);
+        if unsupported && !step.optional {
+            return self.halt(Stop::Unsupported(format!("the adapter does not offer {}", exchange.operation)));
+        }
+        if self.part == Part::Probe {
+            return;
+        }
+        let left_open = step.without_waiting && exchange.sent.transport.is_channel();
+        let must_accept = match (&step.action, self.part) {
+            _ if left_open => false,
+            (Action::Send { .. }, Part::Twin) => {
+                step.has_edits() || (step.expect.is_empty() && step.assume.is_empty() && !planned.in_group)
+            }
+            (Action::Send { edits, .. }, _) => {
+                step.expect.is_empty()
+                    && step.expect_all.is_empty()
+                    && step.assume.is_empty()
+                    && edits.is_empty()
+                    && !planned.in_group
+            }
+            // Where the clock did not move, what follows is not about the time that the case means.
+            (Action::Advance { .. }, _) => step.expect.is_empty() && step.assume.is_empty(),
+            _ => false,
+        };
+        if must_accept && !self.accepted(planned, seen) {
+            if step.optional {
+                return;
+            }
+            let status = seen.member("status").map_or_else(|| "no status".to_owned(), crate::wire::show);
+            return self.halt(Stop::NotAccepted(format!("{} was not accepted: status {status}", name())));
+        }
+        for expectation in &step.assume {
+            match self.look(expectation, seen, None) {
+                Ok(Outcome::Holds(_)) => {}
+                Ok(Outcome::Departs(mismatch)) => {
+                    let why = format!(
+                        "{} precondition not met: expected {} at {}, observed {}",
+                        name(),
+                        mismatch.expected,
+                        mismatch.path,
+                        mismatch.observed
+                    );
+                    return self.halt(Stop::NotAccepted(why));
+                }
+                Ok(Outcome::Vacuous(why) | Outcome::Undecided(why)) => {
+                    return self.halt(Stop::NotAccepted(format!("{}: {why}", name())));
+                }
+                Err(error) => return self.halt(Stop::Broken(format!("{}: {error}", expectation.span.place()))),
+            }
+        }
+        if self.part == Part::Case {
+            self.expectations(planned, 1, seen, Some(index));
+        }
+    }
+
+    /// Why an answer decides nothing: the message was sent so late that it had expired, because the machine was busy or earlier
+    /// answers were slow.
+    fn too_late(&self, planned: Planned<'_>, exchange: &Exchange) -> Option<String> {
+        /// How long a message may be under way.
+        const UNDER_WAY: i128 = 1_000;
+        let end = self.context.plan.knowledge.protocol.oracle()?.expires_ms(exchange)?;
+        let before = self.ready.case.steps.iter().filter(|step| step.number < planned.number);
+        let pauses = before.map(|step| match &step.action {
+            Action::Pause(pause) => self.context.plan.time(pause),
+            _ => step.quiet.as_ref().map(|quiet| self.context.plan.time(quiet)).unwrap_or_default(),
+        });
+        let set_up = planned.number >= SETUP_STEPS;
+        let pauses = if set_up { Duration::ZERO } else { pauses.sum() };
+        let instant = |ms: u64| self.context.facts.after(ms.saturating_add(exchange.clock_ms)).0 / 1_000_000;
+        let meant = instant(self.begun_ms) + i128::try_from(pauses.as_millis()).unwrap_or(i128::MAX);
+        let sent = instant(exchange.started_ms);
+        let expired = meant < end && end < sent.saturating_add(UNDER_WAY) && sent > meant.saturating_add(UNDER_WAY);
+        expired.then(|| format!("it was sent {} ms later than it should have been, and had expired", sent - meant))
+    }
+
+    pub(super) fn accepted(&self, planned: Planned<'_>, seen: &Value) -> bool {
+        let clock = self.context.plan.clock(self.ready.transport).map(|way| &way.step.action);
+        let operation = match (&planned.step.action, clock) {
+            (Action::Send { operation, .. }, _) => operation,
+            (Action::Advance { .. }, Some(Action::Send { operation, .. })) => operation,
+            _ => return true,
+        };
+        let protocol = self.context.plan.knowledge.protocol;
+        protocol.operation(operation).is_some_and(|operation| protocol.accepted(operation, seen))
+    }
+
+    /// Looks at the expectations of list 1 (each answer) or 2 (all answers).
+    pub(super) fn expectations(&mut self, planned: Planned<'p>, list: u8, seen: &Value, exchange: Option<usize>) {
+        let step = planned.step;
+        let expectations = lists(step)[usize::from(list)];
+        for (position, expectation) in expectations.iter().enumerate() {
+            let key = (planned.number, list, position);
+            let outcome = match self.look(expectation, seen, Some(key)) {
+                Ok(outcome) => outcome,
+                Err(error) => return self.halt(Stop::Broken(format!("{}: {error}", expectation.span.place()))),
+            };
+            let strict_only = expectation.strict_only || self.ready.case.strict_only;
+            for id in self.bearing(expectation) {
+                if let Some(tally) = self.tallies.get_mut(id) {
+                    tally.looked_at.insert(key);
+                    match &outcome {
+                        Outcome::Holds(_) => tally.held += 1,
+                        Outcome::Vacuous(_) => tally.vacuous += 1,
+                        Outcome::Undecided(_) => tally.undecided += 1,
+                        Outcome::Departs(_) => {}
+                    }
+                }
+            }
+            match outcome {
+                Outcome::Departs(mismatch) => {
+                    self.depart(planned, list, (position, expectation), &mismatch, exchange);
+                }
+                Outcome::Holds(readings) => self.note_readings(expectation, readings, strict_only, exchange),
+                Outcome::Vacuous(_) => {}
+                Outcome::Undecided(why) => {
+                    self.undecided.get_or_insert(why);
+                }
+            }
+        }
+    }
+
+    fn note_readings(
+        &mut self,
+        expectation: &'p Expectation,
+        readings: Vec<Reading>,
+        strict_only: bool,
+        exchange: Option<usize>,
+    ) {
+        for Reading { reading, tolerated } in readings {
+            let at = expectation.span.place();
+            if tolerated {
+                let expected = "the reading that the errata rule".to_owned();
+                let mismatch = Mismatch { path: expectation.at.value.clone(), expected, observed: reading.clone() };
+                let verdict = match self.context.facts.profile {
+                    Profile::Lenient => Verdict::Warn,
+                    Profile::Strict => Verdict::Fail,
+                };
+                self.find(expectation, verdict, &mismatch, strict_only || tolerated, exchange);
+            }
+            let seen = ReadingRecord { reading, tolerated, at };
+            if !self.readings.contains(&seen) {
+                self.readings.push(seen);
+            }
+        }
+    }
+
+    pub(super) fn depart(
+        &mut self,
+        planned: Planned<'_>,
+        list: u8,
+        (position, expectation): (usize, &'p Expectation),
+        mismatch: &Mismatch,
+        exchange: Option<usize>,
+    ) {
+        let strict_only = expectation.strict_only || self.ready.case.strict_only;
+        for id in self.bearing(expectation) {
+            if let Some(tally) = self.tallies.get_mut(id) {
+                tally.looked_at.insert((planned.number, list, position));
+            }
+        }
+        let verdict =
+            if strict_only && self.context.facts.profile == Profile::Lenient { Verdict::Warn } else { Verdict::Fail };
+        self.find(expectation, verdict, mismatch, strict_only, exchange);
+    }
+
+    fn bearing(&self, expectation: &Expectation) -> Vec<&'p RequirementId> {
+        self.ready.covers.iter().copied().filter(|id| bears_on(expectation, id)).collect()
+    }
+
+    /// Notes a departure for each requirement that the expectation bears on, weighed by the requirement's keyword.
+    fn find(
+        &mut self,
+        expectation: &'p Expectation,
+        verdict: Verdict,
+        mismatch: &Mismatch,
+        strict_only: bool,
+        exchange: Option<usize>,
+    ) {
+        for id in self.bearing(expectation) {
+            let found = self.context.plan.knowledge.catalogue.find(id.as_str());
+            let advice = found.is_some_and(|found| found.keyword.is_advice() || found.strict_only);
+            let weighed = match self.context.facts.profile {
+                Profile::Lenient if advice => Verdict::Warn,
+                _ => verdict,
+            };
+            if let Some(tally) = self.tallies.get_mut(id) {
+                tally.depart(weighed);
+            }
+            let finding = FindingRecord {
+                requirement: id.to_string(),
+                verdict: weighed,
+                expected: mismatch.expected.clone(),
+                observed: mismatch.observed.clone(),
+                path: mismatch.path.to_string(),
+                exchange,
+                at: expectation.span.place(),
+                strict_only,
+                note: expectation.note.clone(),
+            };
+            if !self.findings.contains(&finding) {
+                self.findings.push(finding);
+            }
+        }
+    }
+
+    pub(super) fn note_edits(&mut self, planned: Planned<'p>) {
+        if let (Action::Send { edits, .. }, Part::Case) = (&planned.step.action, self.part) {
+            for (position, edit) in edits.iter().enumerate() {
+                let stream = format!("step {} round 0", planned.number);
+                let rendered = self.rendered(edit, position, &stream).ok().flatten();
+                let words = edit.describe(rendered.as_ref());
+                self.edits.push(EditRecord { step: planned.number, edit: words });
+            }
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Messages that the target sends to a host: which step takes one, what is replied, and what it shows.
+
+use std::collections::BTreeMap;
+
+use super::{Context, Part, Planned, Stop, Walk, look};
+use crate::exchange::{Exchange, HostReply, HostedKind, Transport};
+use crate::matcher::{Mismatch, Outcome};
+use crate::plan::SETUP_STEPS;
+use crate::protocol::{Protocol, hosted_view};
+use crate::suite::{Action, Expectation, HostReplyPlan, Receive, RequestBody, Step};
+use crate::template::{RenderError, Scope, Seed};
+use crate::value::{Path, Value};
+use crate::verdict::Verdict;
+
+/// What a step does about a message at its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// It takes it.
+    Takes,
+    /// It is the message that ends the wait for none.
+    Fence,
+    /// It leaves it to later steps.
+    Leaves,
+}
+
+/// Replies for a case to the messages that arrive while its steps are taken: a target may wait for a reply before it answers.
+pub struct Responder<'p> {
+    context: &'p Context<'p>,
+    transport: Transport,
+    scope: Scope<'p>,
+    /// The steps that receive, each with the number of messages that it still waits for.
+    steps: Vec<(&'p Step, &'p Receive, u64)>,
+}
+
+/// The token of a part of a case, by which hosts know its messages.
+pub(super) fn token(seed: &Seed) -> String {
+    seed.part("host").token()
+}
+
+/// The URLs of each host for one case: with its token, where that tells its messages.
+pub(super) fn urls(context: &Context<'_>, token: &str) -> BTreeMap<String, Value> {
+    let declared = &context.plan.knowledge.manifest.hosts;
+    let mut hosts = BTreeMap::new();
+    for host in declared {
+        let Some(urls) = context.features.hosts.get(&host.name.value) else { continue };
+        let own = host.transports.iter().filter_map(|transport| {
+            let url = urls.get(transport.name())?;
+            let has_token = host.correlate[0] && *transport != Transport::Tcp;
+            let url = if has_token { format!("{}/{token}", url.trim_end_matches('/')) } else { url.clone() };
+            Some((transport.name(), Value::Text(url)))
+        });
+        hosts.insert(host.name.value.clone(), Value::map(own));
+    }
+    hosts
+}
+
+/// A reply in bytes.
+///
+/// # Errors
+///
+/// A template in it has no value.
+pub fn reply(
+    protocol: &dyn Protocol,
+    media_type: &str,
+    scope: &mut Scope<'_>,
+    plan: &HostReplyPlan,
+) -> Result<HostReply, RenderError> {
+    let HostReplyPlan::Message { status, headers, body } = plan else {
+        return Ok(if matches!(plan, HostReplyPlan::Silence) { HostReply::Silence } else { HostReply::Close });
+    };
+    let mut fields = Vec::new();
+    for (name, expr) in headers {
+        let value = match scope.render(expr, &format!("reply header {name}"))? {
+            Value::Text(text) => text,
+            other => crate::wire::json::compact(&other),
+        };
+        fields.push((name.clone(), value));
+    }
+    let body = match body {
+        None => Vec::new(),
+        Some(RequestBody::Bytes(bytes)) => bytes.clone(),
+        Some(RequestBody::Value(expr)) => match scope.render(expr, "reply body")? {
+            Value::Bytes(bytes) => bytes,
+            value => protocol.codec().encode(&value, protocol.codec().layouts().first().copied().unwrap_or_default()),
+        },
+    };
+    if !body.is_empty() && !fields.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
+        fields.push(("content-type".to_owned(), media_type.to_owned()));
+    }
+    Ok(HostReply::Message { status: *status, headers: fields, body })
+}
+
+/// What the target sent to a host, as expectations look at it.
+pub(super) fn observe(context: &Context<'_>, transport: Transport, exchange: &Exchange) -> Value {
+    let protocol = context.plan.knowledge.protocol;
+    let own = protocol.hosting().and_then(|hosting| hosting.observe(exchange, &context.observation_context(transport)));
+    own.unwrap_or_else(|| hosted_view(protocol, exchange))
+}
+
+impl<'p> Walk<'p> {
+    /// The token by which hosts know the messages of this walk.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Replies for this walk.
+    pub fn responder(&self) -> Responder<'p> {
+        let mut steps: Vec<(&'p Step, &'p Receive, u64)> = Vec::new();
+        let mut add = |step: &'p Step| {
+            if let Action::Receive(receive) = &step.action {
+                steps.push((step, receive, receive.count));
+            }
+        };
+        for planned in self.steps() {
+            match &planned.step.action {
+                Action::Parallel(children) => children.iter().for_each(&mut add),
+                _ => add(planned.step),
+            }
+        }
+        Responder { context: self.context, transport: self.ready.transport, scope: self.scope.clone(), steps }
+    }
+
+    /// Tells the replies what the walk knows by now.
+    pub fn brief(&self, responder: &mut Responder<'p>) {
+        responder.scope = self.scope.clone();
+    }
+
+    /// The values by which every case knows its messages at hosts.
+    pub fn host_values(&mut self) -> Vec<Vec<u8>> {
+        let hosts = &self.context.plan.knowledge.manifest.hosts;
+        let values = hosts.iter().flat_map(|host| &host.values);
+        values.filter_map(|expr| self.scope.render(expr, "host value").ok().map(bytes)).collect()
+    }
+
+    /// The values by which a step knows the messages at hosts that come of it.
+    pub fn step_values(&mut self, planned: Planned<'p>) -> Vec<Vec<u8>> {
+        let stream = format!("step {} correlate", planned.number);
+        let values = planned.step.correlate.iter();
+        values.filter_map(|expr| self.scope.render(expr, &stream).ok().map(bytes)).collect()
+    }
+
+    /// What a step does about a message at its host.
+    pub fn choose(&mut self, receive: &Receive, exchange: &Exchange) -> Choice {
+        let seen = self.observe(exchange);
+        self.scope.bind("answer", seen.clone());
+        let protocol = self.context.plan.knowledge.protocol;
+        if !receive.fence.is_empty() && all_hold(&mut self.scope, protocol, &receive.fence, &seen) {
+            return Choice::Fence;
+        }
+        match all_hold(&mut self.scope, protocol, &receive.selects, &seen) {
+            true => Choice::Takes,
+            false => Choice::Leaves,
+        }
+    }
+
+    /// Looks at the messages that a step received.
+    pub(super) fn take_received(&mut self, planned: Planned<'p>, receive: &'p Receive, exchanges: &[Exchange]) {
+        let first = self.seen;
+        self.seen += exchanges.len();
+        let step = planned.step;
+        let name = format!("step {} (receive {})", planned.number % SETUP_STEPS + 1, *receive.host);
+        let mut views = Vec::new();
+        let mut captured: Vec<Vec<Value>> = vec![Vec::new(); step.capture.len()];
+        let mut end = None;
+        for (position, exchange) in exchanges.iter().enumerate() {
+            let kind = exchange.hosted.as_ref().map_or(HostedKind::Nothing, |hosted| hosted.kind);
+            if !kind.is_arrival() {
+                end = Some((kind, first + position));
+                continue;
+            }
+            if let Err(error) = self.bind_round(planned, exchange.round, &Value::Null) {
+                return self.break_off(&error);
+            }
+            let seen = self.observe(exchange);
+            self.scope.bind("answer", seen.clone());
+            if self.part != Part::Probe {
+                self.judge_received(planned, &name, &seen, first + position);
+            }
+            for ((_, path), values) in step.capture.iter().zip(&mut captured) {
+                values.extend(path.resolve(&seen).cloned());
+            }
+            views.push(seen);
+            if self.stop.as_ref().is_some_and(|stop| *stop != Stop::Departed) {
+                return;
+            }
+        }
+        let missing = u64::try_from(views.len()).is_ok_and(|count| count < receive.count);
+        match end {
+            Some((_, index)) if missing && self.part != Part::Probe => {
+                let observed = match views.len() {
+                    0 => "no message".to_owned(),
+                    count => format!("{count} of {}", receive.count),
+                };
+                self.not_received(planned, receive, &name, &observed, index);
+            }
+            Some((HostedKind::Nothing, _)) if !receive.fence.is_empty() => {
+                self.halt(Stop::NotAccepted(format!("{name}: the fence did not arrive, so that nothing is decided")));
+            }
+            _ => {}
+        }
+        if self.stop.as_ref().is_some_and(|stop| *stop != Stop::Departed) {
+            return;
+        }
+        self.take_group(planned, views);
+        if !missing {
+            self.capture(planned, captured);
+        }
+        if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
+            self.stop.get_or_insert(Stop::Departed);
+        }
+    }
+
+    fn judge_received(&mut self, planned: Planned<'p>, name: &str, seen: &Value, index: usize) {
+        for expectation in &planned.step.assume {
+            match self.look(expectation, seen, None) {
+                Ok(Outcome::Holds(_)) => {}
+                Ok(Outcome::Departs(Mismatch { path, expected, observed })) => {
+                    let why =
+                        format!("{name}: precondition not met: expected {expected} at {path}, observed {observed}");
+                    return self.halt(Stop::NotAccepted(why));
+                }
+                Ok(Outcome::Vacuous(why) | Outcome::Undecided(why)) => {
+                    return self.halt(Stop::NotAccepted(format!("{name}: {why}")));
+                }
+                Err(error) => return self.halt(Stop::Broken(format!("{}: {error}", expectation.span.place()))),
+            }
+        }
+        if self.part == Part::Case {
+            self.expectations(planned, 1, seen, Some(index));
+        }
+    }
+
+    /// Less came than was waited for: each expectation of the step is missed, or else a precondition of the case.
+    fn not_received(&mut self, planned: Planned<'p>, receive: &Receive, name: &str, observed: &str, index: usize) {
+        let step = planned.step;
+        if step.expect.is_empty() || self.part != Part::Case || planned.number >= SETUP_STEPS {
+            if !step.optional && step.expect_all.is_empty() {
+                self.halt(Stop::NotAccepted(format!("{name}: {observed} arrived in time")));
+            }
+            return;
+        }
+        let expected = match receive.count {
+            1 => format!("a message at the host {}", *receive.host),
+            count => format!("{count} messages at the host {}", *receive.host),
+        };
+        for expectation in step.expect.iter().enumerate() {
+            let mismatch =
+                Mismatch { path: Path::default(), expected: expected.clone(), observed: observed.to_owned() };
+            self.depart(planned, 1, expectation, &mismatch, Some(index));
+        }
+    }
+}
+
+impl Responder<'_> {
+    /// What the case replies to a message, if it says so.
+    pub fn respond(&mut self, exchange: &Exchange) -> Option<HostReply> {
+        let host = exchange.hosted.as_ref()?.host.as_str();
+        let protocol = self.context.plan.knowledge.protocol;
+        self.scope.bind("answer", observe(self.context, self.transport, exchange));
+        let seen = self.scope.get("answer")?.clone();
+        let mut last = None;
+        for (index, (_, receive, left)) in self.steps.iter().enumerate() {
+            if receive.host.value != host || !all_hold(&mut self.scope, protocol, &receive.selects, &seen) {
+                continue;
+            }
+            last = Some(index);
+            if *left > 0 || receive.count == 0 {
+                break;
+            }
+        }
+        let (_, receive, left) = self.steps.get_mut(last?)?;
+        *left = left.saturating_sub(1);
+        let plan = receive.reply.as_ref()?;
+        let media_type = &self.context.plan.target.channel.http.media_type;
+        reply(protocol, media_type, &mut self.scope, plan).ok()
+    }
+}
+
+fn all_hold(scope: &mut Scope<'_>, protocol: &dyn Protocol, expectations: &[Expectation], seen: &Value) -> bool {
+    expectations.iter().all(|expectation| {
+        look(scope, protocol, expectation, seen).is_ok_and(|found| matches!(found, Outcome::Holds(_)))
+    })
+}
+
+/// A value as it stands in a message.
+fn bytes(value: Value) -> Vec<u8> {
+    match value {
+        Value::Text(text) => text.into_bytes(),
+        Value::Bytes(bytes) => bytes,
+        other => crate::wire::json::compact(&other).into_bytes(),
+    }
+}

@@ -1,0 +1,286 @@
+//! What a step sends: rendered, edited before it is signed and afterwards, and encoded.
+
+use super::{Part, Planned, Stop, Walk};
+use crate::edit::{Change, Edit, Stage};
+use crate::exchange::{ChannelAction, Encoded, Transport};
+use crate::plan::SETUP_STEPS;
+use crate::protocol::{Inputs, Message, MessageBody, Operation, build};
+use crate::source::Located;
+use crate::suite::{Action, RequestBody};
+use crate::target::RouteOverride;
+use crate::template::{Expr, RenderError};
+use crate::value::Value;
+
+/// The distance between the numbers of repetitions of one set-up and those of the next.
+const REBUILT: usize = 1 << 20;
+
+/// What stands for the operation where a raw request is sent.
+const RAW_REQUEST: Operation = Operation {
+    name: "request",
+    summary: "",
+    level: "",
+    inputs: &[],
+    route: None,
+    channel: None,
+    tree: None,
+    method: None,
+    accepted: &[],
+};
+
+impl<'p> Walk<'p> {
+    /// The messages of a step, one for each repetition over a list.
+    ///
+    /// # Errors
+    ///
+    /// [`Stop::Broken`] if a message cannot be built from the suite.
+    pub fn messages(&mut self, planned: Planned<'_>) -> Result<Vec<Encoded>, Stop> {
+        self.messages_from(planned, 0)
+    }
+
+    /// The messages of the set-up of a party for a new connection, with new ids.
+    pub fn rebuild_setup(&self, actor: &str, times: usize) -> Vec<(Planned<'p>, Vec<Encoded>)> {
+        let mut walk = Walk::new(self.context, self.ready, self.part, self.begun_ms);
+        walk.set_clock(self.clock_ms);
+        let steps = walk.steps().into_iter().filter(|planned| {
+            let sends = matches!(planned.step.action, Action::Send { .. });
+            sends && planned.number >= SETUP_STEPS && planned.actor() == actor
+        });
+        let steps: Vec<_> = steps.collect();
+        steps.into_iter().filter_map(|step| Some((step, walk.messages_from(step, times * REBUILT).ok()?))).collect()
+    }
+
+    /// The messages of a step, whose repetitions are counted from a number on.
+    fn messages_from(&mut self, planned: Planned<'_>, first: usize) -> Result<Vec<Encoded>, Stop> {
+        let broken = |error: RenderError| {
+            let place = error.span.as_ref().map(|span| format!(" at {}", span.place())).unwrap_or_default();
+            Stop::Broken(format!("cannot build the request: {}{place}", error.message))
+        };
+        let items = self.items(planned).map_err(broken)?;
+        let mut messages = Vec::with_capacity(items.len());
+        for (index, item) in (first..).zip(&items) {
+            self.bind_round(planned, index, item).map_err(broken)?;
+            messages.push(self.message(planned, index).map_err(|error| match error {
+                Ok(error) => broken(error),
+                Err(text) => Stop::Broken(format!("cannot build the request: {text} at {}", planned.step.span.place())),
+            })?);
+        }
+        Ok(messages)
+    }
+
+    fn message(&mut self, planned: Planned<'_>, index: usize) -> Result<Encoded, Result<RenderError, String>> {
+        let stream = format!("step {} round {index}", planned.number);
+        let protocol = self.context.plan.knowledge.protocol;
+        match &planned.step.action {
+            Action::Send { operation, with, headers, edits, layout } => {
+                let layout = layout.as_ref().map(|word| word.value.as_str());
+                self.operation_message(operation, with.iter(), headers, edits, layout, &stream)
+            }
+            Action::Advance { by, with: own } => {
+                let way = self.context.plan.clock(self.ready.transport).map(|way| &way.step.action);
+                let Some(Action::Send { operation, with, headers, .. }) = way else {
+                    return Err(Err("the target has no clock that can be advanced".to_owned()));
+                };
+                let (before, after) = (self.clock_ms, self.advanced(by));
+                self.scope.bind("advance_ms", Value::from(after - before));
+                // The message is of the present that it makes; the walk follows once it was answered.
+                self.set_clock(after);
+                let message = self.operation_message(operation, with.iter().chain(own), headers, &[], None, &stream);
+                self.set_clock(before);
+                message
+            }
+            Action::Request { base, method, path, headers, body } => {
+                let path = match self.scope.render(path, &format!("{stream} path")).map_err(Ok)? {
+                    Value::Text(path) => path,
+                    other => crate::wire::json::compact(&other),
+                };
+                let mut message = Message {
+                    transport: Transport::Http,
+                    action: ChannelAction::Message,
+                    base: base.clone(),
+                    method: method.clone(),
+                    path,
+                    headers: vec![("accept".to_owned(), "application/json".to_owned())],
+                    body: MessageBody::None,
+                };
+                match body {
+                    None => {}
+                    Some(RequestBody::Value(expr)) => {
+                        message.headers.push(("content-type".to_owned(), "application/json".to_owned()));
+                        message.body =
+                            MessageBody::Value(self.scope.render(expr, &format!("{stream} body")).map_err(Ok)?);
+                    }
+                    Some(RequestBody::Bytes(bytes)) => {
+                        message.headers.push(("content-type".to_owned(), "application/json".to_owned()));
+                        message.body = MessageBody::Bytes(bytes.clone());
+                    }
+                }
+                self.set_headers(&mut message, headers, &stream)?;
+                let layout = protocol.codec().layouts().first().copied().unwrap_or_default();
+                self.encode(&RAW_REQUEST, &Inputs::new(), message, &[], layout, &stream)
+            }
+            Action::Parallel(_) | Action::Pause(_) | Action::Sweep | Action::Receive(_) => {
+                Err(Err("a step without a message".to_owned()))
+            }
+        }
+    }
+
+    /// A message of an operation. Later inputs stand in the place of earlier ones with the same name.
+    fn operation_message<'e>(
+        &mut self,
+        operation: &str,
+        with: impl Iterator<Item = &'e (Located<String>, Expr)>,
+        headers: &[(String, Expr)],
+        edits: &[Edit],
+        layout: Option<&str>,
+        stream: &str,
+    ) -> Result<Encoded, Result<RenderError, String>> {
+        let protocol = self.context.plan.knowledge.protocol;
+        let found = protocol.operation(operation).ok_or_else(|| Err(format!("no operation {operation}")))?;
+        let mut inputs = Inputs::new();
+        for (name, expr) in with {
+            let value = self.scope.render(expr, &format!("{stream} {}", **name)).map_err(Ok)?;
+            inputs.insert(name.value.clone(), value);
+        }
+        for input in found.inputs {
+            if let Some(default) = input.default
+                && !inputs.contains_key(input.name)
+                && self.scope.knows(default)
+            {
+                inputs.insert(input.name.to_owned(), self.scope.lookup(default).map_err(Ok)?);
+            }
+        }
+        let target = self.context.plan.target;
+        let route = if self.ready.transport == Transport::Tree && found.tree.is_some() {
+            let path = target.tree.as_ref().and_then(|tree| tree.paths.get(found.name)).cloned();
+            path.map(|path| RouteOverride { path: Some(path), ..RouteOverride::default() })
+        } else {
+            let route = target.routes.get(found.name).cloned();
+            route.or_else(|| protocol.target_knowledge()?.route(found.name, target))
+        };
+        let mut message = build(protocol, found, &inputs, self.ready.transport, route.as_ref())
+            .map_err(|error| Err(error.to_string()))?;
+        self.set_headers(&mut message, headers, stream)?;
+        let edits: &[Edit] = if self.part == Part::Twin { &[] } else { edits };
+        let usual = protocol.codec().layouts().first().copied().unwrap_or_default();
+        let layout = layout.unwrap_or(usual);
+        self.encode(found, &inputs, message, edits, layout, stream)
+    }
+
+    fn set_headers(
+        &mut self,
+        message: &mut Message,
+        headers: &[(String, Expr)],
+        stream: &str,
+    ) -> Result<(), Result<RenderError, String>> {
+        for (name, expr) in headers {
+            let value = match self.scope.render(expr, &format!("{stream} header {name}")).map_err(Ok)? {
+                Value::Text(text) => text,
+                other => crate::wire::json::compact(&other),
+            };
+            set_header(&mut message.headers, name, Some(&value));
+        }
+        Ok(())
+    }
+
+    /// Edits, protects and encodes a message.
+    fn encode(
+        &mut self,
+        operation: &Operation,
+        inputs: &Inputs,
+        mut message: Message,
+        edits: &[Edit],
+        layout: &str,
+        stream: &str,
+    ) -> Result<Encoded, Result<RenderError, String>> {
+        let protocol = self.context.plan.knowledge.protocol;
+        let context = self.context;
+        for stage in [Stage::Built, Stage::Protected] {
+            if stage == Stage::Protected
+                && let Some(security) = protocol.security()
+                && let Some(value) = payload(&mut message.body)
+            {
+                let body = std::mem::replace(value, Value::Null);
+                *value = security
+                    .protect(operation, body, inputs, &context.observation_context(self.ready.transport))
+                    .map_err(Err)?;
+            }
+            for (position, edit) in edits.iter().enumerate().filter(|(_, edit)| edit.stage == stage) {
+                if let Change::Header(name, value) = &edit.change {
+                    set_header(&mut message.headers, name, value.as_deref());
+                    continue;
+                }
+                let rendered = self.rendered(edit, position, stream).map_err(Ok)?;
+                let edited =
+                    match &mut message.body {
+                        // In a call without a document the parameters are edited, which correspond to the body of a request.
+                        MessageBody::Params { ready, payload: None } => {
+                            let members = ready.drain(..).map(|(name, value)| (Value::Text(name), value)).collect();
+                            let mut params = Value::Map(members);
+                            let edited = edit.apply(&mut params, rendered);
+                            ready.extend(params.as_map().into_iter().flatten().filter_map(|(name, value)| {
+                                name.as_text().map(|name| (name.to_owned(), value.clone()))
+                            }));
+                            edited
+                        }
+                        body => {
+                            let value = payload(body).ok_or_else(|| Err("there is no body to edit".to_owned()))?;
+                            edit.apply(value, rendered)
+                        }
+                    };
+                edited.map_err(|error| Err(error.to_string()))?;
+            }
+        }
+        let mut encoded = Encoded {
+            transport: message.transport,
+            action: message.action,
+            base: message.base,
+            operation: operation.name.to_owned(),
+            method: message.method,
+            path: message.path,
+            headers: message.headers,
+            body: Vec::new(),
+            params: Vec::new(),
+            payload: None,
+        };
+        match message.body {
+            MessageBody::None => {}
+            MessageBody::Value(value) => encoded.body = protocol.codec().encode(&value, layout),
+            MessageBody::Bytes(bytes) => encoded.body = bytes,
+            MessageBody::Params { ready, payload } => {
+                encoded.params = ready;
+                if let Some((name, value)) = payload {
+                    encoded.body = protocol.codec().encode(&value, layout);
+                    encoded.payload = Some(name);
+                }
+            }
+        }
+        for edit in edits.iter().filter(|edit| edit.stage == Stage::Encoded) {
+            edit.apply_to_bytes(&mut encoded.body).map_err(|error| Err(error.to_string()))?;
+        }
+        Ok(encoded)
+    }
+
+    pub(super) fn rendered(
+        &mut self,
+        edit: &Edit,
+        position: usize,
+        stream: &str,
+    ) -> Result<Option<Value>, RenderError> {
+        edit.expr().map(|expr| self.scope.render(expr, &format!("{stream} edit {position}"))).transpose()
+    }
+}
+
+fn payload(body: &mut MessageBody) -> Option<&mut Value> {
+    match body {
+        MessageBody::Value(value) => Some(value),
+        MessageBody::Params { payload, .. } => payload.as_mut().map(|(_, value)| value),
+        MessageBody::None | MessageBody::Bytes(_) => None,
+    }
+}
+
+fn set_header(headers: &mut Vec<(String, String)>, name: &str, value: Option<&str>) {
+    headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
+    if let Some(value) = value {
+        headers.push((name.to_ascii_lowercase(), value.to_owned()));
+    }
+}

@@ -1,0 +1,16 @@
+//! Bounds of a reader.
+
+/// What a reader takes before it gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Levels of nesting: the outermost item is level 1; arrays, maps and tags each open one more.
+    pub depth: usize,
+    /// Data items in all: keys, values, tags and chunks of strings count one each.
+    pub items: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 128, items: 1 << 20 }
+    }
+}

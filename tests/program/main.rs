@@ -1,0 +1,93 @@
+//! Everything that runs the `proofmark` program, in one test binary.
+//!
+//! Most of these tests wait for a target that is slow or silent. In one binary a test of one module waits beside a test of
+//! another, and far more of them run at a time than the machine has cores.
+//!
+//! A module lists its tests in `trials`. `#[test]` has no effect here: this binary has no test harness of its own.
+
+mod adapters;
+mod cli;
+mod false_positives;
+mod faults;
+mod fuzz;
+mod hostile;
+mod prove;
+mod reference;
+mod support;
+mod tokens;
+mod variant;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// Tests at a time on two cores: enough that both are busy while the others wait.
+const TESTS_FOR_EACH_CORE: usize = 6;
+
+/// The functions of a module as tests, each named `MODULE::FUNCTION`.
+#[macro_export]
+macro_rules! trials {
+    ($($name:ident),* $(,)?) => {
+        vec![$({
+            let module = module_path!().rsplit("::").next().unwrap_or_default();
+            libtest_mimic::Trial::test(format!("{module}::{}", stringify!($name)), || {
+                $name();
+                Ok(())
+            })
+        }),*]
+    };
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    if words.get(1).is_some_and(|word| word == "--be") {
+        return adapters::be(&words[2]);
+    }
+    let mut arguments = Arguments::from_args();
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    arguments.test_threads.get_or_insert(cores * TESTS_FOR_EACH_CORE);
+    // cargo-nextest asks for one test by its whole name, in a process of its own.
+    let only = arguments.filter.as_deref().filter(|_| arguments.exact);
+    let mut trials = crate::trials![no_function_is_marked_as_a_test];
+    // What takes longest comes first, so that nothing long is left when all else is done.
+    for long in [false_positives::trials(), fuzz::trials(), prove::trials(), variant::trials()] {
+        trials.extend(long);
+    }
+    trials.extend(mixed(vec![
+        hostile::trials(),
+        reference::trials(only),
+        adapters::trials(),
+        faults::trials(),
+        cli::trials(),
+        tokens::trials(),
+    ]));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// The tests of all modules, of each at an even rate, so that the ones that wait run beside the ones that work.
+fn mixed(modules: Vec<Vec<Trial>>) -> Vec<Trial> {
+    let mut placed = Vec::new();
+    for trials in modules {
+        let count = trials.len();
+        placed.extend(trials.into_iter().enumerate().map(|(index, trial)| (index * 10_000 / count, trial)));
+    }
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, trial)| trial).collect()
+}
+
+/// Such a function would never run.
+fn no_function_is_marked_as_a_test() {
+    let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program")];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).expect("a folder of tests").flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            seen += 1;
+            let text = std::fs::read_to_string(&path).expect("a source file");
+            let marked = text.lines().position(|line| line.trim() == "#[test]").map(|line| line + 1);
+            assert_eq!(marked, None, "{}: add the function to `trials` and remove the attribute", path.display());
+        }
+    }
+    assert!(seen > 10, "{seen} files");
+}

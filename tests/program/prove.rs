@@ -1,0 +1,232 @@
+//! `prove` as a user runs it: it confirms a suite that catches what it should, and names the gaps of one that does not.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    crate::trials![
+        a_fault_is_killed_by_the_case_that_covers_what_it_breaks,
+        a_survivor_is_named_with_what_it_breaks_and_the_exit_code_is_1,
+        a_vacuous_case_is_found_by_changed_answers,
+        an_unknown_fault_is_a_usage_error_with_the_nearest_name,
+        a_level_that_is_met_but_not_claimed_is_informational_only,
+        a_level_that_is_claimed_but_not_met_is_named,
+    ]
+}
+
+/// A folder with a small part of the suites.
+struct Suites {
+    folder: tempfile::TempDir,
+}
+
+impl Suites {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites/agentic");
+        std::fs::create_dir(folder.path().join("agentic")).expect("made");
+        for name in ["protocol.yaml", "requirements.yaml", "errata.md"] {
+            std::fs::copy(own.join(name), folder.path().join("agentic").join(name)).expect("copied");
+        }
+        Self { folder }
+    }
+
+    fn with(self, cases: &str) -> Self {
+        let path = self.folder.path().join("agentic/small.yaml");
+        std::fs::write(path, format!("suite: agentic/small\nabout: A few cases.\ncases:\n{cases}")).expect("written");
+        self
+    }
+
+    /// Proves the suites; the exit code, what was printed, and the proof.
+    fn prove(&self, words: &[&str]) -> (i32, String, Value) {
+        let out = self.folder.path().join("out");
+        let vectors = self.folder.path().join("vectors");
+        std::fs::create_dir_all(vectors.join("agentic")).expect("made");
+        let output = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+            .args(["prove", "--protocol", "agentic", "--quiet", "--seed", "7", "--suites"])
+            .arg(self.folder.path())
+            .arg("--vectors")
+            .arg(vectors)
+            .arg("--out")
+            .arg(&out)
+            .args(words)
+            .stdin(Stdio::null())
+            .output()
+            .expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let proof: PathBuf = out.join("agentic/proof.json");
+        let json = std::fs::read(&proof).unwrap_or_else(|error| panic!("no {}: {error}\n{text}", proof.display()));
+        (output.status.code().unwrap_or(-1), text, serde_json::from_slice(&json).expect("JSON"))
+    }
+}
+
+const TAGS: &str = r#"
+  - case: keeps-tags-as-they-were-sent
+    covers: [AGENTIC-6.4-34]
+    let:
+      p: { base: min, set: { /tags: [b, a, b] } }
+    steps:
+      - send: deposit
+        with: { package: "${p}" }
+      - send: pull-specific
+        with: { package_id: "${p/package_id}" }
+        expect: [{ at: /package/tags, equals: [b, a, b] }]
+"#;
+
+/// It checks something that the fault does not affect.
+const SHORT_TAGS: &str = r#"
+  - case: keeps-one-tag
+    covers: [AGENTIC-6.4-34]
+    let:
+      p: { base: min, set: { /tags: [a] } }
+    steps:
+      - send: deposit
+        with: { package: "${p}" }
+      - send: pull-specific
+        with: { package_id: "${p/package_id}" }
+        expect: [{ at: /package/tags, equals: [a] }]
+"#;
+
+const NOTHING: &str = r#"
+  - case: answers
+    covers: [AGENTIC-8.1-09]
+    let:
+      p: { base: min }
+    steps:
+      - send: deposit
+        with: { package: "${p}" }
+        expect: [{ at: /elapsed_ms, within: { min: 0 } }]
+"#;
+
+fn a_fault_is_killed_by_the_case_that_covers_what_it_breaks() {
+    let (_, text, proof) = Suites::new().with(TAGS).prove(&["--fault", "tags-sorted"]);
+    assert_eq!(proof["faults"][0]["killed"], true, "{text}");
+    let killers = &proof["faults"][0]["killers"];
+    assert_eq!(killers["agentic/small#keeps-tags-as-they-were-sent"][0], "AGENTIC-6.4-34", "{killers}");
+    assert!(text.contains("1 planted, 1 killed, 0 survive"), "{text}");
+}
+
+fn a_survivor_is_named_with_what_it_breaks_and_the_exit_code_is_1() {
+    let (code, text, proof) = Suites::new().with(SHORT_TAGS).prove(&["--fault", "tags-sorted"]);
+    assert_eq!(code, 1, "{text}");
+    assert_eq!(proof["faults"][0]["killed"], false);
+    assert!(text.contains("tags-sorted (AGENTIC-6.4-34)"), "{text}");
+    assert!(proof["problems"].to_string().contains("1 faults survive: tags-sorted"), "{}", proof["problems"]);
+}
+
+fn a_vacuous_case_is_found_by_changed_answers() {
+    let suites = Suites::new().with(&format!("{TAGS}{NOTHING}"));
+    // Without `--fault` everything is put: the floor, and the search for something that makes each case fail.
+    let (code, text, proof) = suites.prove(&[]);
+    assert_eq!(code, 1, "{text}");
+    let idle: Vec<&str> = proof["cases"]
+        .as_array()
+        .expect("cases")
+        .iter()
+        .filter(|case| case["kills"] == 0 && case["mutation"].is_null() && case["setting"] != "")
+        .filter_map(|case| case["case"].as_str())
+        .collect();
+    assert_eq!(idle, ["agentic/small#answers", "agentic/small#answers@adapter"], "{text}");
+    let tags = proof["cases"]
+        .as_array()
+        .expect("cases")
+        .iter()
+        .find(|case| case["case"] == "agentic/small#keeps-tags-as-they-were-sent");
+    assert!(tags.is_some_and(|case| case["kills"].as_u64() > Some(0)), "{tags:?}");
+    // A target that stores no packages passes nothing.
+    for row in proof["floor"].as_array().expect("the floor") {
+        assert_eq!(row["passed"].as_array().map(Vec::len), Some(0), "{row}");
+    }
+    let uncovered = proof["uncovered"].as_array().expect("a list");
+    assert!(uncovered.iter().any(|id| id == "AGENTIC-6-05"), "demands without a case are named: {uncovered:?}");
+}
+
+fn an_unknown_fault_is_a_usage_error_with_the_nearest_name() {
+    let output = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+        .args(["prove", "--protocol", "agentic", "--fault", "tag-sorted"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("did you mean `tags-sorted`?"));
+}
+
+/// A reference server, until it is dropped.
+struct Serving(std::process::Child, String);
+
+impl Serving {
+    fn start(words: &[&str]) -> Self {
+        use std::io::{BufRead, BufReader};
+        let mut child = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+            .args(["serve", "--protocol", "agentic", "--listen", "127.0.0.1:0"])
+            .args(words)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("output")).read_line(&mut line).expect("a line");
+        let url = line.split_whitespace().find(|word| word.starts_with("http")).expect("a URL").to_owned();
+        Self(child, url)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The whole suite against a server, as the terminal shows it and as the record has it.
+fn check(target: &Path, out: &Path) -> (i32, String, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+        .args(["check", "--protocol", "agentic", "--seed", "7", "--target"])
+        .arg(target)
+        .arg("--out")
+        .arg(out)
+        .stdin(Stdio::null())
+        .output()
+        .expect("it runs");
+    let record = std::fs::read(out.join("report.json")).expect("a report");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.code().unwrap_or(-1), text, serde_json::from_slice(&record).expect("JSON"))
+}
+
+fn a_level_that_is_met_but_not_claimed_is_informational_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("target.yaml");
+    // One violation of L3, which this target does not claim: only claimed levels count.
+    for (words, met) in
+        [(&[][..], [false, false, true, true]), (&["--fault", "draft-to-revision"], [false, false, true, false])]
+    {
+        let server = Serving::start(words);
+        std::fs::write(&target, format!("protocol: agentic\nurl: {}\nlevel: L1\n", server.1)).expect("written");
+        let (code, text, record) = check(&target, &folder.path().join("out"));
+        assert_eq!(code, 0, "{text}");
+        let levels = record["protocols"][0]["levels"].as_array().expect("levels");
+        let seen: Vec<bool> = levels.iter().map(|level| level["met"] == true).collect();
+        assert_eq!(seen, met, "{text}");
+        let line = "L2  undecided  not claimed  met, though the target does not claim it";
+        assert!(text.contains(line), "{text}");
+        let again = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+            .arg("rejudge")
+            .arg(folder.path().join("out/report.json"))
+            .output()
+            .expect("it runs");
+        let again = String::from_utf8_lossy(&again.stdout).into_owned();
+        assert!(again.contains(line) && again.contains("Every verdict is as it was."), "{again}");
+    }
+}
+
+fn a_level_that_is_claimed_but_not_met_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("target.yaml");
+    let server = Serving::start(&["--fault", "draft-to-revision"]);
+    std::fs::write(&target, format!("protocol: agentic\nurl: {}\n", server.1)).expect("written");
+    let (code, text, _) = check(&target, &folder.path().join("out"));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("L2  granted    claimed"), "{text}");
+    assert!(text.contains("L3  refused    claimed      not met:"), "{text}");
+}

@@ -1,0 +1,193 @@
+//! Every case against the reference implementation, as an endpoint and as a library, lenient and strict: one test for each
+//! suite, which names every case that fails.
+//!
+//! Under `cargo test` all cases of a protocol run concurrently against one server, once; the tests look their verdicts up.
+//! Under `cargo nextest run`, which gives each test a process, only the cases of that test's suite run.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use libtest_mimic::{Failed, Trial};
+use proofmark::bundle::Bundle;
+use proofmark::cli::reference::{Reference, Start};
+use proofmark::judge;
+use proofmark::plan::{self, Knowledge, LoadError, Selection};
+use proofmark::protocol;
+use proofmark::record::CaseRecord;
+use proofmark::run::{Runner, Silent};
+use proofmark::source::Diagnostic;
+use proofmark::target::Target;
+use proofmark::template::Clock;
+use proofmark::verdict::{NotRun, Profile, Verdict};
+use proofmark::walk::{Context, Facts, Features};
+use reference_impl::{Implementation, Setup};
+
+/// Decides every generated value, so that a failure repeats.
+const SEED: u64 = 1;
+
+const PROFILES: [(&str, Profile); 2] = [("lenient", Profile::Lenient), ("strict", Profile::Strict)];
+
+/// What came of each case, by profile and id.
+type Judged = BTreeMap<(&'static str, String), CaseRecord>;
+
+/// The tests. `only` is the whole name of one, if a process is about that alone: nothing else is made ready then.
+pub(crate) fn trials(only: Option<&str>) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for implementation in reference_impl::ALL {
+        let slug = implementation.slug();
+        let (suites, alone) = match only {
+            None => (suites(slug), false),
+            Some(name) => {
+                let suite = name.strip_prefix("reference::").filter(|suite| suite.split('/').next() == Some(slug));
+                (suite.map(str::to_owned).into_iter().collect(), true)
+            }
+        };
+        let judged: Arc<OnceLock<Judged>> = Arc::default();
+        for suite in &suites {
+            let (judged, suites, suite) = (Arc::clone(&judged), suites.clone(), suite.clone());
+            trials.push(Trial::test(format!("reference::{suite}"), move || {
+                let only = if alone { vec![format!("{suite}#*")] } else { Vec::new() };
+                let all = judged.get_or_init(|| run_cases(*implementation, only, &suites));
+                conforms(&suite, all, alone)
+            }));
+        }
+    }
+    trials
+}
+
+/// The names of all suites of a protocol. They are found without reading the cases, which takes most of a second.
+fn suites(slug: &str) -> Vec<String> {
+    let mut suites = Vec::new();
+    for (name, text) in proofmark_data::FILES {
+        if name.starts_with(&format!("suites/{slug}/")) {
+            suites.extend(
+                text.lines().find_map(|line| line.strip_prefix("suite: ")).map(|suite| suite.trim().to_owned()),
+            );
+        } else if let Some(file) = name.strip_prefix(&format!("vectors/{slug}/")) {
+            suites.push(format!("{slug}/vectors/{}", file.trim_end_matches(".json")));
+        }
+    }
+    suites
+}
+
+/// The suite of a case.
+fn suite_of(id: &str) -> &str {
+    id.split('#').next().unwrap_or_default()
+}
+
+/// The reference with all that it has, before it is started.
+fn target() -> Target {
+    Target::new("reference", "the embedded reference implementation")
+}
+
+fn ordinary(implementation: &dyn Implementation) -> &'static Setup {
+    implementation.setups().first().expect("a setup")
+}
+
+fn load(slug: &str) -> Knowledge {
+    let protocol = protocol::find(slug).expect("a protocol of the reference is one of proofmark's");
+    match plan::load(protocol, &Bundle::new(proofmark_data::FILES)) {
+        Ok(knowledge) => knowledge,
+        Err(LoadError::Missing(what)) => panic!("{what}"),
+        Err(LoadError::Mistakes(found)) => panic!("{:#?}", found.iter().map(Diagnostic::to_string).collect::<Vec<_>>()),
+    }
+}
+
+/// Runs the cases against a new reference implementation and judges the answers once for each profile.
+fn run_cases(implementation: &'static dyn Implementation, only: Vec<String>, suites: &[String]) -> Judged {
+    let knowledge = &load(implementation.slug());
+    let all = only.is_empty();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let clock = Clock(i128::from(chrono::Utc::now().timestamp_millis()) * 1_000_000);
+        let (setup, begun) = (ordinary(implementation), Instant::now());
+        let start = Start { implementation, knowledge, setup, fault: None, variant: setup.variant, clock, begun };
+        let mut target = target();
+        let started = Reference::start(&start, &mut target).await;
+        let (reference, connections) = started.unwrap_or_else(|failure| panic!("{}", failure.message()));
+        let plan = plan::build(knowledge, &target, &Selection { only, ..Selection::default() });
+        for case in plan.cases.iter().filter(|_| all) {
+            assert!(
+                suites.iter().any(|suite| suite == suite_of(&case.id)),
+                "no test is about the suite of {}",
+                case.id
+            );
+        }
+        let facts = Facts { seed: SEED, identity_seed: SEED, clock, profile: Profile::Lenient };
+        let (_cancel, cancelled) = tokio::sync::watch::channel(false);
+        let runner = Runner::new(&connections, &target.limits, begun);
+        let transcript = runner.run_all(&plan, facts, cancelled, &Silent).await;
+        connections.close().await;
+        reference.stop().await;
+        assert_eq!(transcript.cut_short, None, "the run was cut short");
+        let mut judged = Judged::new();
+        for (name, profile) in PROFILES {
+            let facts = Facts { profile, ..facts };
+            let features = Features::read(&plan, facts, &transcript);
+            let record = judge::protocol(&Context { plan: &plan, facts, features }, &transcript);
+            judged.extend(record.cases.into_iter().map(|case| ((name, case.id.clone()), case)));
+        }
+        judged
+    })
+}
+
+/// What the reference never does over any transport: it makes no package ids itself, answers what succeeds by its result and
+/// not by PROC_OK, and has no error codes of a vendor.
+const NEVER_COMES_UP: &[&str] = &[
+    "agentic/members#assigns-package-ids-in-recommended-form",
+    "amp-core/bodies-of-senders#reports-processing-as-map[proc-ok]",
+    "amp-core/error-senders#sends-vendor-codes-with-category-of-first-digit",
+];
+
+/// Whether a case may stay without a result: the reference never does this, or does it over another transport
+/// and passes there. Where one case was put alone, a sweep over what all of them bring has nothing to look at.
+fn comes_up_elsewhere(case: &CaseRecord, profile: &str, all: &Judged, alone: bool) -> bool {
+    let over_any = |id: &str| id.split('@').next().unwrap_or_default().to_owned();
+    let name = over_any(&case.id);
+    let passes = |(key, other): (&(&str, String), &CaseRecord)| {
+        key.0 == profile && over_any(&other.id) == name && other.verdict == Verdict::Pass
+    };
+    let table = name.split('[').next().unwrap_or_default();
+    alone || [name.as_str(), table].iter().any(|name| NEVER_COMES_UP.contains(name)) || all.iter().any(passes)
+}
+
+/// Every case of the suite passed, or could not run for a reason that is not the target's fault.
+fn conforms(suite: &str, all: &Judged, alone: bool) -> Result<(), Failed> {
+    let mut seen = false;
+    let mut wrong = String::new();
+    for ((profile, id), case) in all.iter().filter(|((_, id), _)| suite_of(id) == suite) {
+        seen = true;
+        let excused = match case.reason {
+            Some(NotRun::NotExercised) => comes_up_elsewhere(case, profile, all, alone),
+            Some(NotRun::NotClaimed | NotRun::Unobservable) => true,
+            _ => false,
+        };
+        match case.verdict {
+            Verdict::Pass => {}
+            Verdict::NotRun if excused => {}
+            verdict => {
+                wrong.push_str(&format!("\n{profile} {id}: {verdict} at {}", case.at));
+                if !case.because.is_empty() {
+                    wrong.push_str(&format!("\n  {}", case.because));
+                }
+                for finding in &case.findings {
+                    wrong.push_str(&format!(
+                        "\n  {} {}: expected {} at {:?}, observed {} ({})",
+                        finding.requirement,
+                        finding.verdict,
+                        finding.expected,
+                        finding.path,
+                        finding.observed,
+                        finding.at
+                    ));
+                }
+                wrong.push_str(&format!("\n  proofmark check --reference --only '{id}' --seed {SEED}"));
+            }
+        }
+    }
+    if !seen {
+        return Err("the run judged no case of the suite".into());
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.into()) }
+}
