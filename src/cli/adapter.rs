@@ -16,7 +16,7 @@ pub(super) fn check(options: &AdapterCheckOptions) -> Result<u8, Failure> {
         None => std::time::Duration::from_secs(10),
         Some(text) => target::parse_duration(text)
             .filter(|duration| !duration.is_zero())
-            .ok_or_else(|| Failure::Usage(format!("`{text}` is no duration"), Some("such as 500ms or 10s".into())))?,
+            .ok_or_else(|| Failure::Usage(format!("invalid duration `{text}`"), Some("such as 500ms or 10s".into())))?,
     };
     let findings = runtime()?.block_on(adapter_rules::check(&Adapter { command, patience }));
     let broken = findings.iter().filter(|finding| !finding.kept).count();

@@ -346,7 +346,7 @@ fn limits(options: &CheckOptions, target: &mut Target) -> Result<(), Failure> {
     if let Some(text) = &options.timeout {
         target.limits.request = target::parse_duration(text)
             .filter(|duration| !duration.is_zero())
-            .ok_or_else(|| Failure::Usage(format!("`{text}` is no duration"), Some("such as 500ms or 10s".into())))?;
+            .ok_or_else(|| Failure::Usage(format!("invalid duration `{text}`"), Some("such as 500ms or 10s".into())))?;
     }
     Ok(())
 }

@@ -68,7 +68,7 @@ pub(super) fn run(options: &FuzzOptions, program: &Program) -> Result<u8, Failur
     routes(&target, &known)?;
     let time = |name: &str, text: &str| {
         parse_duration(text).filter(|time| !time.is_zero()).ok_or_else(|| {
-            Failure::Usage(format!("--{name}: `{text}` is no duration"), Some("such as 500ms, 60s or 10m".into()))
+            Failure::Usage(format!("--{name}: invalid duration `{text}`"), Some("such as 500ms, 60s or 10m".into()))
         })
     };
     if options.jobs == 0 || options.findings == 0 || options.inputs == Some(0) {
