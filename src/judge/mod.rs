@@ -4,6 +4,7 @@
 
 mod features;
 mod levels;
+mod outcome;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,8 @@ use crate::requirement::{RequirementId, Testable};
 use crate::suite::{Absent, LevelSet};
 use crate::target::WaiverSubject;
 use crate::verdict::{Grant, NotRun, Verdict};
-use crate::walk::{CaseTranscript, Context, Judged, Part, Transcript, Walk};
+use crate::walk::{CaseTranscript, Context, Part, Transcript, Walk};
+use outcome::write_down;
 
 pub use sweep::Swept;
 
@@ -229,17 +231,6 @@ pub fn case(
         }
     }
     record
-}
-
-/// What a walk found, into the record of its case.
-fn write_down(judged: Judged, record: &mut CaseRecord) {
-    record.findings = judged.findings;
-    record.readings = judged.readings;
-    record.edits = judged.edits;
-    record.outcomes = judged.outcomes;
-    record.because = judged.because;
-    record.reason = judged.reason;
-    record.verdict = record.outcomes.values().copied().max().unwrap_or(Verdict::NotRun);
 }
 
 fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseTranscript, record: &mut CaseRecord) {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{features, write_down};
+use super::features;
+use super::outcome::write_down;
 use crate::exchange::{Exchange, Transport};
 use crate::plan::ReadyCase;
 use crate::record::CaseRecord;

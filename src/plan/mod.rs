@@ -4,6 +4,7 @@
 //! what is put, by which path, and what is not and why. Nothing downstream checks again.
 
 mod check;
+mod knowledge;
 mod load;
 mod scope;
 mod select;
@@ -15,54 +16,17 @@ use std::time::Duration;
 
 use crate::exchange::Transport;
 use crate::matcher;
-use crate::protocol::{Operation, Protocol};
-use crate::requirement::{Catalogue, Erratum, Requirement, RequirementId};
+use crate::protocol::Protocol;
+use crate::requirement::RequirementId;
 use crate::source::Diagnostic;
-use crate::suite::{Case, CaseId, ClockWay, Expectation, Feature, LevelSet, Manifest, Step, Suite, TimeSpan};
+use crate::suite::{Case, CaseId, ClockWay, Feature, LevelSet, Step, TimeSpan};
 use crate::target::{Target, WaiverSubject};
-use crate::value::Value;
 use crate::verdict::NotRun;
 
+pub use knowledge::{ExpectationKey, Knowledge, PROBE_STEPS, SETUP_STEPS, compile, lists, operations, probe_of};
 pub use load::{LoadError, load};
 pub use scope::{LevelDemand, TargetScope};
 pub use select::{Selection, Shard, glob};
-
-/// Everything that is known of one protocol: read, looked up and free of mistakes.
-pub struct Knowledge {
-    /// The protocol.
-    pub protocol: &'static dyn Protocol,
-    /// Its requirements.
-    pub catalogue: Catalogue,
-    /// Rulings on its contradictions.
-    pub errata: Vec<Erratum>,
-    /// What its cases share.
-    pub manifest: Manifest,
-    /// Its cases.
-    pub suites: Vec<Suite>,
-    /// The steps of each feature's probe, as a case that covers nothing.
-    pub probes: Vec<Case>,
-    /// SHA-256 over the files, in hex.
-    pub hash: String,
-}
-
-impl std::fmt::Debug for Knowledge {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Knowledge({}, {})", self.protocol.slug(), self.hash)
-    }
-}
-
-impl Knowledge {
-    /// The role that a requirement is about; `None` if it binds every target, whatever role it plays.
-    pub fn role_of<'k>(&'k self, requirement: &Requirement) -> Option<&'k str> {
-        let roles = self.manifest.roles.iter().map(|role| role.name.value.as_str());
-        roles.into_iter().find(|role| *role == requirement.binds())
-    }
-
-    /// Every case with the name of its suite.
-    pub fn cases(&self) -> impl Iterator<Item = (&Suite, &Case)> {
-        self.suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)))
-    }
-}
 
 /// What is put to one target, and what is not.
 pub struct Plan<'k> {
@@ -100,25 +64,6 @@ pub struct ReadyCase<'k> {
     pub waiver: Option<usize>,
     /// Expectations whose arguments hold no template, compiled.
     compiled: BTreeMap<ExpectationKey, matcher::Expectation>,
-}
-
-/// Steps of the probe of feature `n` have numbers from `n * PROBE_STEPS` on.
-pub const PROBE_STEPS: usize = 100;
-
-/// Steps of a set-up have numbers from here on, in every case.
-pub const SETUP_STEPS: usize = 10_000;
-
-/// The feature whose probe an exchange with this step belongs to, set-up included.
-pub fn probe_of(step: usize) -> usize {
-    step % SETUP_STEPS / PROBE_STEPS
-}
-
-/// Which expectation of a case: step, list within the step, position in the list.
-pub type ExpectationKey = (usize, u8, usize);
-
-/// The lists of expectations of a step, in the order of [`ExpectationKey`].
-pub fn lists(step: &Step) -> [&[Expectation]; 3] {
-    [&step.assume, &step.expect, &step.expect_all]
 }
 
 impl<'k> Plan<'k> {
@@ -215,24 +160,6 @@ impl ReadyCase<'_> {
     pub fn compiled(&self, key: ExpectationKey) -> Option<&matcher::Expectation> {
         self.compiled.get(&key)
     }
-}
-
-/// Makes the expectation ready for an argument that is rendered.
-///
-/// # Errors
-///
-/// [`matcher::ArgumentError`] if the argument makes no sense; after [`load`] that can only come of a captured value.
-pub fn compile(
-    protocol: &dyn Protocol,
-    expectation: &Expectation,
-    argument: &Value,
-) -> Result<matcher::Expectation, matcher::ArgumentError> {
-    let compiler = matcher::Compiler::new(protocol.matchers());
-    let found = compiler
-        .find(&expectation.matcher)
-        .ok_or_else(|| matcher::ArgumentError::new(format!("there is no matcher `{}`", *expectation.matcher)))?;
-    let check = found.compile(argument, &compiler)?;
-    Ok(matcher::Expectation { at: expectation.at.value.clone(), check })
 }
 
 /// Decides what is put to `target`.
@@ -404,17 +331,6 @@ fn without_credentials(
     let who = &step.actor.value;
     let why = format!("the target hears nobody without credentials, and the target file has none for `{who}`");
     Some((NotRun::Unobservable, why))
-}
-
-/// The operations that a case asks for.
-pub fn operations(protocol: &dyn Protocol, case: &Case) -> Vec<&'static Operation> {
-    case.all_steps()
-        .into_iter()
-        .filter_map(|step| match &step.action {
-            crate::suite::Action::Send { operation, .. } => protocol.operation(operation),
-            _ => None,
-        })
-        .collect()
 }
 
 /// Whether a word is the name of one of the transports of an endpoint.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Baseline, CaseJudge, FloorRow, Options, exchange, is_open, on_runtime};
+use super::baseline::{Baseline, CaseJudge, exchange, is_open, on_runtime};
+use super::proof::FloorRow;
+use super::subject::Options;
 use crate::exchange::{Ended, Transport};
 use crate::plan::Plan;
 use crate::transport::{Connections, http};

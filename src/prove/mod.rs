@@ -5,269 +5,34 @@
 //! the answers that it received are changed one member at a time until a change does.
 //! Start with [`prove`], then [`Proof`], which holds everything that came of it.
 
+mod baseline;
 mod floor;
 pub mod mutate;
+mod proof;
 mod report;
 mod search;
+mod subject;
 mod wanted;
 mod wire;
 
-use std::any::Any;
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
-use std::pin::Pin;
-use std::time::Instant;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
-
-use crate::judge::{self, Gate, Swept};
 use crate::parallel;
 use crate::plan::{self, Knowledge, Plan, Selection};
-use crate::record::CaseRecord;
 use crate::requirement::{Keyword, Testable};
-use crate::run::{Runner, Silent};
-use crate::target::Target;
-use crate::transport::Connections;
 use crate::verdict::{Profile, Verdict};
 use crate::walk::{Context, Facts, Features, Transcript};
+use baseline::{Baseline, CaseJudge, exchange, failed, on_runtime, stop};
 
 pub use mutate::{Change, Member};
+pub use proof::{
+    CaseRow, CleanRow, Departure, FaultRow, FloorRow, Proof, RequirementRow, SCHEMA, WireMember, WireProof,
+};
 pub use report::{write_csv, write_markdown, write_text};
-pub use wire::{WireMember, WireProof};
-
-/// Name and version of the proof's shape.
-pub const SCHEMA: &str = "proofmark-proof/1";
+pub use subject::{Fault, Options, Progress, Running, Setting, Subject};
 
 /// How often a fault that nothing caught is tried: what only a race shows may hide once.
 const ROUNDS: usize = 4;
-
-/// A mistake that can be planted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// Its name.
-    pub name: String,
-    /// What it does wrong.
-    pub summary: String,
-    /// The lowest level of an implementation that shows it.
-    pub level: String,
-    /// The requirements that it breaks.
-    pub breaks: Vec<String>,
-    /// The setting in which it shows, by name.
-    pub setting: String,
-}
-
-/// A way to set up the subject: the cases for options that it does not have by default need another one.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    /// Its name. The first setting is the ordinary one.
-    pub name: String,
-    /// What is different.
-    pub about: String,
-    /// Whether it takes readings that the errata only tolerate: then the lenient profile alone is judged, and a warning is no
-    /// departure.
-    pub tolerated: bool,
-    /// The target as a plan sees it. Its URL is a stand-in: every start of the subject has one of its own.
-    pub target: Target,
-}
-
-/// A subject that was started, with the way to it.
-pub struct Running {
-    /// The way to it.
-    pub connections: Connections,
-    /// Ends it.
-    pub stop: Pin<Box<dyn Future<Output = ()>>>,
-    /// What must live as long as it does.
-    pub keep: Box<dyn Any>,
-}
-
-/// An implementation that is known to be right and in which mistakes can be planted.
-pub trait Subject: Sync {
-    /// Every mistake that can be planted.
-    fn faults(&self) -> Vec<Fault>;
-
-    /// The ways to set it up, the ordinary one first.
-    fn settings(&self) -> Vec<Setting>;
-
-    /// Starts it, with a fault or without.
-    fn start<'s>(
-        &'s self,
-        setting: &'s Setting,
-        fault: Option<&'s str>,
-    ) -> Pin<Box<dyn Future<Output = Result<Running, String>> + 's>>;
-}
-
-/// What is to be proven, and how.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Decides every generated value.
-    pub facts: Facts,
-    /// Instant of the clock in `facts`.
-    pub begun: Instant,
-    /// Faults to plant, by name; empty means all.
-    pub faults: Vec<String>,
-    /// Put every case to every fault, not only those that cover what it breaks.
-    pub all_cases: bool,
-    /// Change the answers of the subject one member at a time, and see which member no case watches.
-    pub wire: bool,
-    /// Threads.
-    pub jobs: usize,
-}
-
-/// Everything that came of it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Proof {
-    /// Always [`SCHEMA`].
-    pub schema: String,
-    /// Version of proofmark.
-    pub proofmark: String,
-    /// Slug of the protocol.
-    pub protocol: String,
-    /// SHA-256 over the suite files, in hex.
-    pub suite_hash: String,
-    /// Decides every generated value.
-    pub seed: u64,
-    /// Whether every case ran against every fault.
-    pub all_cases: bool,
-    /// The subject without a fault: it must pass everything.
-    pub clean: Vec<CleanRow>,
-    /// The planted faults.
-    pub faults: Vec<FaultRow>,
-    /// The cases.
-    pub cases: Vec<CaseRow>,
-    /// The requirements that cases cover.
-    pub requirements: Vec<RequirementRow>,
-    /// Trivial targets: no case may pass there.
-    pub floor: Vec<FloorRow>,
-    /// Demands that could be tested and no case covers.
-    pub uncovered: Vec<String>,
-    /// Members of answers that no case checks, if that was requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wire: Option<WireProof>,
-    /// Why the suite is not proven; empty if it is.
-    pub problems: Vec<String>,
-    /// How long it took, in milliseconds.
-    pub elapsed_ms: u64,
-}
-
-/// The subject without a fault, judged once.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CleanRow {
-    /// The setting.
-    pub setting: String,
-    /// The profile.
-    pub profile: Profile,
-    /// Cases run.
-    pub put: usize,
-    /// Cases that did not pass, with their verdict and why.
-    pub departures: Vec<Departure>,
-}
-
-/// A case that came out otherwise than it should.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Departure {
-    /// The case.
-    pub case: String,
-    /// What came of it.
-    pub verdict: Verdict,
-    /// Why.
-    pub because: String,
-}
-
-/// A planted fault and what caught it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FaultRow {
-    /// Its name.
-    pub fault: String,
-    /// What it does wrong.
-    pub summary: String,
-    /// The lowest level that shows it.
-    pub level: String,
-    /// The requirements that it breaks.
-    pub breaks: Vec<String>,
-    /// Whether a case that covers what it breaks failed.
-    pub killed: bool,
-    /// Whether only the strict profile counts it.
-    pub strict_only: bool,
-    /// The cases that failed for a requirement that it breaks, and the requirements.
-    pub killers: BTreeMap<String, Vec<String>>,
-    /// The cases that failed for other requirements only, and the requirements.
-    pub elsewhere: BTreeMap<String, Vec<String>>,
-    /// Cases run.
-    pub put: usize,
-    /// How often it was tried until something caught it.
-    pub rounds: usize,
-    /// Why it could not be tried, or what came of the cases instead, where nothing caught it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub because: String,
-}
-
-/// A case and what it caught.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CaseRow {
-    /// Its id.
-    pub case: String,
-    /// The setting in which it ran against the clean subject; empty if in none.
-    pub setting: String,
-    /// How many of the planted faults it catches by a requirement that it covers.
-    pub kills: usize,
-    /// A change of one member of the answers that makes it fail, where no fault does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mutation: Option<String>,
-}
-
-/// A requirement and what shows that its cases can fail for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RequirementRow {
-    /// Its id.
-    pub requirement: String,
-    /// Its keyword.
-    pub keyword: String,
-    /// Cases that cover it.
-    pub cases: usize,
-    /// Faults that break it and are caught by it.
-    pub faults: Vec<String>,
-    /// A change of one member of the answers that makes a case fail for it, where no fault does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mutation: Option<String>,
-}
-
-/// A trivial target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FloorRow {
-    /// What it does.
-    pub target: String,
-    /// Cases run.
-    pub put: usize,
-    /// Cases that passed, or passed with a warning.
-    pub passed: Vec<String>,
-}
-
-/// One setting with its plan and what the clean subject exchanged in it.
-struct Baseline<'b, 'k> {
-    setting: &'b Setting,
-    plan: &'b Plan<'k>,
-    features: Features,
-    transcript: Transcript,
-    /// The cases that run in this setting and in no earlier one.
-    own: BTreeSet<usize>,
-}
-
-impl Baseline<'_, '_> {
-    fn context(&self, facts: Facts) -> Context<'_> {
-        Context { plan: self.plan, facts, features: self.features.clone() }
-    }
-}
-
-/// Tells how far a proof is.
-pub trait Progress: Sync {
-    /// A part of the work begins: what, and how many pieces it has.
-    fn part(&self, what: &str, pieces: usize);
-    /// A piece is through.
-    fn piece(&self);
-}
 
 /// Proves the suites of one protocol.
 ///
@@ -372,32 +137,6 @@ fn lay<'b, 'k>(
     Ok(Baseline { setting, plan, features, transcript, own })
 }
 
-async fn exchange(
-    plan: &Plan<'_>,
-    chosen: &BTreeSet<usize>,
-    options: &Options,
-    connections: &Connections,
-) -> Transcript {
-    let (_keep, cancelled) = watch::channel(false);
-    let runner = Runner::new(connections, &plan.target.limits, options.begun);
-    runner.run_some(plan, chosen, options.facts, cancelled, &Silent).await
-}
-
-async fn stop(running: Running) {
-    running.connections.close().await;
-    running.stop.await;
-    drop(running.keep);
-}
-
-/// Runs something to its end on a runtime of this thread.
-fn on_runtime<T>(work: impl Future<Output = T>) -> Result<T, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("no asynchronous runtime: {error}"))?;
-    Ok(runtime.block_on(work))
-}
-
 fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
     let context = baseline.context(facts);
     let mut departures = Vec::new();
@@ -421,37 +160,6 @@ fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
         }
     }
     CleanRow { setting: baseline.setting.name.clone(), profile: facts.profile, put: baseline.own.len(), departures }
-}
-
-/// Judges single cases of one transcript. What the target made in all of it is read once, when a case first sweeps.
-struct CaseJudge<'c, 'k, 't> {
-    context: &'c Context<'k>,
-    transcript: &'t Transcript,
-    swept: OnceCell<Swept<'t>>,
-}
-
-impl<'c, 'k, 't> CaseJudge<'c, 'k, 't> {
-    fn new(context: &'c Context<'k>, transcript: &'t Transcript) -> Self {
-        Self { context, transcript, swept: OnceCell::new() }
-    }
-
-    fn judge(&self, index: usize) -> CaseRecord {
-        let ready = &self.context.plan.cases[index];
-        let gate = judge::gate(self.context, ready);
-        let found = self.transcript.cases.get(index).and_then(Option::as_ref);
-        let none = Swept::default();
-        let swept = match ready.case.is_sweep() {
-            true => self.swept.get_or_init(|| Swept::new(self.context, self.transcript)),
-            false => &none,
-        };
-        judge::case(self.context, ready, &gate, found, swept, self.transcript.cut_short.as_deref())
-    }
-}
-
-/// Requirements for which a case failed.
-fn failed(record: &CaseRecord) -> Vec<String> {
-    let failed = record.outcomes.iter().filter(|(_, verdict)| **verdict == Verdict::Fail);
-    failed.map(|(id, _)| id.clone()).collect()
 }
 
 /// Plants a fault and puts the cases that should notice.
@@ -605,9 +313,4 @@ fn problems(proof: &Proof) -> Vec<String> {
         problems.push(format!("{} cases are vacuous, since nothing makes them fail: {}", idle.len(), names(idle)));
     }
     problems
-}
-
-/// Whether a case runs, given what the clean subject offers.
-fn is_open(context: &Context<'_>, index: usize) -> bool {
-    judge::gate(context, &context.plan.cases[index]) == Gate::Open
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{FaultRow, Proof};
+use super::proof::{FaultRow, Proof};
 use crate::exchange::Transport;
 
 /// Names printed before the rest is counted.

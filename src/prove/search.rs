@@ -3,9 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::baseline::{Baseline, failed, is_open};
 use super::mutate::{self, Change, Member, Stock};
+use super::proof::{CaseRow, FaultRow, RequirementRow};
+use super::subject::{Options, Progress};
 use super::wanted::Wanted;
-use super::{Baseline, CaseRow, FaultRow, Options, Progress, RequirementRow, failed, is_open};
 use crate::exchange::{Body, Ended, Exchange, Incoming, Transport};
 use crate::judge::{self, Gate, Swept};
 use crate::parallel;

@@ -8,12 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
+use super::baseline::{Baseline, CaseJudge, exchange, failed, on_runtime, stop};
 use super::mutate::{self, Change, Member};
+use super::proof::{WireMember, WireProof};
 use super::search::fails;
-use super::{Baseline, CaseJudge, Options, Progress, Subject, exchange, failed, on_runtime, stop};
+use super::subject::{Options, Progress, Subject};
 use crate::exchange::Transport;
 use crate::parallel;
 use crate::verdict::Profile;
@@ -30,30 +29,6 @@ const SAMPLE: usize = 12;
 
 /// Cases that run again through the proxy for one change that judging predicts to be detected.
 const CONFIRMED: usize = 4;
-
-/// The result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WireProof {
-    /// Changes tried.
-    pub tried: usize,
-    /// Members of which at least one change was detected.
-    pub watched: usize,
-    /// Every member with a change that no case detects.
-    pub unwatched: Vec<WireMember>,
-}
-
-/// A member of the answers to one operation, and the changes of it that no case notices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct WireMember {
-    /// The member, in words.
-    pub member: String,
-    /// Cases that meet it.
-    pub cases: usize,
-    /// Changes that no case notices.
-    pub unwatched: Vec<String>,
-    /// Changes that a case notices, and the case.
-    pub watched: BTreeMap<String, String>,
-}
 
 /// Changes the answers of the clean subject, one member at a time.
 pub(super) fn prove(

@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures_util::future::join_all;
 
 use super::hosts::HostSession;
-use super::{Runner, milliseconds};
+use super::runner::{Runner, milliseconds};
 use crate::exchange::{Encoded, Ended, Exchange, Transport};
 use crate::plan::{ReadyCase, SETUP_STEPS};
 use crate::suite::{Action, Step};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::Future;
 
-use super::{Runner, milliseconds};
+use super::runner::{Runner, milliseconds};
 use crate::exchange::{
     Body, Ended, Exchange, HostArrival, HostReply, HostUrls, Hosted, HostedKind, Incoming, Outgoing, Transport,
 };

@@ -4,9 +4,12 @@
 //! limits and counters of a run. `case` takes the steps of one case, `repeat` repeats a step, `send` sends one message.
 
 mod case;
+mod fetch;
 mod hosts;
 mod mailbox;
+mod progress;
 mod repeat;
+mod runner;
 mod schedule;
 mod send;
 #[cfg(test)]
@@ -14,100 +17,24 @@ mod tests;
 #[cfg(test)]
 mod time_and_files_tests;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::watch;
 
 use crate::exchange::Exchange;
 use crate::plan::{Plan, ReadyCase};
-use crate::target::Limits;
-use crate::transport::Connections;
-use crate::transport::host::Hosts;
 use crate::walk::{CaseTranscript, Context, Facts, Part, Transcript};
-use mailbox::Mailbox;
 
 pub use hosts::start_hosts;
-
-/// Progress of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// This many cases will be run.
-    Planned(usize),
-    /// A case has ended.
-    Done(String),
-}
-
-/// Receives the progress of a run.
-pub trait Sink: Sync {
-    /// Takes an event.
-    fn event(&self, event: Event);
-}
-
-/// Ignores every event.
-pub struct Silent;
-
-impl Sink for Silent {
-    fn event(&self, _: Event) {}
-}
+pub use progress::{Event, Silent, Sink};
+pub use runner::Runner;
 
 /// How long late messages at hosts are waited for when a run is over.
 const LATE: Duration = Duration::from_millis(50);
 
-/// Runs cases against one target, with one set of connections, mailboxes, limits and counters.
-pub struct Runner<'r> {
-    connections: &'r Connections,
-    limits: &'r Limits,
-    start: Instant,
-    secrets: Vec<String>,
-    requests: AtomicU64,
-    /// Messages in a row that got no answer.
-    unanswered: AtomicUsize,
-    answered: AtomicU64,
-    /// Pauses in a row that were taken because the target was busy.
-    busy: AtomicUsize,
-    /// Bytes of bodies that the run holds in memory.
-    stored: AtomicU64,
-    /// How many fetches in a row the target refused, and when it refused the last one, in milliseconds after the start.
-    fetches_refused: AtomicUsize,
-    fetch_refused_ms: AtomicU64,
-    /// How far the clock of the target is ahead, by kind of target, because cases have advanced it: in milliseconds, with how
-    /// often the adapter had been lost then.
-    clocks: Mutex<BTreeMap<&'static str, (u64, u64)>>,
-    /// The pages fetched from mailboxes of the target, by owner.
-    mailboxes: Mutex<BTreeMap<String, Mailbox>>,
-    /// The peers that proofmark plays for the target, once they are started.
-    hosts: OnceCell<Option<Arc<Hosts>>>,
-}
-
-impl<'r> Runner<'r> {
-    /// A runner for the target behind `connections`. `start` is the instant of the clock in the facts of the run.
-    pub fn new(connections: &'r Connections, limits: &'r Limits, start: Instant) -> Self {
-        Self {
-            connections,
-            limits,
-            start,
-            secrets: connections.secrets().map(str::to_owned).collect(),
-            requests: AtomicU64::new(0),
-            unanswered: AtomicUsize::new(0),
-            answered: AtomicU64::new(0),
-            busy: AtomicUsize::new(0),
-            stored: AtomicU64::new(0),
-            fetches_refused: AtomicUsize::new(0),
-            fetch_refused_ms: AtomicU64::new(0),
-            clocks: Mutex::default(),
-            mailboxes: Mutex::default(),
-            hosts: OnceCell::new(),
-        }
-    }
-
-    /// Messages sent so far.
-    pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
-    }
-
+impl Runner<'_> {
     /// Runs every case that `plan` selects. `cancel` turns true when the run is to end early.
     pub async fn run_all(
         &self,
@@ -196,11 +123,6 @@ impl<'r> Runner<'r> {
         let bytes: u64 = exchanges.map(|exchange| send::size(&exchange.received)).sum();
         let _ = self.stored.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| Some(held.saturating_sub(bytes)));
     }
-
-    /// Milliseconds since the start of the run.
-    fn now_ms(&self) -> u64 {
-        milliseconds(self.start.elapsed())
-    }
 }
 
 async fn cancelled(mut cancel: watch::Receiver<bool>) {
@@ -213,8 +135,4 @@ async fn cancelled(mut cancel: watch::Receiver<bool>) {
             std::future::pending::<()>().await;
         }
     }
-}
-
-fn milliseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 
-use super::Runner;
 use super::case::CaseSession;
+use super::runner::Runner;
 use crate::exchange::{Encoded, Exchange};
 use crate::walk::{Planned, Walk};
 

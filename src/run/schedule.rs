@@ -7,7 +7,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 
-use super::{Event, Runner, Sink};
+use super::progress::{Event, Sink};
+use super::runner::Runner;
 use crate::exchange::{Ended, Transport};
 use crate::judge::{Gate, gate};
 use crate::plan::Plan;

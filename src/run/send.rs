@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::case::CaseSession;
+use super::runner::{Runner, milliseconds};
 use super::schedule::PATIENCE_WITH_A_LIBRARY;
-use super::{Runner, milliseconds};
 use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Exchange, Incoming, Outgoing, Transport, mask};
 use crate::plan::SETUP_STEPS;
 use crate::protocol::Channel;

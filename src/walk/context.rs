@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Features;
+use super::features::Features;
 use crate::exchange::{Exchange, HostUrls, Stray, Transport};
 use crate::plan::Plan;
 use crate::protocol::ObservationContext;

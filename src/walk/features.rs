@@ -1,20 +1,18 @@
-//! What a target offers and claims, from what the probes exchanged.
+//! What a target offers and claims.
 
 use std::collections::BTreeMap;
 
-use super::{Context, Facts, Part, Transcript, Walk};
-use crate::exchange::{Ended, Exchange, HostUrls, Transport};
-use crate::plan::{Plan, ReadyCase, probe_of};
+use crate::exchange::{HostUrls, Transport};
 use crate::protocol::Known;
 use crate::record::FeatureState;
-use crate::suite::{Feature, LevelSet, Levels};
+use crate::suite::LevelSet;
 use crate::value::Value;
 
 /// What a target offers and claims.
 #[derive(Clone, Debug, Default)]
 pub struct Features {
-    states: BTreeMap<(Transport, String), FeatureState>,
-    known: BTreeMap<Transport, Known>,
+    pub(super) states: BTreeMap<(Transport, String), FeatureState>,
+    pub(super) known: BTreeMap<Transport, Known>,
     /// The levels that it claims, with all that they include.
     pub claimed: LevelSet,
     /// Where the hosts of the run are reached.
@@ -34,131 +32,5 @@ impl Features {
     pub fn known(&self, transport: Transport) -> &Known {
         static NOTHING: Known = Known::new();
         self.known.get(&transport).unwrap_or(&NOTHING)
-    }
-
-    /// What is known after the probes of the features marked `first`.
-    pub fn met(plan: &Plan<'_>, facts: Facts, transcript: &Transcript) -> Self {
-        let protocol = plan.knowledge.protocol;
-        let known = |transport: Transport, captured: &Known| match protocol.target_knowledge() {
-            Some(knowledge) => knowledge.known(plan.target, transport, captured),
-            None => Known::new(),
-        };
-        let nothing = plan.transports.iter().map(|transport| (*transport, known(*transport, &Known::new())));
-        let unmet = Context {
-            plan,
-            facts,
-            features: Self { known: nothing.collect(), hosts: transcript.hosts.clone(), ..Self::default() },
-        };
-        let mut features = Self { hosts: transcript.hosts.clone(), ..Self::default() };
-        for (transport, exchanges) in &transcript.probes {
-            let mut captured = Known::new();
-            for probe in plan.probes(*transport).iter().filter(|probe| plan.is_first(probe)) {
-                let index = probe.case.steps.first().map_or(0, |step| probe_of(step.number));
-                let own = |exchange: &&Exchange| probe_of(exchange.step) == index;
-                let own: Vec<Exchange> = exchanges.iter().filter(own).cloned().collect();
-                let mut walk = Walk::new(&unmet, probe, Part::Probe, 0);
-                walk.replay(&own, None);
-                captured.extend(walk.captured());
-            }
-            features.known.insert(*transport, known(*transport, &captured));
-        }
-        for transport in &plan.transports {
-            features.known.entry(*transport).or_insert_with(|| known(*transport, &Known::new()));
-        }
-        features
-    }
-
-    /// Reads the probes of `transcript`.
-    pub fn read(plan: &Plan<'_>, facts: Facts, transcript: &Transcript) -> Self {
-        let manifest = &plan.knowledge.manifest;
-        let unprobed = Context { plan, facts, features: Self::met(plan, facts, transcript) };
-        let known = unprobed.features.known.clone();
-        let hosts = transcript.hosts.clone();
-        let mut features = Self { claimed: plan.scope.default_levels(), known, hosts, ..Self::default() };
-        for (transport, exchanges) in &transcript.probes {
-            let probes = plan.probes(*transport);
-            for (index, feature) in manifest.features.iter().enumerate() {
-                let own: Vec<&Exchange> =
-                    exchanges.iter().filter(|exchange| probe_of(exchange.step) == index).collect();
-                let state = configured(plan, feature, *transport)
-                    .unwrap_or_else(|| state_of(&unprobed, &probes, feature, &own));
-                features.states.insert((*transport, feature.name.value.clone()), state);
-                if let Some(claim) = &manifest.claims.level
-                    && claim.feature.value == feature.name.value
-                    && let Some(exchange) = own.last()
-                {
-                    let seen = plan.knowledge.protocol.observe(exchange, &unprobed.observation_context(*transport));
-                    if features.declared.is_none() {
-                        features.declared = seen.member("body").filter(|body| body.as_map().is_some()).cloned();
-                        if let Some(levels) = claim.at.resolve(&seen).and_then(|said| levels_of(&manifest.levels, said))
-                        {
-                            features.claimed = levels.intersection(plan.scope.observable_levels());
-                        }
-                    }
-                }
-            }
-        }
-        if let Some(levels) = plan.scope.claimed_levels() {
-            features.claimed = levels;
-        }
-        features
-    }
-}
-
-/// The levels that a target claims in its own words: one name, or a list of names. `None` if it names no known level.
-fn levels_of(levels: &Levels, said: &Value) -> Option<LevelSet> {
-    let names: Vec<&str> = match said.as_array() {
-        Some(items) => items.iter().filter_map(Value::as_text).collect(),
-        None => said.as_text().into_iter().collect(),
-    };
-    let known: Vec<LevelSet> = names.into_iter().filter_map(|name| levels.find(name)).collect();
-    (!known.is_empty()).then(|| known.into_iter().collect())
-}
-
-/// When a probe began, according to its exchanges. Values made from its current time are never judged.
-fn begun(exchanges: &[&Exchange]) -> u64 {
-    exchanges.first().map_or(0, |exchange| exchange.started_ms)
-}
-
-/// What the target file says of a feature.
-fn configured(plan: &Plan<'_>, feature: &Feature, transport: Transport) -> Option<FeatureState> {
-    if let Some(offered) = plan.target.options.get(&feature.name.value) {
-        return Some(if *offered { FeatureState::Offered } else { FeatureState::Absent });
-    }
-    // A configured route counts as offered: if it does not work, the target is at fault.
-    let operation = feature.operation.as_ref()?;
-    (transport == Transport::Http && plan.target.routes.contains_key(&operation.value)).then_some(FeatureState::Offered)
-}
-
-fn state_of(
-    unprobed: &Context<'_>,
-    probes: &[ReadyCase<'_>],
-    feature: &Feature,
-    exchanges: &[&Exchange],
-) -> FeatureState {
-    if feature.steps.is_empty() {
-        // Without a probe, only the target file can say that the feature is offered.
-        return FeatureState::Absent;
-    }
-    let probe = probes.iter().find(|probe| probe.case.name.value == feature.name.value);
-    let (Some(probe), Some(last)) = (probe, exchanges.last()) else { return FeatureState::Unknown };
-    // A peer may close the connection after a refusal, which was received all the same.
-    let spoke = last.sent.transport.is_channel() && !last.received.arrived.is_empty();
-    let whole = matches!(last.received.ended, Ended::Complete | Ended::TooLong);
-    let closed = matches!(last.received.ended, Ended::Closed(_));
-    if !(whole || spoke && closed) {
-        return FeatureState::Unknown;
-    }
-    let mut walk = Walk::new(unprobed, probe, Part::Probe, begun(exchanges));
-    let exchanges: Vec<Exchange> = exchanges.iter().map(|exchange| (*exchange).clone()).collect();
-    walk.replay(&exchanges, None);
-    if walk.shows(&feature.missing, last) {
-        FeatureState::Absent
-    } else if walk.shows(&feature.offered, last) {
-        FeatureState::Offered
-    } else if !whole {
-        FeatureState::Unknown
-    } else {
-        FeatureState::Unclear
     }
 }

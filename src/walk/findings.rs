@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Part, Planned, Stop, Walk, bears_on};
+use super::interpreter::{Walk, bears_on};
+use super::parts::{Part, Planned, Stop};
 use crate::exchange::{Ended, Exchange, Transport};
 use crate::matcher::{Mismatch, Outcome, Reading};
 use crate::plan::{SETUP_STEPS, lists};

@@ -1,14 +1,15 @@
 //! Messages that the target sends to a host: which step takes one, what is replied, and what it shows.
 
-use std::collections::BTreeMap;
-
-use super::{Context, Part, Planned, Stop, Walk, look};
+use super::context::Context;
+use super::host_view::observe;
+use super::interpreter::{Walk, look};
+use super::parts::{Part, Planned, Stop};
 use crate::exchange::{Exchange, HostReply, HostedKind, Transport};
 use crate::matcher::{Mismatch, Outcome};
 use crate::plan::SETUP_STEPS;
-use crate::protocol::{Protocol, hosted_view};
+use crate::protocol::Protocol;
 use crate::suite::{Action, Expectation, HostReplyPlan, Receive, RequestBody, Step};
-use crate::template::{RenderError, Scope, Seed};
+use crate::template::{RenderError, Scope};
 use crate::value::{Path, Value};
 use crate::verdict::Verdict;
 
@@ -30,28 +31,6 @@ pub struct Responder<'p> {
     scope: Scope<'p>,
     /// The steps that receive, each with the number of messages that it still waits for.
     steps: Vec<(&'p Step, &'p Receive, u64)>,
-}
-
-/// The token of a part of a case, by which hosts know its messages.
-pub(super) fn token(seed: &Seed) -> String {
-    seed.part("host").token()
-}
-
-/// The URLs of each host for one case: with its token, where that tells its messages.
-pub(super) fn urls(context: &Context<'_>, token: &str) -> BTreeMap<String, Value> {
-    let declared = &context.plan.knowledge.manifest.hosts;
-    let mut hosts = BTreeMap::new();
-    for host in declared {
-        let Some(urls) = context.features.hosts.get(&host.name.value) else { continue };
-        let own = host.transports.iter().filter_map(|transport| {
-            let url = urls.get(transport.name())?;
-            let has_token = host.correlate[0] && *transport != Transport::Tcp;
-            let url = if has_token { format!("{}/{token}", url.trim_end_matches('/')) } else { url.clone() };
-            Some((transport.name(), Value::Text(url)))
-        });
-        hosts.insert(host.name.value.clone(), Value::map(own));
-    }
-    hosts
 }
 
 /// A reply in bytes.
@@ -88,13 +67,6 @@ pub fn reply(
         fields.push(("content-type".to_owned(), media_type.to_owned()));
     }
     Ok(HostReply::Message { status: *status, headers: fields, body })
-}
-
-/// What the target sent to a host, as expectations look at it.
-pub(super) fn observe(context: &Context<'_>, transport: Transport, exchange: &Exchange) -> Value {
-    let protocol = context.plan.knowledge.protocol;
-    let own = protocol.hosting().and_then(|hosting| hosting.observe(exchange, &context.observation_context(transport)));
-    own.unwrap_or_else(|| hosted_view(protocol, exchange))
 }
 
 impl<'p> Walk<'p> {

@@ -1,6 +1,7 @@
 //! What a step sends: rendered, edited before it is signed and afterwards, and encoded.
 
-use super::{Part, Planned, Stop, Walk};
+use super::interpreter::Walk;
+use super::parts::{Part, Planned, Stop};
 use crate::edit::{Change, Edit, Stage};
 use crate::exchange::{ChannelAction, Encoded, Transport};
 use crate::plan::SETUP_STEPS;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Context;
+use super::context::Context;
 use crate::edit::Edit;
 use crate::suite::{Action, Case, HostReplyPlan, RequestBody};
 use crate::template::Expr;

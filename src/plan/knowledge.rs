@@ -1,0 +1,92 @@
+//! What is known of one protocol, and the parts of its cases that every later layer looks at.
+
+use crate::matcher;
+use crate::protocol::{Operation, Protocol};
+use crate::requirement::{Catalogue, Erratum, Requirement};
+use crate::suite::{Case, Expectation, Manifest, Step, Suite};
+use crate::value::Value;
+
+/// Everything that is known of one protocol: read, looked up and free of mistakes.
+pub struct Knowledge {
+    /// The protocol.
+    pub protocol: &'static dyn Protocol,
+    /// Its requirements.
+    pub catalogue: Catalogue,
+    /// Rulings on its contradictions.
+    pub errata: Vec<Erratum>,
+    /// What its cases share.
+    pub manifest: Manifest,
+    /// Its cases.
+    pub suites: Vec<Suite>,
+    /// The steps of each feature's probe, as a case that covers nothing.
+    pub probes: Vec<Case>,
+    /// SHA-256 over the files, in hex.
+    pub hash: String,
+}
+
+impl std::fmt::Debug for Knowledge {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Knowledge({}, {})", self.protocol.slug(), self.hash)
+    }
+}
+
+impl Knowledge {
+    /// The role that a requirement is about; `None` if it binds every target, whatever role it plays.
+    pub fn role_of<'k>(&'k self, requirement: &Requirement) -> Option<&'k str> {
+        let roles = self.manifest.roles.iter().map(|role| role.name.value.as_str());
+        roles.into_iter().find(|role| *role == requirement.binds())
+    }
+
+    /// Every case with the name of its suite.
+    pub fn cases(&self) -> impl Iterator<Item = (&Suite, &Case)> {
+        self.suites.iter().flat_map(|suite| suite.cases.iter().map(move |case| (suite, case)))
+    }
+}
+
+/// Steps of the probe of feature `n` have numbers from `n * PROBE_STEPS` on.
+pub const PROBE_STEPS: usize = 100;
+
+/// Steps of a set-up have numbers from here on, in every case.
+pub const SETUP_STEPS: usize = 10_000;
+
+/// The feature whose probe an exchange with this step belongs to, set-up included.
+pub fn probe_of(step: usize) -> usize {
+    step % SETUP_STEPS / PROBE_STEPS
+}
+
+/// Which expectation of a case: step, list within the step, position in the list.
+pub type ExpectationKey = (usize, u8, usize);
+
+/// The lists of expectations of a step, in the order of [`ExpectationKey`].
+pub fn lists(step: &Step) -> [&[Expectation]; 3] {
+    [&step.assume, &step.expect, &step.expect_all]
+}
+
+/// Makes the expectation ready for an argument that is rendered.
+///
+/// # Errors
+///
+/// [`matcher::ArgumentError`] if the argument makes no sense; after [`load`](super::load) that can only come of a captured value.
+pub fn compile(
+    protocol: &dyn Protocol,
+    expectation: &Expectation,
+    argument: &Value,
+) -> Result<matcher::Expectation, matcher::ArgumentError> {
+    let compiler = matcher::Compiler::new(protocol.matchers());
+    let found = compiler
+        .find(&expectation.matcher)
+        .ok_or_else(|| matcher::ArgumentError::new(format!("there is no matcher `{}`", *expectation.matcher)))?;
+    let check = found.compile(argument, &compiler)?;
+    Ok(matcher::Expectation { at: expectation.at.value.clone(), check })
+}
+
+/// The operations that a case asks for.
+pub fn operations(protocol: &dyn Protocol, case: &Case) -> Vec<&'static Operation> {
+    case.all_steps()
+        .into_iter()
+        .filter_map(|step| match &step.action {
+            crate::suite::Action::Send { operation, .. } => protocol.operation(operation),
+            _ => None,
+        })
+        .collect()
+}

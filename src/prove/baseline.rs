@@ -1,0 +1,94 @@
+//! Runs against the subject, and judging single cases of them.
+
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+use std::future::Future;
+
+use tokio::sync::watch;
+
+use super::subject::{Options, Running, Setting};
+use crate::judge::{self, Gate, Swept};
+use crate::plan::Plan;
+use crate::record::CaseRecord;
+use crate::run::{Runner, Silent};
+use crate::transport::Connections;
+use crate::verdict::Verdict;
+use crate::walk::{Context, Facts, Features, Transcript};
+
+/// One setting with its plan and what the clean subject exchanged in it.
+pub(super) struct Baseline<'b, 'k> {
+    pub(super) setting: &'b Setting,
+    pub(super) plan: &'b Plan<'k>,
+    pub(super) features: Features,
+    pub(super) transcript: Transcript,
+    /// The cases that run in this setting and in no earlier one.
+    pub(super) own: BTreeSet<usize>,
+}
+
+impl Baseline<'_, '_> {
+    pub(super) fn context(&self, facts: Facts) -> Context<'_> {
+        Context { plan: self.plan, facts, features: self.features.clone() }
+    }
+}
+
+pub(super) async fn exchange(
+    plan: &Plan<'_>,
+    chosen: &BTreeSet<usize>,
+    options: &Options,
+    connections: &Connections,
+) -> Transcript {
+    let (_keep, cancelled) = watch::channel(false);
+    let runner = Runner::new(connections, &plan.target.limits, options.begun);
+    runner.run_some(plan, chosen, options.facts, cancelled, &Silent).await
+}
+
+pub(super) async fn stop(running: Running) {
+    running.connections.close().await;
+    running.stop.await;
+    drop(running.keep);
+}
+
+/// Runs something to its end on a runtime of this thread.
+pub(super) fn on_runtime<T>(work: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("no asynchronous runtime: {error}"))?;
+    Ok(runtime.block_on(work))
+}
+
+/// Judges single cases of one transcript. What the target made in all of it is read once, when a case first sweeps.
+pub(super) struct CaseJudge<'c, 'k, 't> {
+    context: &'c Context<'k>,
+    transcript: &'t Transcript,
+    swept: OnceCell<Swept<'t>>,
+}
+
+impl<'c, 'k, 't> CaseJudge<'c, 'k, 't> {
+    pub(super) fn new(context: &'c Context<'k>, transcript: &'t Transcript) -> Self {
+        Self { context, transcript, swept: OnceCell::new() }
+    }
+
+    pub(super) fn judge(&self, index: usize) -> CaseRecord {
+        let ready = &self.context.plan.cases[index];
+        let gate = judge::gate(self.context, ready);
+        let found = self.transcript.cases.get(index).and_then(Option::as_ref);
+        let none = Swept::default();
+        let swept = match ready.case.is_sweep() {
+            true => self.swept.get_or_init(|| Swept::new(self.context, self.transcript)),
+            false => &none,
+        };
+        judge::case(self.context, ready, &gate, found, swept, self.transcript.cut_short.as_deref())
+    }
+}
+
+/// Requirements for which a case failed.
+pub(super) fn failed(record: &CaseRecord) -> Vec<String> {
+    let failed = record.outcomes.iter().filter(|(_, verdict)| **verdict == Verdict::Fail);
+    failed.map(|(id, _)| id.clone()).collect()
+}
+
+/// Whether a case runs, given what the clean subject offers.
+pub(super) fn is_open(context: &Context<'_>, index: usize) -> bool {
+    judge::gate(context, &context.plan.cases[index]) == Gate::Open
+}

@@ -1,0 +1,164 @@
+//! The shape of a proof, as it is written to a file.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::verdict::{Profile, Verdict};
+
+/// Name and version of the proof's shape.
+pub const SCHEMA: &str = "proofmark-proof/1";
+
+/// Everything that came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Proof {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// Version of proofmark.
+    pub proofmark: String,
+    /// Slug of the protocol.
+    pub protocol: String,
+    /// SHA-256 over the suite files, in hex.
+    pub suite_hash: String,
+    /// Decides every generated value.
+    pub seed: u64,
+    /// Whether every case ran against every fault.
+    pub all_cases: bool,
+    /// The subject without a fault: it must pass everything.
+    pub clean: Vec<CleanRow>,
+    /// The planted faults.
+    pub faults: Vec<FaultRow>,
+    /// The cases.
+    pub cases: Vec<CaseRow>,
+    /// The requirements that cases cover.
+    pub requirements: Vec<RequirementRow>,
+    /// Trivial targets: no case may pass there.
+    pub floor: Vec<FloorRow>,
+    /// Demands that could be tested and no case covers.
+    pub uncovered: Vec<String>,
+    /// Members of answers that no case checks, if that was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireProof>,
+    /// Why the suite is not proven; empty if it is.
+    pub problems: Vec<String>,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+}
+
+/// The subject without a fault, judged once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CleanRow {
+    /// The setting.
+    pub setting: String,
+    /// The profile.
+    pub profile: Profile,
+    /// Cases run.
+    pub put: usize,
+    /// Cases that did not pass, with their verdict and why.
+    pub departures: Vec<Departure>,
+}
+
+/// A case that came out otherwise than it should.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Departure {
+    /// The case.
+    pub case: String,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// Why.
+    pub because: String,
+}
+
+/// A planted fault and what caught it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultRow {
+    /// Its name.
+    pub fault: String,
+    /// What it does wrong.
+    pub summary: String,
+    /// The lowest level that shows it.
+    pub level: String,
+    /// The requirements that it breaks.
+    pub breaks: Vec<String>,
+    /// Whether a case that covers what it breaks failed.
+    pub killed: bool,
+    /// Whether only the strict profile counts it.
+    pub strict_only: bool,
+    /// The cases that failed for a requirement that it breaks, and the requirements.
+    pub killers: BTreeMap<String, Vec<String>>,
+    /// The cases that failed for other requirements only, and the requirements.
+    pub elsewhere: BTreeMap<String, Vec<String>>,
+    /// Cases run.
+    pub put: usize,
+    /// How often it was tried until something caught it.
+    pub rounds: usize,
+    /// Why it could not be tried, or what came of the cases instead, where nothing caught it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub because: String,
+}
+
+/// A case and what it caught.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CaseRow {
+    /// Its id.
+    pub case: String,
+    /// The setting in which it ran against the clean subject; empty if in none.
+    pub setting: String,
+    /// How many of the planted faults it catches by a requirement that it covers.
+    pub kills: usize,
+    /// A change of one member of the answers that makes it fail, where no fault does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutation: Option<String>,
+}
+
+/// A requirement and what shows that its cases can fail for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RequirementRow {
+    /// Its id.
+    pub requirement: String,
+    /// Its keyword.
+    pub keyword: String,
+    /// Cases that cover it.
+    pub cases: usize,
+    /// Faults that break it and are caught by it.
+    pub faults: Vec<String>,
+    /// A change of one member of the answers that makes a case fail for it, where no fault does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutation: Option<String>,
+}
+
+/// A trivial target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FloorRow {
+    /// What it does.
+    pub target: String,
+    /// Cases run.
+    pub put: usize,
+    /// Cases that passed, or passed with a warning.
+    pub passed: Vec<String>,
+}
+
+/// The result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WireProof {
+    /// Changes tried.
+    pub tried: usize,
+    /// Members of which at least one change was detected.
+    pub watched: usize,
+    /// Every member with a change that no case detects.
+    pub unwatched: Vec<WireMember>,
+}
+
+/// A member of the answers to one operation, and the changes of it that no case notices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WireMember {
+    /// The member, in words.
+    pub member: String,
+    /// Cases that meet it.
+    pub cases: usize,
+    /// Changes that no case notices.
+    pub unwatched: Vec<String>,
+    /// Changes that a case notices, and the case.
+    pub watched: BTreeMap<String, String>,
+}

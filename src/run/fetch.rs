@@ -1,0 +1,140 @@
+//! Fetching from the mailboxes of a target.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::case::CaseSession;
+use super::mailbox::Mailbox;
+use super::runner::{Runner, milliseconds};
+use crate::exchange::{Arrival, Body, Encoded, Ended, Exchange, Incoming, Outgoing, Transport};
+use crate::transport::{Delivery, Session, Wait};
+
+/// How many refused fetches in a row suspend fetching for [`FETCH_REST`].
+const FETCH_TRIES: usize = 3;
+
+/// How long fetching is suspended after [`FETCH_TRIES`] refusals.
+const FETCH_REST: Duration = Duration::from_secs(5);
+
+/// The pause between two tries to fetch an answer.
+const FETCH_PAUSE: Duration = Duration::from_millis(200);
+
+/// How many times the reply limit it may take to fetch the pages that the target still announces.
+const PATIENCE: u32 = 3;
+
+/// Pages that are fetched for one message without a pause.
+const PAGES: usize = 64;
+
+/// Mailboxes that are kept: a long campaign uses a new owner for each input.
+const MAILBOXES: usize = 4096;
+
+impl Runner<'_> {
+    /// The owner of the mailbox that may receive the answers to a message, and how many of its pages were fetched before the message
+    /// is sent.
+    pub(super) fn mailbox(
+        &self,
+        case: &CaseSession<'_>,
+        exchange: &dyn Fn(&Outgoing, &Incoming) -> Exchange,
+        message: &Encoded,
+    ) -> Option<(String, usize)> {
+        if message.transport != Transport::Http {
+            return None;
+        }
+        let sent = Outgoing {
+            transport: message.transport,
+            method: message.method.clone(),
+            url: String::new(),
+            headers: Vec::new(),
+            body: Body(message.body.clone()),
+        };
+        let seen_in = case.context.observation_context(message.transport);
+        let unanswered = exchange(&sent, &Incoming::nothing(Ended::TimedOut));
+        let owner = case.context.plan.knowledge.protocol.mailbox()?.owner(&unanswered, &seen_in)?;
+        let fetched = self.with_mailbox(&owner, |mailbox| mailbox.fetched());
+        Some((owner, fetched))
+    }
+
+    fn with_mailbox<T>(&self, owner: &str, work: impl FnOnce(&mut Mailbox) -> T) -> T {
+        let mut mailboxes = self.mailboxes.lock().unwrap_or_else(PoisonError::into_inner);
+        if mailboxes.len() >= MAILBOXES && !mailboxes.contains_key(owner) {
+            mailboxes.clear();
+        }
+        work(mailboxes.entry(owner.to_owned()).or_default())
+    }
+
+    /// Whether the target has recently refused several fetches in a row.
+    fn is_fetching_refused(&self) -> bool {
+        let since = self.now_ms().saturating_sub(self.fetch_refused_ms.load(Ordering::Relaxed));
+        self.fetches_refused.load(Ordering::Relaxed) >= FETCH_TRIES && since < milliseconds(FETCH_REST)
+    }
+
+    /// Fetches pages from the mailbox of the sender until the answer is complete. Every waiting case with the same sender sees
+    /// each page, since a target need not offer it twice.
+    pub(super) async fn fetch(
+        &self,
+        case: &CaseSession<'_>,
+        first: &Exchange,
+        mailbox: Option<(String, usize)>,
+        carried: &mut Delivery,
+        enough: &mut (dyn FnMut(&Outgoing, &Incoming) -> bool + '_),
+    ) {
+        let seen_in = case.context.observation_context(first.sent.transport);
+        let Some(rules) = case.context.plan.knowledge.protocol.mailbox() else { return };
+        let Some((owner, mut seen)) = mailbox else { return };
+        if rules.fetch(first, &seen_in, None).is_none() {
+            return;
+        }
+        let (mut pages, mut more) = (0, false);
+        loop {
+            let at_ms = milliseconds(carried.begun.elapsed());
+            for body in self.with_mailbox(&owner, |mailbox| mailbox.since(&mut seen)) {
+                carried.received.arrived.push(Arrival { kind: "polled".to_owned(), code: None, body, at_ms });
+            }
+            if enough(&carried.sent, &carried.received)
+                || self.is_fetching_refused()
+                || (!more && carried.begun.elapsed() >= self.limits.reply)
+            {
+                return;
+            }
+            if carried.begun.elapsed() >= self.limits.reply * PATIENCE {
+                // The missing answer may be on a page that the target has not delivered yet.
+                carried.received.ended = Ended::TimedOut;
+                return;
+            }
+            let behind = self.with_mailbox(&owner, |mailbox| mailbox.cursor.clone());
+            let Some(fetch) = rules.fetch(first, &seen_in, behind.as_deref()) else { return };
+            let mut nothing = |_: &Outgoing, _: &Incoming| true;
+            let unrelated = |_: &Outgoing, _: &Arrival| false;
+            let wait = Wait {
+                none: false,
+                fail_fast: false,
+                at_least: Duration::ZERO,
+                unrelated: &unrelated,
+                enough: &mut nothing,
+            };
+            let session = Session::default();
+            let fetched = self.connections.carry(&session, &first.actor, fetch, self.limits, wait).await;
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            let good = fetched.received.ended == Ended::Complete && fetched.received.status == Some(200);
+            if !good && behind.is_some() {
+                // The target may have dropped the cursor; the first page always exists.
+                self.with_mailbox(&owner, |mailbox| mailbox.cursor = None);
+            }
+            if !good {
+                self.fetches_refused.fetch_add(1, Ordering::Relaxed);
+                self.fetch_refused_ms.store(self.now_ms(), Ordering::Relaxed);
+                continue;
+            }
+            self.fetches_refused.store(0, Ordering::Relaxed);
+            let body = fetched.received.body;
+            let next = rules.page(&body.0).filter(|next| behind.as_ref() != Some(&next.cursor));
+            more = next.as_ref().is_some_and(|next| next.more);
+            self.with_mailbox(&owner, |mailbox| mailbox.take(body, next.map(|next| next.cursor)));
+            // A target that always announces another page is polled at a limited rate.
+            if !more || pages >= PAGES {
+                tokio::time::sleep(FETCH_PAUSE).await;
+            }
+            pages += 1;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The runner of a run, with all that its cases share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use tokio::sync::OnceCell;
+
+use super::mailbox::Mailbox;
+use crate::target::Limits;
+use crate::transport::Connections;
+use crate::transport::host::Hosts;
+
+/// Runs cases against one target, with one set of connections, mailboxes, limits and counters.
+pub struct Runner<'r> {
+    pub(super) connections: &'r Connections,
+    pub(super) limits: &'r Limits,
+    pub(super) start: Instant,
+    pub(super) secrets: Vec<String>,
+    pub(super) requests: AtomicU64,
+    /// Messages in a row that got no answer.
+    pub(super) unanswered: AtomicUsize,
+    pub(super) answered: AtomicU64,
+    /// Pauses in a row that were taken because the target was busy.
+    pub(super) busy: AtomicUsize,
+    /// Bytes of bodies that the run holds in memory.
+    pub(super) stored: AtomicU64,
+    /// How many fetches in a row the target refused, and when it refused the last one, in milliseconds after the start.
+    pub(super) fetches_refused: AtomicUsize,
+    pub(super) fetch_refused_ms: AtomicU64,
+    /// How far the clock of the target is ahead, by kind of target, because cases have advanced it: in milliseconds, with how
+    /// often the adapter had been lost then.
+    pub(super) clocks: Mutex<BTreeMap<&'static str, (u64, u64)>>,
+    /// The pages fetched from mailboxes of the target, by owner.
+    pub(super) mailboxes: Mutex<BTreeMap<String, Mailbox>>,
+    /// The peers that proofmark plays for the target, once they are started.
+    pub(super) hosts: OnceCell<Option<Arc<Hosts>>>,
+}
+
+impl<'r> Runner<'r> {
+    /// A runner for the target behind `connections`. `start` is the instant of the clock in the facts of the run.
+    pub fn new(connections: &'r Connections, limits: &'r Limits, start: Instant) -> Self {
+        Self {
+            connections,
+            limits,
+            start,
+            secrets: connections.secrets().map(str::to_owned).collect(),
+            requests: AtomicU64::new(0),
+            unanswered: AtomicUsize::new(0),
+            answered: AtomicU64::new(0),
+            busy: AtomicUsize::new(0),
+            stored: AtomicU64::new(0),
+            fetches_refused: AtomicUsize::new(0),
+            fetch_refused_ms: AtomicU64::new(0),
+            clocks: Mutex::default(),
+            mailboxes: Mutex::default(),
+            hosts: OnceCell::new(),
+        }
+    }
+
+    /// Messages sent so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Milliseconds since the start of the run.
+    pub(super) fn now_ms(&self) -> u64 {
+        milliseconds(self.start.elapsed())
+    }
+}
+
+/// A duration in whole milliseconds.
+pub(super) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,613 @@
+//! The state of a walk and its steps: what to send next, and which answers a step takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::context::Context;
+use super::host_view;
+use super::parts::{Judged, Part, Planned, Stop};
+use super::tally::{Tallies, Tally};
+use super::uses::{actors, uses};
+use crate::exchange::{Exchange, Transport};
+use crate::matcher::Outcome;
+use crate::plan::{ReadyCase, SETUP_STEPS, compile, lists};
+use crate::protocol::Protocol;
+use crate::record::{EditRecord, FeatureState, FindingRecord, ReadingRecord};
+use crate::requirement::RequirementId;
+use crate::suite::{Action, Expectation, Setup, Step, TimeSpan};
+use crate::template::{RenderError, Scope, Seed};
+use crate::value::Value;
+use crate::verdict::{NotRun, Verdict};
+
+/// Findings after which a sweep stops looking: more of the same add nothing.
+const SWEPT_FINDINGS: usize = 6;
+
+/// Messages of one case that are looked at together.
+const SWEPT_MESSAGES: usize = 2_000;
+
+/// A walk through one case.
+pub struct Walk<'p> {
+    pub(super) context: &'p Context<'p>,
+    pub(super) ready: &'p ReadyCase<'p>,
+    pub(super) part: Part,
+    pub(super) begun_ms: u64,
+    pub(super) scope: Scope<'p>,
+    /// The token by which hosts recognise its messages.
+    pub(super) token: String,
+    pub(super) tallies: Tallies<'p>,
+    pub(super) findings: Vec<FindingRecord>,
+    pub(super) readings: Vec<ReadingRecord>,
+    pub(super) edits: Vec<EditRecord>,
+    pub(super) stop: Option<Stop>,
+    /// Why an observation decided nothing, if one did not.
+    pub(super) undecided: Option<String>,
+    pub(super) seen: usize,
+    /// The messages that the target made so far, each with the position of its exchange, if the case looks at them.
+    pub(super) made: Vec<(usize, Value)>,
+    /// How far the clock of the target is ahead, because cases have advanced it, in milliseconds.
+    pub(super) clock_ms: u64,
+}
+
+impl<'p> Walk<'p> {
+    /// A walk through `ready`, at its start.
+    ///
+    /// `begun_ms` is when it begins, in milliseconds after the start of the run: its current time.
+    pub fn new(context: &'p Context<'p>, ready: &'p ReadyCase<'p>, part: Part, begun_ms: u64) -> Self {
+        let manifest = &context.plan.knowledge.manifest;
+        let identity = Seed::new(context.facts.identity_seed).part(&ready.id);
+        let seed = match part {
+            Part::Case => identity.part("case"),
+            Part::Twin => identity.part("twin"),
+            Part::Probe => identity.part("probe"),
+        };
+        let protocol = context.plan.knowledge.protocol;
+        let token = host_view::token(&seed);
+        let mut scope = Scope::new(&manifest.objects, &manifest.bindings, seed, context.facts.clock)
+            .with(protocol.functions(), context.facts.after(begun_ms))
+            .with_hosts(host_view::urls(context, &token));
+        for (name, value) in context.features.known(ready.transport) {
+            scope.bind(name, value.clone());
+        }
+        let times = manifest.timeouts.keys().map(|name| {
+            let time = context.plan.time(&TimeSpan::Named(name.clone())).as_millis();
+            (name.clone(), Value::from(u64::try_from(time).unwrap_or(u64::MAX)))
+        });
+        scope.bind("timeouts", Value::map(times));
+        let mut tallies: Tallies<'p> = BTreeMap::new();
+        for id in &ready.covers {
+            let wanted = ready
+                .case
+                .all_steps()
+                .iter()
+                .flat_map(|step| step.expect.iter().chain(&step.expect_all))
+                .filter(|expectation| bears_on(expectation, id))
+                .count();
+            tallies.insert(id, Tally { wanted, ..Tally::default() });
+        }
+        Self {
+            context,
+            ready,
+            part,
+            begun_ms,
+            scope,
+            token,
+            tallies,
+            findings: Vec::new(),
+            readings: Vec::new(),
+            edits: Vec::new(),
+            stop: None,
+            undecided: None,
+            seen: 0,
+            made: Vec::new(),
+            clock_ms: 0,
+        }
+    }
+
+    /// What carries the messages of the case.
+    pub fn transport(&self) -> Transport {
+        self.ready.transport
+    }
+
+    /// How long a time is at this target.
+    pub fn time(&self, span: &TimeSpan) -> Duration {
+        self.context.plan.time(span)
+    }
+
+    /// How far the clock of the target is ahead, in milliseconds.
+    pub fn clock_ms(&self) -> u64 {
+        self.clock_ms
+    }
+
+    /// Sets how far the clock of the target is ahead: what the walk calls the present moves with it.
+    pub fn set_clock(&mut self, ahead_ms: u64) {
+        self.scope.shift((i128::from(ahead_ms) - i128::from(self.clock_ms)) * 1_000_000);
+        self.clock_ms = ahead_ms;
+    }
+
+    /// The clock of the target once a step has advanced it.
+    pub(super) fn advanced(&self, by: &TimeSpan) -> u64 {
+        let by = self.context.plan.time(by).as_millis();
+        self.clock_ms.saturating_add(u64::try_from(by).unwrap_or(u64::MAX))
+    }
+
+    /// The set-up that the case needs, then its own steps; for a twin up to the last that has edits.
+    pub fn steps(&self) -> Vec<Planned<'p>> {
+        let context = self.context;
+        let manifest = &context.plan.knowledge.manifest;
+        let case = self.ready.case;
+        let mut planned = Vec::new();
+        // The set-up of a probe has numbers of its own, by which the judge finds its exchanges.
+        let first = case.steps.first().map_or(0, |step| step.number);
+        let mut number = if self.part == Part::Probe { SETUP_STEPS + first } else { SETUP_STEPS };
+        let uses = self.uses_with_setup(uses(self.context, case));
+        for setup in manifest.setup.iter().filter(|setup| self.is_for_target(setup)) {
+            let mut rounds: Vec<Option<&'p str>> = Vec::new();
+            let before_all = self.part == Part::Probe && context.plan.is_first(self.ready);
+            if case.without_setup || before_all {
+                continue;
+            }
+            if setup.uses.is_empty() {
+                rounds.push(None);
+            } else {
+                let used = setup.uses.iter().filter(|binding| uses.contains(binding.value.as_str()));
+                // A value that the set-up itself captures does not exist yet.
+                rounds.extend(
+                    used.map(|binding| {
+                        manifest.bindings.contains_key(&binding.value).then_some(binding.value.as_str())
+                    }),
+                );
+            }
+            let actors = if setup.each_actor { actors(case).into_iter().map(Some).collect() } else { vec![None] };
+            for as_actor in actors {
+                for it in &rounds {
+                    for step in &setup.steps {
+                        planned.push(Planned { step, number, it: *it, in_group: false, as_actor });
+                        number += 1;
+                    }
+                }
+            }
+        }
+        let last_edited = case.steps.iter().rposition(Step::has_edits);
+        let count = match (self.part, last_edited) {
+            (Part::Twin, Some(last)) => last + 1,
+            _ => case.steps.len(),
+        };
+        let own = case.steps.iter().take(count);
+        planned.extend(own.map(|step| Planned::own(step, false)));
+        planned
+    }
+
+    /// What is done after the case: the ends of the set-ups that it had, where what they captured is there.
+    pub fn after(&self) -> Vec<Planned<'p>> {
+        let manifest = &self.context.plan.knowledge.manifest;
+        let used = |setup: &&Setup| setup.uses.iter().all(|binding| self.scope.get(&binding.value).is_some());
+        let setups = manifest.setup.iter().filter(|setup| self.is_for_target(setup)).filter(used);
+        setups.flat_map(|setup| &setup.after).map(|step| Planned::own(step, false)).collect()
+    }
+
+    /// Whether a set-up is for this path and for what the target offers.
+    fn is_for_target(&self, setup: &Setup) -> bool {
+        let transport = self.ready.transport;
+        let here =
+            setup.reach.is_empty() || setup.reach.iter().any(|word| self.context.plan.scope.is_meant(word, transport));
+        let state = |need: &str| self.context.features.state(self.ready.transport, need);
+        // While features are probed, a set-up that needs one is not used.
+        let offered = match self.part {
+            Part::Probe => setup.needs.is_empty(),
+            Part::Case | Part::Twin => setup.needs.iter().all(|need| state(need) == FeatureState::Offered),
+        };
+        here && offered
+    }
+
+    /// What is used, with what the set-up for it uses in turn.
+    fn uses_with_setup(&self, mut uses: BTreeSet<&'p str>) -> BTreeSet<&'p str> {
+        let knowledge = self.context.plan.knowledge;
+        // Later set-ups rest on earlier ones, so one round from the last to the first finds everything.
+        for setup in knowledge.manifest.setup.iter().rev().filter(|setup| self.is_for_target(setup)) {
+            if setup.uses.is_empty() || setup.uses.iter().any(|binding| uses.contains(binding.value.as_str())) {
+                let operations = setup.steps.iter().filter_map(|step| match &step.action {
+                    Action::Send { operation, .. } => knowledge.protocol.operation(operation),
+                    _ => None,
+                });
+                uses.extend(operations.flat_map(|operation| operation.inputs).filter_map(|input| input.default));
+            }
+        }
+        uses
+    }
+
+    /// Gives the names of the case their values. Called after the set-up steps.
+    pub fn bind(&mut self) {
+        let first = self.ready.case.all_steps().into_iter().find(|step| matches!(step.action, Action::Send { .. }));
+        let actor = first.map_or("a", |step| step.actor.value.as_str());
+        for (name, expr) in &self.ready.case.bindings {
+            // A binding with the name of the party gives its identity, once it has a value.
+            let named = self.scope.get(actor).filter(|value| value.as_text().is_some()).cloned();
+            self.scope.bind("actor", named.unwrap_or_else(|| Value::text(actor)));
+            match self.scope.render(expr, name) {
+                Ok(value) => self.scope.bind(name, value),
+                Err(error) => return self.break_off(&error),
+            }
+        }
+    }
+
+    pub(super) fn break_off(&mut self, error: &RenderError) {
+        let place = error.span.as_ref().map(|span| format!(" at {}", span.place())).unwrap_or_default();
+        self.stop.get_or_insert(Stop::Broken(format!("cannot build the request: {}{place}", error.message)));
+    }
+
+    /// Ends the walk.
+    pub fn halt(&mut self, stop: Stop) {
+        self.stop.get_or_insert(stop);
+    }
+
+    /// Why the walk has ended, if it has.
+    pub fn stopped(&self) -> Option<&Stop> {
+        self.stop.as_ref()
+    }
+
+    /// The elements that a step is taken for; one null without a list.
+    pub(super) fn items(&mut self, planned: Planned<'_>) -> Result<Vec<Value>, RenderError> {
+        match &planned.step.over {
+            None => Ok(vec![Value::Null]),
+            Some(over) => match self.scope.render(over, &format!("step {}", planned.number))? {
+                Value::Array(items) => Ok(items),
+                other => Ok(vec![other]),
+            },
+        }
+    }
+
+    pub(super) fn bind_round(&mut self, planned: Planned<'_>, index: usize, item: &Value) -> Result<(), RenderError> {
+        self.scope.bind("index", Value::from(index as u64));
+        let actor = planned.actor();
+        let named = self.scope.lookup(actor).ok().filter(|value| value.as_text().is_some());
+        self.scope.bind("actor", named.unwrap_or_else(|| Value::text(actor)));
+        if planned.step.over.is_some() {
+            self.scope.bind("item", item.clone());
+        }
+        if let Some(it) = planned.it {
+            let value = self.scope.lookup(it)?;
+            self.scope.bind("it", value);
+        }
+        Ok(())
+    }
+
+    /// Whether an answer is sufficient: the expectations of the step hold, or, if it has none, the answer accepts the message.
+    pub fn content(&mut self, planned: Planned<'_>, exchange: &Exchange) -> bool {
+        let step = planned.step;
+        let expectations = if self.part == Part::Case { step.expect.len() } else { 0 };
+        if step.assume.is_empty() && expectations == 0 {
+            let seen = self.observe(exchange);
+            return self.accepted(planned, &seen);
+        }
+        let seen = self.observe(exchange);
+        self.scope.bind("answer", seen.clone());
+        let expected = step.expect.iter().take(expectations);
+        step.assume.iter().chain(expected).all(|expectation| {
+            expectation.strict_only
+                || self.look(expectation, &seen, None).is_ok_and(|outcome| !matches!(outcome, Outcome::Departs(_)))
+        })
+    }
+
+    /// Whether every expectation of a step holds for an answer: what `retry-for` waits for.
+    pub fn holds(&mut self, planned: Planned<'_>, exchange: &Exchange) -> bool {
+        let seen = self.observe(exchange);
+        self.scope.bind("answer", seen.clone());
+        let step = planned.step;
+        step.assume.iter().chain(&step.expect).all(|expectation| {
+            self.look(expectation, &seen, None).is_ok_and(|outcome| matches!(outcome, Outcome::Holds(_)))
+        })
+    }
+
+    /// Whether there are expectations, and all of them hold for an answer.
+    pub fn shows(&mut self, expectations: &[Expectation], exchange: &Exchange) -> bool {
+        let seen = self.observe(exchange);
+        self.scope.bind("answer", seen.clone());
+        !expectations.is_empty()
+            && expectations.iter().all(|expectation| {
+                self.look(expectation, &seen, None).is_ok_and(|outcome| matches!(outcome, Outcome::Holds(_)))
+            })
+    }
+
+    pub(super) fn observe(&self, exchange: &Exchange) -> Value {
+        if exchange.hosted.is_some() {
+            return host_view::observe(self.context, self.ready.transport, exchange);
+        }
+        self.context.plan.knowledge.protocol.observe(exchange, &self.context.observation_context(self.ready.transport))
+    }
+
+    pub(super) fn look(
+        &mut self,
+        expectation: &Expectation,
+        seen: &Value,
+        key: Option<crate::plan::ExpectationKey>,
+    ) -> Result<Outcome, String> {
+        if let Some(check) = key.and_then(|key| self.ready.compiled(key)) {
+            return Ok(check.check(seen));
+        }
+        look(&mut self.scope, self.context.plan.knowledge.protocol, expectation, seen)
+    }
+
+    /// Looks at the answers of a step, and takes what it captures.
+    pub fn take(&mut self, planned: Planned<'p>, exchanges: &[Exchange]) {
+        if let Action::Receive(receive) = &planned.step.action {
+            return self.take_received(planned, receive, exchanges);
+        }
+        let first = self.seen;
+        self.seen += exchanges.len();
+        let step = planned.step;
+        self.note_edits(planned);
+        let Ok(items) = self.items(planned) else { return };
+        let mut views = Vec::with_capacity(exchanges.len());
+        let mut captured: Vec<Vec<Value>> = vec![Vec::new(); step.capture.len()];
+        let judged_from = if step.until.is_some() { exchanges.len().saturating_sub(1) } else { 0 };
+        for (position, exchange) in exchanges.iter().enumerate() {
+            let item = items.get(exchange.round).unwrap_or(&Value::Null);
+            if let Err(error) = self.bind_round(planned, exchange.round, item) {
+                return self.break_off(&error);
+            }
+            let seen = self.observe(exchange);
+            self.scope.bind("answer", seen.clone());
+            if position >= judged_from {
+                self.judge(planned, exchange, &seen, first + position);
+            }
+            for ((_, path), values) in step.capture.iter().zip(&mut captured) {
+                values.extend(path.resolve(&seen).cloned());
+            }
+            views.push(seen);
+            self.note_made(exchange, first + position);
+            if matches!(
+                self.stop,
+                Some(Stop::NoAnswer(_) | Stop::NotAccepted(_) | Stop::Broken(_) | Stop::Unsupported(_))
+            ) {
+                return;
+            }
+        }
+        self.take_group(planned, views);
+        self.capture(planned, captured);
+        if let Action::Advance { by, .. } = &step.action {
+            self.set_clock(self.advanced(by));
+        }
+        if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
+            self.stop.get_or_insert(Stop::Departed);
+        }
+    }
+
+    /// Looks at all answers of a step together.
+    pub fn take_group(&mut self, planned: Planned<'p>, views: Vec<Value>) {
+        if planned.step.expect_all.is_empty() || self.part != Part::Case {
+            return;
+        }
+        let seen = Value::map([("answers", Value::Array(views))]);
+        self.scope.bind("answer", seen.clone());
+        self.expectations(planned, 2, &seen, None);
+    }
+
+    /// Looks at the answers of steps that were taken concurrently, then at all of them together.
+    pub fn take_parallel(&mut self, planned: Planned<'p>, children: &[(Planned<'p>, Vec<Exchange>)]) {
+        let mut views = Vec::new();
+        for (child, exchanges) in children {
+            if self.stop.as_ref().is_some_and(|stop| *stop != Stop::Departed) {
+                return;
+            }
+            self.take(*child, exchanges);
+            let shown = exchanges.iter().filter(|exchange| exchange.is_message());
+            views.extend(shown.map(|exchange| self.observe(exchange)));
+        }
+        if self.stop.as_ref().is_none_or(|stop| *stop == Stop::Departed) {
+            self.take_group(planned, views);
+            if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
+                self.stop.get_or_insert(Stop::Departed);
+            }
+        }
+    }
+
+    pub(super) fn capture(&mut self, planned: Planned<'p>, captured: Vec<Vec<Value>>) {
+        if self.stop.is_some() {
+            return;
+        }
+        for ((name, path), mut values) in planned.step.capture.iter().zip(captured) {
+            let value = match (&planned.step.over, values.pop()) {
+                (None, Some(value)) => value,
+                (Some(_), Some(last)) => {
+                    values.push(last);
+                    Value::Array(values)
+                }
+                (_, None) if self.part == Part::Probe => continue,
+                (_, None) => {
+                    let why = format!(
+                        "the answer to step {} has nothing at {path}, which later steps need",
+                        planned.number + 1
+                    );
+                    return self.halt(Stop::NotAccepted(why));
+                }
+            };
+            self.scope.bind(name, value);
+        }
+    }
+
+    /// Keeps the messages that the target made in an exchange, for a step of the case that looks at all of them. What is read
+    /// again and again is one message.
+    fn note_made(&mut self, exchange: &Exchange, index: usize) {
+        if self.part != Part::Case || !self.ready.case.sweeps_itself() {
+            return;
+        }
+        let seen_in = self.context.observation_context(self.ready.transport);
+        for message in self.context.plan.knowledge.protocol.emitted(exchange, &seen_in) {
+            if self.made.len() < SWEPT_MESSAGES && !self.made.iter().any(|(_, made)| *made == message) {
+                self.made.push((index, message));
+            }
+        }
+    }
+
+    /// Looks at every message that the target made in the case so far.
+    pub fn sweep_case(&mut self, planned: Planned<'p>) {
+        if self.part != Part::Case || self.stop.is_some() {
+            return;
+        }
+        let before: Vec<_> = self.tallies.values().map(|tally| (tally.held, tally.vacuous, tally.undecided)).collect();
+        let made = std::mem::take(&mut self.made);
+        self.sweep_step(planned, &made);
+        self.made = made;
+        // As in a sweep of the run: a message that cannot be judged says nothing where others could.
+        for (tally, (held, vacuous, undecided)) in self.tallies.values_mut().zip(before) {
+            if tally.held > held {
+                (tally.vacuous, tally.undecided) = (vacuous, undecided);
+            }
+        }
+        if self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
+            self.stop.get_or_insert(Stop::Departed);
+        }
+    }
+
+    /// Looks at every message that the target made in the run: what binds a sender binds each of them. Those for which the
+    /// assumptions of a step do not hold are left out.
+    pub fn sweep(&mut self, messages: &[(usize, Value)]) {
+        self.bind();
+        for planned in self.ready.case.steps.iter().map(|step| Planned::own(step, false)) {
+            self.sweep_step(planned, messages);
+            if self.stop.is_some() || self.findings.len() >= SWEPT_FINDINGS {
+                return;
+            }
+        }
+        // Messages that cannot be judged, such as one encrypted for another party, do not affect the others.
+        for tally in self.tallies.values_mut().filter(|tally| tally.held > 0) {
+            tally.vacuous = 0;
+            tally.undecided = 0;
+        }
+    }
+
+    fn sweep_step(&mut self, planned: Planned<'p>, messages: &[(usize, Value)]) {
+        let lists = lists(planned.step);
+        let ready = self.ready;
+        let fixed = |list: u8, position: usize| ready.compiled((planned.number, list, position)).is_some();
+        let all_fixed = (0..2_u8).all(|list| (0..lists[usize::from(list)].len()).all(|at| fixed(list, at)));
+        for (index, seen) in messages {
+            if !all_fixed {
+                self.scope.bind("answer", seen.clone());
+            }
+            let concerned = planned.step.assume.iter().enumerate().all(|(position, expectation)| {
+                let key = (planned.number, 0, position);
+                self.look(expectation, seen, Some(key)).is_ok_and(|outcome| matches!(outcome, Outcome::Holds(_)))
+            });
+            if concerned {
+                self.expectations(planned, 1, seen, Some(*index));
+            }
+            if self.stop.is_some() || self.findings.len() >= SWEPT_FINDINGS {
+                return;
+            }
+        }
+    }
+
+    /// Walks over what was recorded.
+    pub fn replay(&mut self, exchanges: &[Exchange], stopped: Option<&str>) {
+        // Earlier cases may have advanced the clock of the target.
+        self.set_clock(exchanges.first().map_or(0, |exchange| exchange.clock_ms));
+        let mut bound = self.part == Part::Probe;
+        for planned in self.steps() {
+            if !bound && planned.number < SETUP_STEPS {
+                self.bind();
+                bound = true;
+            }
+            if self.stop.is_some() {
+                return;
+            }
+            let of = |number: usize| exchanges.iter().filter(|e| e.step == number).cloned().collect::<Vec<_>>();
+            let missing = |walk: &mut Self| {
+                let why = stopped.unwrap_or("the record has no exchange for a step of the case");
+                walk.halt(Stop::Broken(why.to_owned()));
+            };
+            match &planned.step.action {
+                Action::Pause(_) => {}
+                Action::Sweep => self.sweep_case(planned),
+                Action::Parallel(children) => {
+                    let group = !planned.step.expect_all.is_empty();
+                    let children: Vec<_> = children
+                        .iter()
+                        .map(|step| {
+                            let child = Planned::own(step, group);
+                            (child, of(step.number))
+                        })
+                        .collect();
+                    if children.iter().any(|(_, exchanges)| exchanges.is_empty()) {
+                        return missing(self);
+                    }
+                    self.take_parallel(planned, &children);
+                }
+                Action::Receive(_) => {
+                    let own = of(planned.number);
+                    if own.is_empty() {
+                        return missing(self);
+                    }
+                    self.take(planned, &own);
+                }
+                Action::Send { .. } | Action::Request { .. } | Action::Advance { .. } => {
+                    let own = of(planned.number);
+                    let empty_list = own.is_empty() && self.items(planned).is_ok_and(|items| items.is_empty());
+                    if own.is_empty() && !empty_list {
+                        return missing(self);
+                    }
+                    self.take(planned, &own);
+                }
+            }
+        }
+    }
+
+    /// Why the target did not accept the messages of this walk, if it did not.
+    pub fn refused(&self) -> Option<String> {
+        match self.stop.as_ref()? {
+            Stop::Departed => None,
+            Stop::NotAccepted(why) | Stop::NoAnswer(why) | Stop::Broken(why) | Stop::Unsupported(why) => {
+                Some(why.clone())
+            }
+        }
+    }
+
+    /// What its steps captured.
+    pub fn captured(&self) -> BTreeMap<String, Value> {
+        let captures = self.ready.case.steps.iter().flat_map(|step| &step.capture);
+        captures.filter_map(|(name, _)| Some((name.value.clone(), self.scope.get(name)?.clone()))).collect()
+    }
+
+    /// What the walk found.
+    pub fn finish(self) -> Judged {
+        let (stop_verdict, mut because, stop_reason) = match &self.stop {
+            None => (None, String::new(), None),
+            Some(Stop::Departed) => {
+                (Some(Verdict::Inconclusive), "a step failed; later steps were not taken".to_owned(), None)
+            }
+            Some(Stop::NotAccepted(why)) => (Some(Verdict::Inconclusive), why.clone(), None),
+            Some(Stop::NoAnswer(why) | Stop::Broken(why)) => (Some(Verdict::Error), why.clone(), None),
+            Some(Stop::Unsupported(why)) => (Some(Verdict::NotRun), why.clone(), Some(NotRun::NotClaimed)),
+        };
+        let outcomes: BTreeMap<String, Verdict> =
+            self.tallies.iter().map(|(id, tally)| (id.to_string(), tally.outcome(stop_verdict))).collect();
+        if because.is_empty()
+            && outcomes.values().any(|verdict| *verdict == Verdict::Inconclusive)
+            && let Some(why) = self.undecided
+        {
+            because = why;
+        }
+        let all_unrun = outcomes.values().all(|verdict| *verdict == Verdict::NotRun);
+        let reason = all_unrun.then(|| stop_reason.unwrap_or(NotRun::NotExercised));
+        if all_unrun && because.is_empty() {
+            "the answers contained nothing to judge".clone_into(&mut because);
+        }
+        Judged { findings: self.findings, readings: self.readings, edits: self.edits, outcomes, because, reason }
+    }
+}
+
+/// Holds an expectation against what was seen.
+pub(super) fn look(
+    scope: &mut Scope<'_>,
+    protocol: &dyn Protocol,
+    expectation: &Expectation,
+    seen: &Value,
+) -> Result<Outcome, String> {
+    let argument = scope.render(&expectation.argument, "expectation").map_err(|error| error.message)?;
+    let check = compile(protocol, expectation, &argument).map_err(|error| error.message)?;
+    Ok(check.check(seen))
+}
+
+pub(super) fn bears_on(expectation: &Expectation, id: &RequirementId) -> bool {
+    expectation.covers.is_empty() || expectation.covers.iter().any(|found| found.requirement == *id)
+}
