@@ -1,4 +1,4 @@
-"""Checks that a target is found by its did:key alone, and by a DID document that is given as a file.
+"""Checks that a target can be identified by its did:key alone, and by a DID document in a file.
 
     python3 .ci/amp_identities.py PROOFMARK
 """
@@ -15,7 +15,7 @@ CASE = "amp-core/basics#accepts-*message"  # plaintext and encrypted
 
 
 def check(program, folder, name, settings):
-    """Puts the cases to the target as these settings describe it."""
+    """Runs the cases against the target with these settings."""
     path = os.path.join(folder, f"{name}.yaml")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"protocol": "amp-core", **settings}, file)
@@ -44,7 +44,7 @@ def main():
         try:
             did = document(url)["id"]
             assert did.startswith("did:key:")
-            # Only frames over TCP: there is nothing to fetch a document from.
+            # Only frames over TCP: there is no server for a document.
             good.append(check(program, folder, "did-key-alone", {"tcp": tcp, "settings": {"did": did}}))
         finally:
             server.kill()

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draw HTML reports in a headless browser at 400 and 1400 pixels.
+"""Render HTML reports in a headless browser at 400 and 1400 pixels.
 
     python3 .ci/render.py BROWSER REPORT.HTML...
 
-A report fails if its page is wider than the window, if its script fails, or if next to nothing is drawn.
+A report fails if its page is wider than the window, if its script fails, or if it is almost empty.
 """
 
 import html
@@ -18,7 +18,7 @@ from pathlib import Path
 WIDTHS = (400, 1400)
 HEIGHT = 2000
 
-# A frame, because browsers have a smallest window. It measures what is in it and says so in its title.
+# A frame, because browsers have a minimum window size. It measures its content and reports the size in its title.
 FRAME = """<!doctype html><meta charset="utf-8"><style>body {{ margin: 0 }} iframe {{ border: 0; display: block }}</style>
 <iframe id="frame" src="{report}" width="{width}" height="{height}"></iframe>
 <script>
@@ -38,7 +38,7 @@ def browse(browser, profile, *options):
 
 
 def rows(png):
-    """How many different rows of pixels a picture has, as its filters leave them."""
+    """The number of different pixel rows of a picture, as filtered."""
     data, at, width, depth = b"", 8, 0, 0
     while at < len(png):
         length, kind = struct.unpack(">I4s", png[at:at + 8])
@@ -72,7 +72,7 @@ def check(browser, report, width):
         if inside > window or window > width:
             return f"the page is {inside} pixels wide in a window of {window}"
         if text < 200 or different < 50:
-            return "next to nothing is drawn"
+            return "the page is almost empty"
     return None
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compare the verdicts of two records, case by case, as far as both put the case to an endpoint.
+"""Compare the verdicts of two records, case by case, for the cases that both ran against an endpoint.
 
     python3 .ci/same_verdicts.py EMBEDDED/report.json ENDPOINT/report.json
 
@@ -11,7 +11,7 @@ import sys
 
 
 def cases(path):
-    """Every case by id, but those that this kind of target cannot show."""
+    """Every case by id, except those that this kind of target cannot run."""
     with open(path, encoding="utf-8") as file:
         record = json.load(file)
     found = {}
@@ -35,7 +35,7 @@ def main():
         other = embedded.get(name, {}).get("verdict", "no verdict")
         if other != case["verdict"]:
             wrong.append(f"{name}: {case['verdict']} as an endpoint, {other} embedded")
-    wrong += [f"{name}: not put to the endpoint" for name, case in embedded.items()
+    wrong += [f"{name}: not run against the endpoint" for name, case in embedded.items()
               if asked_over_http(case) and name not in endpoint]
     for line in wrong:
         print(line)

@@ -1,4 +1,4 @@
-"""Confirm the vectors of this repository with implementations of their own.
+"""Confirm the vectors of this repository with independent implementations.
 
 Nothing here is shared with the harness or with the reference implementation.
 

@@ -11,8 +11,8 @@ import re
 import sys
 
 # --------------------------------------------------------------------------------------------------------------------
-# JSON reader. It keeps what an ordinary one throws away: the order and repetition of members and the spelling of
-# numbers. What is JSON but not I-JSON is not refused but noted in `problems`.
+# JSON reader. Unlike an ordinary one, it keeps the order and repetition of members and the spelling of
+# numbers. Text that is JSON but not I-JSON is accepted and recorded in `problems`.
 # --------------------------------------------------------------------------------------------------------------------
 
 BOM, DUPLICATE, SURROGATE, OVERFLOW = "byte order mark", "duplicate member", "unpaired surrogate", "number overflow"
@@ -23,7 +23,7 @@ SHORT_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n"
 
 
 class NotJson(Exception):
-    """The bytes are no JSON text."""
+    """The bytes are not a JSON text."""
 
 
 class Number:
@@ -214,7 +214,7 @@ def plain(value):
 # Canonical form
 # --------------------------------------------------------------------------------------------------------------------
 
-# The readings that the errata register tolerates beside the ruling, in the order in which combined names are built.
+# The readings that the errata register tolerates in addition to the ruling, in the order of combined names.
 TOP_NULLS = "top-level nulls only"
 NULL_ELEMENTS = "null array elements dropped"
 UTF16_ORDER = "UTF-16 code-unit order"
@@ -236,7 +236,7 @@ ERRATUM = {
     DEFAULTS: "E09",
 }
 
-# Section 6.4. The members whose default is null leave no trace in the canonical form.
+# Section 6.4. The members whose default is null are left out of the canonical form.
 SIX_FOUR = {
     "description": "",
     "tags": [],
@@ -363,7 +363,7 @@ class Ledger:
         self.failed = 0
 
     def judge(self, where, findings):
-        """One thing was looked at; findings are (what, expected, observed)."""
+        """One check is done; findings are (what, expected, observed)."""
         if not findings:
             self.passed += 1
             return
@@ -456,7 +456,7 @@ def check_refused(test):
     if observed == "acceptable" and test.get("strict") != "invalid":
         found.append(("strict", "invalid", test.get("strict")))
     if observed == "invalid" and "strict" in test:
-        found.append(("strict", "no such member", test["strict"]))
+        found.append(("strict", "absent", test["strict"]))
     if test.get("errata", []) != sorted(errata):
         found.append(("errata", sorted(errata), test.get("errata", [])))
     return found
@@ -540,7 +540,7 @@ def confirm(root, ledger):
                 for what in ("input", "canonical", "sha256", "input_hex"):
                     if test.get(what) != other.get(what):
                         findings.append(
-                            (f"{what}, beside the same id in {by_id[test['id']][0]}", other.get(what), test.get(what))
+                            (f"{what}, compared with the same id in {by_id[test['id']][0]}", other.get(what), test.get(what))
                         )
             ledger.judge(f"{where}: {test.get('id')}", findings)
 

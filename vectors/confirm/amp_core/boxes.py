@@ -1,14 +1,14 @@
 """X25519 and the NaCl box, by libsodium.
 
-libsodium refuses the public keys that make the shared secret zero; HSalsa20 is written out here, so that what such a
-box holds can be known all the same (E64).
+libsodium refuses the public keys that make the shared secret zero; HSalsa20 is implemented here, so that the content of such a
+box can be computed nevertheless (E64).
 """
 
 from nacl import bindings, exceptions
 
 P = 2**255 - 19
 
-# The encodings of the u-coordinates of low order, below and at or above the prime (RFC 7748 section 6.1 speaks of them).
+# The encodings of the u-coordinates of low order, below and at or above the prime (see RFC 7748 section 6.1).
 LOW_ORDER_U = [
     0,
     1,
@@ -21,7 +21,7 @@ LOW_ORDER_U = [
 
 
 class Closed(Exception):
-    """The box does not open."""
+    """The box cannot be decrypted."""
 
 
 def public_key(private_key):
@@ -68,13 +68,13 @@ def seal(private_key, public, nonce, plaintext):
 
 
 def open_lenient(private_key, public, nonce, ciphertext):
-    """The plaintext whatever the order of the public key."""
+    """The plaintext, for a public key of any order."""
     if len(nonce) != 24 or len(ciphertext) < 16:
         raise Closed("nonce or ciphertext of a wrong length")
     try:
         return bindings.crypto_box_open_afternm(ciphertext, nonce, box_key(private_key, public))
     except exceptions.CryptoError:
-        raise Closed("the tag does not fit") from None
+        raise Closed("the tag does not match") from None
 
 
 def open_box(private_key, public, nonce, ciphertext):

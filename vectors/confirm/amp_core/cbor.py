@@ -1,7 +1,7 @@
-"""CBOR (RFC 8949): a reader that keeps what bytes say, and the deterministic writer of section 4.2.1.
+"""CBOR (RFC 8949): a reader that keeps the encoding of each item, and the deterministic writer of section 4.2.1.
 
-Items are Python's int, bytes, str and list, and the classes below. true, false, null and undefined are `Simple`, for in
-Python True equals 1. cbor2 decides nothing here; `differs` compares the reader with it.
+Items are Python's int, bytes, str and list, and the classes below. true, false, null and undefined are `Simple`, because in
+Python True equals 1. cbor2 is only a check; `differs` compares the reader with it.
 """
 
 import math
@@ -14,11 +14,11 @@ DEPTH_LIMIT = 256
 
 
 class Refused(Exception):
-    """The bytes are no single well-formed and valid CBOR item."""
+    """The bytes are not a single well-formed and valid CBOR item."""
 
 
 class Duplicate(Exception):
-    """A map has a key twice, so that it has no deterministic form."""
+    """A map has a duplicate key, and so no deterministic form."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Tag:
 
 
 class Map:
-    """Pairs in the order of the bytes, repeated keys included."""
+    """Pairs in the order of the bytes, duplicate keys included."""
 
     def __init__(self, pairs):
         self.pairs = list(pairs)
@@ -153,7 +153,7 @@ class Reader:
 
 
 def member_bytes(data, name):
-    """The bytes of a member of the map that the bytes are, as they stand there."""
+    """The bytes of a member of the encoded map, unchanged."""
     reader = Reader(data)
     _, _, count = reader.head()
     while count is None or count > 0:
@@ -169,11 +169,11 @@ def member_bytes(data, name):
 
 
 def read(data):
-    """The one item that the bytes are."""
+    """The single item that the bytes encode."""
     reader = Reader(data)
     item = reader.item()
     if reader.at != len(data):
-        raise Refused(f"{len(data) - reader.at} bytes behind the item")
+        raise Refused(f"{len(data) - reader.at} bytes after the item")
     return item
 
 
@@ -226,7 +226,7 @@ def write(item):
 
 
 def has_duplicate(item):
-    """Whether a map somewhere in the item has a key twice."""
+    """Whether a map somewhere in the item has a duplicate key."""
     try:
         write(item)
     except Duplicate:
@@ -235,7 +235,7 @@ def has_duplicate(item):
 
 
 def plain(item):
-    """The item as cbor2 gives it, or LookupError where cbor2 reads more into it (tags) or cannot hold it (keys)."""
+    """The item as read by cbor2, or LookupError where cbor2 converts it (tags) or cannot represent it (keys)."""
     if isinstance(item, Map):
         if any(isinstance(key, (list, Map, Float)) for key, _ in item.pairs):
             raise LookupError("key")
@@ -253,7 +253,7 @@ def plain(item):
 
 
 def differs(data):
-    """What cbor2 reads otherwise in bytes that `read` takes, in words, or None. Map order does not count."""
+    """How cbor2 differs on bytes that `read` accepts, as text, or None. Map order does not count."""
     item = read(data)
     try:
         wanted = plain(item)
@@ -266,7 +266,7 @@ def differs(data):
 
 
 def repr_of(value):
-    """A text that tells 1 from True and 1.0, and does not depend on the order of a map."""
+    """A text that distinguishes 1 from True and 1.0, and does not depend on the order of a map."""
     if isinstance(value, dict):
         return "{" + ",".join(sorted(repr_of(k) + ":" + repr_of(v) for k, v in value.items())) + "}"
     if isinstance(value, (list, tuple)):

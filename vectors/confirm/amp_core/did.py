@@ -143,7 +143,7 @@ def of_seed(seed):
 
 
 def resolve(did, documents):
-    """The document of a DID: one that was given, or the expansion of a did:key; None if there is none."""
+    """The document of a DID: a given one, or the expansion of a did:key; otherwise None."""
     for document in documents:
         if document.get("id") == bare(did):
             return document

@@ -1,6 +1,6 @@
-"""Ed25519 on the curve itself (RFC 8032), to say of a signature what libsodium keeps to itself.
+"""Ed25519 on the curve itself (RFC 8032), to report details of a signature that libsodium does not.
 
-libsodium answers yes or no and refuses more than RFC 8032 does. `facts` tells why: canonical or not, small order or not,
+libsodium answers yes or no and refuses more than RFC 8032 does. `facts` gives the reasons: canonical or not, small order or not,
 and which of the two permitted equations holds. Slow, and only for vectors: nothing here is constant time.
 """
 
@@ -51,7 +51,7 @@ def point_bytes(point):
 
 
 def point_of(data):
-    """The point and whether its encoding is canonical; (None, False) if there is no such point."""
+    """The point and whether its encoding is canonical; (None, False) if the bytes are not a point."""
     number = int.from_bytes(data, "little")
     sign, y = number >> 255, number & (1 << 255) - 1
     canonical = y < P
@@ -81,7 +81,7 @@ def small(point):
 
 
 def facts(public_key, data, sig):
-    """What can be said of a signature, or None if a length is wrong or there is no such point."""
+    """The properties of a signature, or None if a length is wrong or a point is invalid."""
     if len(public_key) != 32 or len(sig) != 64:
         return None
     a, a_canonical = point_of(public_key)
@@ -111,7 +111,7 @@ def facts(public_key, data, sig):
 
 
 def libsodium(public_key, data, sig):
-    """libsodium's answer; a wrong length, which the binding does not look at, is a no."""
+    """libsodium's answer; a wrong length, which the binding does not check, is invalid."""
     if len(public_key) != 32 or len(sig) != 64:
         return False
     try:
@@ -122,10 +122,10 @@ def libsodium(public_key, data, sig):
 
 
 def judge(public_key, data, sig):
-    """(result, strict) as a vector has to say them, by E63 and RFC 8032 section 5.1.7.
+    """The expected (result, strict) of a vector, by E63 and RFC 8032 section 5.1.7.
 
-    valid: every conforming verifier accepts. invalid: none may. acceptable: permitted either way; strict tells whether
-    the strict profile asks for a refusal.
+    valid: every conforming verifier accepts. invalid: every one refuses. acceptable: permitted either way; strict tells whether
+    the strict profile requires a refusal.
     """
     found = facts(public_key, data, sig)
     if found is None or not found["s_canonical"] or not found["reduced"]:

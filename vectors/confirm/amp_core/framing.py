@@ -7,7 +7,7 @@ DEFAULT_MAX_SIZE = 1 << 20
 
 
 class BadFrame(Exception):
-    """A length that no frame can have."""
+    """An invalid frame length."""
 
 
 def encode(frame_type, payload):
@@ -59,7 +59,7 @@ VERSION_OF = {"forward": "fwd_v", "commit": "commit_v"}
 
 
 def wrapper(kind, data):
-    """The code of the refusal, or None for a sound wrapper."""
+    """The code of the refusal, or None for a valid wrapper."""
     try:
         value = cbor.read(data)
     except cbor.Refused:

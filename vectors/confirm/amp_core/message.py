@@ -17,13 +17,13 @@ class Rejected(Exception):
 
 
 def sig_input(headers, body_bytes):
-    """The bytes that are signed. `headers` is a Map; what is not signed is left out of it here."""
+    """The bytes that are signed. `headers` is a Map; unsigned members are left out here."""
     signed = Map([(name, headers.get(name)) for name in SIGNED if name in headers.keys()])
     return cbor.write(["AMP-v1", b"", signed, body_bytes])
 
 
 def header_items(headers):
-    """The CBOR values of headers as the adapter protocol spells them: hex for bytes, texts for large integers."""
+    """The CBOR values of headers as the adapter protocol writes them: hex for bytes, texts for large integers."""
     out = []
     for name, value in headers.items():
         if name in ("id", "reply_to", "thread_id"):
@@ -59,7 +59,7 @@ def build(sender, headers, body_bytes, enc=None, ext=None):
 
 
 def entries(message):
-    """The encoded members of a message, those of enc one by one: what stays the same in any order of members."""
+    """The encoded members of a message, those of enc one by one: independent of the order of members."""
     out = []
     for key, value in cbor.read(message).pairs:
         if key == "enc":
@@ -80,7 +80,7 @@ def is_did(value):
 
 
 def check_enc(enc):
-    need(isinstance(enc, Map), "enc is no map")
+    need(isinstance(enc, Map), "enc is not a map")
     names = enc.keys()
     need(set(names) == {"alg", "mode", "nonce", "ciphertext"} and len(names) == 4, "members of enc")
     need(enc.get("alg") == ALG and enc.get("mode") == MODE, "alg or mode of enc")
@@ -96,17 +96,17 @@ def parse(data):
         raise Rejected(1001, str(e)) from None
     need(isinstance(message, Map), "no map")
     names = message.keys()
-    need(all(isinstance(name, str) for name in names), "a key that is no text")
-    need(not cbor.has_duplicate(message), "a key twice")
+    need(all(isinstance(name, str) for name in names), "a key that is not text")
+    need(not cbor.has_duplicate(message), "a duplicate key")
     for name in ("v", "typ", "ts", "ttl"):
-        need(registry.is_uint(message.get(name)), f"{name} is no unsigned integer")
+        need(registry.is_uint(message.get(name)), f"{name} is not an unsigned integer")
     need(isinstance(message.get("id"), bytes) and len(message.get("id")) == 16, "id")
     need(isinstance(message.get("sig"), bytes) and len(message.get("sig")) == 64, "sig")
-    need(is_did(message.get("from")), "from is no DID")
+    need(is_did(message.get("from")), "from is not a DID")
     to = message.get("to")
     need(is_did(to) or (isinstance(to, list) and len(to) > 0 and all(map(is_did, to))), "to")
     for name in ("reply_to", "thread_id"):
-        need(name not in names or isinstance(message.get(name), bytes), f"{name} is no byte string")
+        need(name not in names or isinstance(message.get(name), bytes), f"{name} is not a byte string")
     need(("body" in names) != ("enc" in names), "body and enc: exactly one of them")
     if "enc" in names:
         check_enc(message.get("enc"))
@@ -135,10 +135,10 @@ def decrypt(me, message, document):
 
 
 def check_ack(message, body, original, trusted_relays):
-    """Section 16.1, once the ACK itself is sound."""
+    """Section 16.1, after the ACK itself is valid."""
     sender = did.bare(message.get("from"))
     if body.get("ack_source") == "recipient":
-        need(sender in map(did.bare, recipients(cbor.read(original))), "an ACK of one who was not in to")
+        need(sender in map(did.bare, recipients(cbor.read(original))), "an ACK of a party that was not in to")
     else:
         need(sender in trusted_relays, "an ACK of a relay that is not trusted")
 
@@ -148,7 +148,7 @@ def judged(me, data, now, documents, trusted_relays=(), original=None):
     need(message.get("v") == 1, "version", 1004)
     need(now <= message.get("ts") + message.get("ttl"), "expired", 1003)
     need(message.get("ts") <= now + MAX_CLOCK_SKEW, "from the future", 1003)
-    need(me["did"] in map(did.bare, recipients(message)), "for somebody else", 3001)
+    need(me["did"] in map(did.bare, recipients(message)), "for another recipient", 3001)
     document = did.resolve(message.get("from"), documents)
     chosen = did.select(document, message.get("from"), "signature") if document else None
     need(chosen is not None, "no signing key of the sender", 3001)
@@ -163,7 +163,7 @@ def judged(me, data, now, documents, trusted_relays=(), original=None):
         raise Rejected(1001, f"decrypted bytes: {e}") from None
     typ = message.get("typ")
     need(typ in registry.TYPES, "unknown type", 1005)
-    need(registry.body_fits(typ, body), "body does not fit its type")
+    need(registry.body_fits(typ, body), "body does not match its type")
     if typ == 0x03 and original is not None:
         check_ack(message, body, original, trusted_relays)
     names = ("v", *SIGNED)

@@ -48,7 +48,7 @@ TYPES = {
 }
 HANDSHAKE = (0x70, 0x71, 0x72)
 
-# Name and whether a retry makes sense.
+# Name and whether a retry is useful.
 ERRORS = {
     1001: ("INVALID_MESSAGE", False),
     1002: ("INVALID_SIGNATURE", False),
@@ -171,7 +171,7 @@ SCHEMAS = {
 
 
 def body_fits(typ, body):
-    """Whether a body has the form that section 4.4 gives its type; other types take any value."""
+    """Whether a body has the form of its type in section 4.4; other types take any value."""
     if typ in (0x01, 0x02):
         return body == NULL if isinstance(body, Simple) else False
     if typ not in SCHEMAS:

@@ -2,7 +2,7 @@
 
 `__main__.py` above calls this; it needs cbor2 and PyNaCl. Each kind has one function that computes, from the inputs of a vector,
 the members that answer it. What a vector permits (codes, tolerated codes, result) is written by hand from the text and
-the errata register; here it is only checked that a strict implementation stays inside it.
+the errata register; here only the answer of a strict implementation is compared with it.
 """
 
 import re
@@ -65,7 +65,7 @@ def verify(test):
     key, data, sig = (raw(test[name]) for name in ("public_key", "data", "sig"))
     result, strict = ed25519.judge(key, data, sig)
     accepted = ed25519.libsodium(key, data, sig)
-    # libsodium stands on one side of every question: it accepts what is valid and refuses what is or may be invalid.
+    # libsodium is strict: it accepts what is valid and refuses what is or may be invalid.
     if (result == "valid" and not accepted) or ("invalid" in (result, strict) and accepted):
         raise ValueError(f"libsodium answers {accepted}")
     return {"result": result, "strict": strict}
@@ -192,7 +192,7 @@ KINDS = {
     "amp-version": ("ask version major supported offered selected twin", version),
     "amp-id": ("ts random count ids", make_id),
 }
-# Kinds whose vectors may be refusals: the twin shows that the same target also says yes.
+# Kinds whose vectors may be refusals: the twin shows that the same target also accepts.
 TWINNED = {kind for kind, (members, _) in KINDS.items() if "twin" in members.split()}
 CBOR_MEMBERS = ("message", "original", "cbor", "body", "ext")
 
@@ -211,12 +211,12 @@ def compare(test, answer):
         if wanted is None and test.get("ask") in ("name", "code") and name in ("typ", "name"):
             continue  # An unknown code or name is an input and has no answer.
         if test.get(name) != wanted:
-            found.append((name, "no such member" if wanted is None else wanted, test.get(name)))
+            found.append((name, "absent" if wanted is None else wanted, test.get(name)))
     return found
 
 
 def check_permitted(test, answer):
-    """Whether what a strict implementation does is what the vector asks for, and the result word says so."""
+    """Whether the answer of a strict implementation is the expected one, and matches the result word."""
     result, strict = test["result"], test.get("strict")
     found = []
     if result not in RESULTS or (strict is not None and (result != "acceptable" or strict not in RESULTS[:2])):
@@ -232,7 +232,7 @@ def check_permitted(test, answer):
         if answer["outcome"] not in outcomes:
             found.append(("outcome", f"one of {outcomes}", answer["outcome"]))
         if set(outcomes) & set(tolerated) or (strict and tolerated):
-            found.append(("tolerate", "nothing that outcomes or the lenient profile permit anyway", tolerated))
+            found.append(("tolerate", "no answer that outcomes or the lenient profile permit already", tolerated))
     elif "accepted" in answer:
         said = {"valid": True, "invalid": False}.get(strict or result)
         if said is not None and said != answer["accepted"]:
@@ -240,18 +240,18 @@ def check_permitted(test, answer):
         if "outcome" in answer and answer["outcome"] not in test.get("codes", []):
             found.append(("codes", answer["outcome"], test.get("codes")))
         if ("codes" in test or "tolerate" in test) and answer["accepted"]:
-            found.append(("codes", "none for what is accepted", test.get("codes")))
+            found.append(("codes", "none for an accepted vector", test.get("codes")))
     return found
 
 
 def check_twin(kind, test, answers):
-    """A refusal needs a twin that is accepted; it inherits what it does not say itself."""
+    """A refusal needs a twin that is accepted; it inherits the members that it leaves out."""
     said = test.get("strict", test["result"])
     permits = test.get("outcomes", [])
     if kind not in TWINNED or said != "invalid" or "accept" in permits:
         return []
     if "twin" not in test:
-        return [("twin", "a question that is answered with yes", "none")]
+        return [("twin", "a vector that is accepted", "none")]
     twin = {name: value for name, value in test.items() if name not in ("outcomes", "codes", "twin")} | test["twin"]
     answer = answers(twin)
     if answer.get("outcome", "accept") != "accept" or not answer.get("accepted", True):
@@ -260,7 +260,7 @@ def check_twin(kind, test, answers):
 
 
 def check_cbor2(test):
-    """cbor2 reads the same values in every CBOR that is an input."""
+    """cbor2 reads the same values in every CBOR input."""
     found = []
     for name in CBOR_MEMBERS:
         if isinstance(test.get(name), str):
@@ -322,14 +322,14 @@ def check_header(name, file):
 
 
 def tests_of(file):
-    """The vectors of a file, each with what its group gives to all of them."""
+    """The vectors of a file, each with the default members of its group."""
     for group in file["groups"]:
         for test in group["tests"]:
             yield {**group.get("with", {}), **test}
 
 
 def files_of(folder, read_json, ledger):
-    """The files of the folder whose header is sound, with what is wrong in the others noted."""
+    """The files of the folder with a valid header; defects of the others are recorded."""
     for path in sorted(folder.glob("*.json")):
         where = f"vectors/amp-core/{path.name}"
         try:
@@ -361,5 +361,5 @@ def confirm(root, ledger, read_json, check_labels):
 
 
 def compute(kind, test):
-    """What a vector of this kind has to say for these inputs."""
+    """The expected members of a vector of this kind for these inputs."""
     return {name: value for name, value in KINDS[kind][1](test).items() if value is not None}
