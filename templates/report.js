@@ -1,7 +1,7 @@
 
 "use strict";
 (function () {
-  // Filters: within a group any checked value will do, and every group and every word must agree.
+  // Filters: within a group any checked value matches; every group and every word has to match.
   document.querySelectorAll("form[data-filters]").forEach(function (form) {
     var list = document.getElementById(form.dataset.filters);
     var items = Array.from(list.querySelectorAll("[data-item]"));
@@ -50,7 +50,7 @@
     button.addEventListener("click", function () { setOpen(button.dataset.close, false); });
   });
 
-  // A link leads to something visible: unhide it, and open it with everything around it.
+  // The target of a link has to be visible: unhide it, and open it and its ancestors.
   function reveal() {
     var target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
@@ -68,7 +68,7 @@
   window.addEventListener("hashchange", reveal);
   reveal();
 
-  // Paper has no triangles to click.
+  // Open everything for printing.
   var opened = [];
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll(".findings details:not([open]):not(.raw)").forEach(function (item) {

@@ -1,4 +1,4 @@
-//! Declared cases a second against a local server, beside the raw rate of the client library for the same requests.
+//! Declared cases per second against a local server, compared with the raw client library for the same requests.
 
 #![expect(clippy::print_stdout, reason = "the ratio is the result")]
 
@@ -19,7 +19,7 @@ fn main() {
         ratios.push(one(&runtime, &mut group, work));
     }
     group.finish();
-    println!("declared cases beside the raw client ({CASES} cases, both against the same server; less is better)");
+    println!("declared cases compared with the raw client ({CASES} cases, both against the same server; less is better)");
     for (work, requests, ratio) in ratios {
         let rate = |time: Duration, what: usize| format!("{:.0}/s", what as f64 / time.as_secs_f64());
         println!(
@@ -35,7 +35,7 @@ fn main() {
 
 fn one(runtime: &Runtime, group: &mut BenchmarkGroup<'_, WallTime>, work: Work) -> (Work, usize, Ratios) {
     let knowledge = knowledge(work, CASES);
-    // Each run has a server of its own: what is stored by one would be refused to the next.
+    // Each run has its own server: one run's packages would conflict with those of the next.
     let declared = || {
         let server = Server::start();
         let (cost, transcript, _) = run(runtime, &knowledge, &target(&server.url));

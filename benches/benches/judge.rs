@@ -1,4 +1,4 @@
-//! Judging a stored transcript, beside reading the bodies of its answers once as JSON.
+//! Judging a stored transcript, compared with reading the bodies of its answers once as JSON.
 
 #![expect(clippy::print_stdout, reason = "the ratio is the result")]
 
@@ -48,7 +48,7 @@ fn main() {
     group.finish();
     let ratio = side_by_side(11, judge, parse);
     println!(
-        "judging {CASES} stored cases, {} answers, beside reading the answers once (less is better)",
+        "judging {CASES} stored cases, {} answers, compared with reading the answers once (less is better)",
         bodies.len()
     );
     println!(

@@ -1,4 +1,4 @@
-//! Writing each report of a large record, beside serializing the record.
+//! Writing each report of a large record, compared with serializing the record.
 
 #![expect(clippy::print_stdout, reason = "the ratio is the result")]
 
@@ -30,7 +30,7 @@ fn main() {
         lines.push((format.name, size, ratio));
     }
     group.finish();
-    println!("writing a record of {CASES} cases, beside serializing it (less is better)");
+    println!("writing a record of {CASES} cases, compared with serializing it (less is better)");
     let mut total = 0.0;
     for (name, size, ratio) in lines {
         let first = ratio.processor.first.as_secs_f64();

@@ -1,4 +1,4 @@
-//! Confirming every vector, beside the bare SHA-256 of the same bytes.
+//! Confirming every vector, compared with the SHA-256 of the same bytes.
 
 #![expect(clippy::print_stdout, reason = "the ratio is the result")]
 
@@ -11,7 +11,7 @@ use proofmark::vector::{self, VectorFile};
 use proofmark_benches::{Cost, side_by_side};
 use sha2::{Digest, Sha256};
 
-/// One pass takes too short a time for the clock.
+/// One pass is too short for the clock.
 const PASSES: usize = 20;
 
 fn main() {
@@ -49,7 +49,7 @@ fn main() {
     group.bench_function("sha256", |bencher| bencher.iter_custom(|rounds| (0..rounds).map(|_| hash().wall).sum()));
     group.finish();
     let ratio = side_by_side(21, confirm, hash);
-    println!("confirming {} vectors ({bytes} bytes), beside SHA-256 of their bytes (less is better)", inputs.len());
+    println!("confirming {} vectors ({bytes} bytes), compared with SHA-256 of their bytes (less is better)", inputs.len());
     println!(
         "  {ratio}\n  {:.0} vectors/s, {:.0} hashes/s",
         (PASSES * inputs.len()) as f64 / ratio.processor.first.as_secs_f64(),
@@ -63,7 +63,7 @@ fn confirm_all(file: &VectorFile, protocol: &dyn Protocol) -> usize {
     file.vectors.iter().filter(|vector| file.kind.confirm(vector, form).is_ok()).count()
 }
 
-/// What a vector asks about, as it stands in its file.
+/// The input of a vector, as in its file.
 fn input(vector: &vector::Vector) -> &str {
     ["input", "input_hex"].into_iter().find_map(|key| vector.text(key).ok()).expect("every kind has an input")
 }

@@ -1,6 +1,6 @@
-//! What the benchmarks share: cases made as data, a server to put them to, and a clock for two things side by side.
+//! Shared by the benchmarks: generated cases, a server to run them against, and a clock to compare two pieces of work.
 //!
-//! The figures are ratios: proofmark beside the least that any program would need for the same work, in one process and
+//! The figures are ratios: proofmark to the minimum that any program would need for the same work, in one process and
 //! within seconds of each other, so that a slow or busy machine slows both. `README.md` says how to read them.
 
 mod raw;

@@ -1,4 +1,4 @@
-//! The same requests without proofmark: the client library, and nothing that looks at an answer.
+//! The same requests without proofmark: only the client library, without reading the answers.
 
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -10,13 +10,13 @@ use url::Url;
 use crate::side_by_side::Cost;
 use crate::workload::JOBS;
 
-/// The client library, set up as proofmark sets it up.
+/// The client library, configured as in proofmark.
 pub struct Client(reqwest::Client);
 
 impl Client {
     /// A client with no connections yet.
     pub fn new() -> Self {
-        // A second installation only says that there is one.
+        // A second installation only reports that one exists.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             .no_proxy()
@@ -26,9 +26,9 @@ impl Client {
         Self(client.build().expect("an HTTP client can be made"))
     }
 
-    /// Sends everything in `transcript` to `url`: what a case sent in its order, [`JOBS`] cases at a time.
+    /// Sends everything in `transcript` to `url`: the requests of a case in order, [`JOBS`] cases at a time.
     ///
-    /// Returns what it took and the number of requests.
+    /// Returns the time and the number of requests.
     ///
     /// # Panics
     ///

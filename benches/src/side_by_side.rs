@@ -1,15 +1,15 @@
-//! Two ways to do the same work, in turn.
+//! Two ways to do the same work, alternately.
 
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What a piece of work took.
+/// The time of a piece of work.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
-    /// Time on the wall.
+    /// Wall time.
     pub wall: Duration,
-    /// Time of the processor, which does not grow while other programs have it.
+    /// Processor time, which does not depend on other programs.
     pub processor: Duration,
 }
 
@@ -19,7 +19,7 @@ impl Cost {
         Self::of(ClockId::ThreadCPUTime, work)
     }
 
-    /// Does work that spreads over all threads of this program. What else they do meanwhile counts too.
+    /// Does work on all threads of this program. Their other work in the meantime counts too.
     pub fn of_program<T>(work: impl FnOnce() -> T) -> (Self, T) {
         Self::of(ClockId::ProcessCPUTime, work)
     }
@@ -50,19 +50,19 @@ pub struct Ratio {
     pub second: Duration,
 }
 
-/// The same by both clocks.
+/// The same for both clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratios {
-    /// Time on the wall.
+    /// Wall time.
     pub wall: Ratio,
-    /// Time of the processor.
+    /// Processor time.
     pub processor: Ratio,
 }
 
 /// Measures `first` and `second` in turn, `rounds` times each, after one round that does not count.
 ///
-/// Both return what they took, so that what they prepare does not count. Which goes first changes with every round. Under
-/// `--test`, as `cargo test --benches` has it, there is one round.
+/// Both return their time, so that their preparation does not count. The order changes with every round. Under
+/// `--test`, which `cargo test --benches` passes, there is one round.
 pub fn side_by_side(rounds: usize, mut first: impl FnMut() -> Cost, mut second: impl FnMut() -> Cost) -> Ratios {
     let rounds = if std::env::args().any(|word| word == "--test") { 1 } else { rounds.max(1) };
     let mut costs = Vec::new();
@@ -131,7 +131,7 @@ mod tests {
         let mut calls = 0_u64;
         let first = || {
             calls += 1;
-            // The warm-up would spoil the median by far.
+            // The warm-up would distort the median.
             cost(if calls == 1 { 10_000 } else { 10 * calls })
         };
         let ratio = side_by_side(3, first, || cost(10)).wall;

@@ -1,4 +1,4 @@
-//! Cases made as data, and the local server that they are put to.
+//! Generated cases, and the local server that they run against.
 
 use std::fmt::Write as _;
 use std::time::Instant;
@@ -23,7 +23,7 @@ use crate::side_by_side::Cost;
 /// How many cases a workload has.
 pub const CASES: usize = 1_000;
 
-/// How many cases, or requests of the raw client, are under way at a time: the default of `proofmark check`.
+/// Concurrent cases, or requests of the raw client: the default of `proofmark check`.
 pub const JOBS: usize = 16;
 
 /// What the cases of a workload do.
@@ -31,7 +31,7 @@ pub const JOBS: usize = 16;
 pub enum Work {
     /// One GET and three assertions on the answer.
     Read,
-    /// Two requests, of which the second stores a package of its own, and three assertions on its answer.
+    /// Two requests, of which the second stores a new package, and three assertions on its answer.
     Write,
 }
 
@@ -44,7 +44,7 @@ impl Work {
         }
     }
 
-    /// The cases as an author would write them.
+    /// The cases in the form of a suite.
     fn suite(self, cases: usize) -> String {
         let mut text = format!("suite: agentic/bench-{}\ncases:\n", self.name());
         for number in 0..cases {
@@ -83,7 +83,7 @@ impl Work {
     }
 }
 
-/// The embedded catalogue and manifest of agentic, with the cases of a workload in place of its own.
+/// The embedded catalogue and manifest of agentic, with the cases of a workload instead of its own.
 pub fn knowledge(work: Work, cases: usize) -> Knowledge {
     let embedded = Bundle::new(proofmark_data::FILES);
     let mut bundle = Bundle::default();
@@ -96,9 +96,9 @@ pub fn knowledge(work: Work, cases: usize) -> Knowledge {
     plan::load(protocol, &bundle).expect("the cases have no mistakes")
 }
 
-/// The reference implementation with its state in memory, on a thread of its own.
+/// The reference implementation with its state in memory, on its own thread.
 ///
-/// It stays within one thread, so that it takes at most one core from those that ask it.
+/// It runs on one thread, so that it takes at most one core from its clients.
 pub struct Server {
     runtime: Runtime,
     handle: Option<Handle>,
@@ -136,21 +136,21 @@ pub fn target(url: &Url) -> Target {
     target
 }
 
-/// The instant from which every run counts.
+/// The time of every run.
 pub fn clock() -> Facts {
     let clock = proofmark::template::parse_time("2026-01-02T03:04:05Z").map(Clock).expect("it is a time");
     Facts { seed: 1, identity_seed: 1, clock, profile: Profile::Lenient }
 }
 
-/// Builds the plan, puts every case and judges: what `proofmark check` does between reading its files and writing its
+/// Builds the plan, runs every case and judges it: the work of `proofmark check` between reading its files and writing its
 /// reports.
 ///
 /// # Panics
 ///
-/// If the target cannot be asked, or a case does not pass: what did not happen must not be measured.
+/// If the target cannot be reached, or a case does not pass: failed work must not be measured.
 pub fn run(runtime: &Runtime, knowledge: &Knowledge, target: &Target) -> (Cost, Transcript, ProtocolRecord) {
     let connections = Connections::new(target).expect("an HTTP client can be made");
-    // Nobody cancels: the sender is kept until the run is over.
+    // The run is never cancelled: the sender is kept until its end.
     let (keep, cancel) = tokio::sync::watch::channel(false);
     let (cost, (transcript, judged)) = Cost::of_program(|| {
         let plan: Plan<'_> = plan::build(knowledge, target, &Selection::default());
