@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""JSON-RPC 2.0 on stdin and stdout, one object a line: the half of an adapter that knows no protocol under test.
+"""JSON-RPC 2.0 on stdin and stdout, one object per line: the part of an adapter that is independent of the protocol.
 
     proofmark check --adapter "python3 adapters/python/adapter.py" --protocol amp-core
 
-Run as a program it serves every protocol in `protocols`. To other programs it is a module: they hand `serve` a table of
-methods. A method takes the params (a dict) and returns the result; to answer with an error it raises `Failure`. Whatever
-else it raises is a bug of the library: the caller gets -32603, stderr the traceback.
+Run as a program it serves every protocol in `protocols`. Other programs import it and pass `serve` a table of
+methods. A method takes the params (a dict) and returns the result; to answer with an error it raises `Failure`. Any
+other exception is a bug of the library: the caller gets -32603, stderr the traceback.
 """
 
 import binascii
@@ -30,7 +30,7 @@ class Failure(Exception):
         self.data = data
 
 
-# --- Parameters: what is missing or of another type is -32602 -------------------------------------------------------------
+# --- Parameters: -32602 if missing or of another type ---------------------------------------------------------------------
 
 
 def text(params, name):
@@ -67,7 +67,7 @@ def flag(params, name):
 
 
 def unhex(params, name):
-    """The bytes under `name`, which are written as hex digits."""
+    """The bytes under `name`, written as hex digits."""
     try:
         return binascii.unhexlify(text(params, name))
     except ValueError:
@@ -78,9 +78,9 @@ def unhex(params, name):
 
 
 def serve(methods):
-    """Answer one line after the other until the input ends."""
+    """Answer line by line until the input ends."""
     answers = sys.stdout.buffer
-    # A print of the library would break the protocol, so it goes where people read.
+    # Output of the library would break the protocol, so it goes to stderr.
     sys.stdout = sys.stderr
     for line in sys.stdin.buffer:
         if not line.strip():
@@ -129,7 +129,7 @@ def _parse(line):
 
 
 def _refuse_constant(name):
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _call(methods, request):
@@ -146,13 +146,13 @@ def _call(methods, request):
         return method(params)
     except Failure:
         raise
-    except Exception as error:  # whatever a library does, the next question is to be answered
+    except Exception as error:  # whatever a library raises, the next request has to be answered
         traceback.print_exc()
         raise Failure(INTERNAL_ERROR, f"{type(error).__name__}: {error}") from None
 
 
 if __name__ == "__main__":
-    # By their names, so that there is one module `adapter` and one class `Failure` for everybody.
+    # Imported by name, so that all share one module `adapter` and one class `Failure`.
     import adapter
     import protocols
 

@@ -1,4 +1,4 @@
-"""The protocols behind `adapter.py`: one table of methods, and one description of them all."""
+"""The protocols behind `adapter.py`: one table of methods, and one common description."""
 
 import sys
 
@@ -8,7 +8,7 @@ NAME, VERSION = "proofmark-python", "0.1.0"
 
 
 def table():
-    """The methods of every protocol that can be served here. amp-core needs PyNaCl and is left out without it."""
+    """The methods of every available protocol. Without PyNaCl, amp-core is left out."""
     protocols, methods = ["agentic"], agentic.table()
     try:
         import nacl.bindings  # noqa: F401

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Puts the library in agentic/ behind an adapter:
+// Serves the library in agentic/ through the adapter:
 //
 //     proofmark check --adapter "node adapters/typescript/agentic.mjs" --protocol agentic
 import { methods } from "./agentic/methods.mjs";

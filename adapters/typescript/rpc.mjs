@@ -1,5 +1,5 @@
 /**
- * JSON-RPC 2.0 on stdin and stdout, one object a line: the half of an adapter that knows no protocol under test.
+ * JSON-RPC 2.0 on stdin and stdout, one object per line: the part of an adapter that is independent of the protocol.
  *
  * @import { Method, Params } from "./types.js"
  */
@@ -25,13 +25,13 @@ export class RpcError extends Error {
   }
 }
 
-// --- Params: what is missing or of another type is -32602 -----------------------------------------------------------------
+// --- Params: -32602 if missing or of another type -------------------------------------------------------------------------
 
 /** @param {string} message */
 const badParams = (message) => new RpcError(INVALID_PARAMS, message);
 
 /**
- * A member of the params. Null counts as absent, and so does what every object of the language has.
+ * A member of the params. Null counts as absent, and so do inherited members of JavaScript objects.
  *
  * @param {Params} params
  * @param {string} name
@@ -100,7 +100,7 @@ export function bytes(params, name) {
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /**
- * The line that answers a line, or null for a notification.
+ * The answer to a line, or null for a notification.
  *
  * @param {ReadonlyMap<string, Method>} methods
  * @param {Uint8Array} line
@@ -146,7 +146,7 @@ function call(methods, name, params) {
       const { code, data } = error;
       return { error: { code, message: error.message, ...(data === undefined ? {} : { data }) } };
     }
-    // A bug of the library: the next question is to be answered all the same.
+    // A bug of the library: the next request has to be answered nevertheless.
     console.error(error);
     return { error: { code: INTERNAL_ERROR, message: message(error) } };
   }
@@ -183,14 +183,14 @@ async function* lines(stream) {
 }
 
 /**
- * Answers one line after the other until the input ends.
+ * Answers line by line until the input ends.
  *
  * @param {ReadonlyMap<string, Method>} methods
  */
 export async function serve(methods) {
-  // What the library prints would break the protocol, so it goes where people read.
+  // Output of the library would break the protocol, so it goes to stderr.
   console = new Console(process.stderr);
-  // Nobody listens any more: that is an end as good as any.
+  // The reader has closed the pipe: exit normally.
   process.stdout.on("error", (error) => process.exit(error.code === "EPIPE" ? 0 : 1));
   for await (const line of lines(process.stdin)) {
     if (line.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)) continue;

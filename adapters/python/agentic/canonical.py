@@ -19,11 +19,11 @@ def _members(value):
 
 
 def number(value):
-    """A number as ECMAScript prints the double that is nearest to it (RFC 8785, section 3.2.2.3; E07)."""
+    """A number as ECMAScript prints the nearest double (RFC 8785, section 3.2.2.3; E07)."""
     value = float(value)
     if value == 0:
         return "0"  # negative zero too
-    # repr gives the shortest digits that lead back to the double, as ECMAScript does. Only where the point goes differs.
+    # repr gives the shortest digits that read back as the double, as ECMAScript does. Only the place of the point differs.
     sign, digits, point = _split(repr(value))
     count = len(digits)
     if count <= point <= 21:
@@ -51,7 +51,7 @@ def _split(text):
 
 
 def content_hash(package):
-    """SHA-256 over the canonical form of the package as it is: no default is filled in (E09)."""
+    """SHA-256 over the canonical form of the unchanged package: no default is filled in (E09)."""
     return "sha256:" + hashlib.sha256(canonicalize(package)).hexdigest()
 
 

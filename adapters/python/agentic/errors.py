@@ -1,8 +1,8 @@
-"""What the library answers with when it does not do what it was asked to."""
+"""The errors of the library."""
 
 
 class Refusal(Exception):
-    """An error that the protocol has a name for, or nearly so (section 8)."""
+    """An error with a name of section 8, or a similar one."""
 
     code = ""
 
@@ -14,7 +14,7 @@ class Refusal(Exception):
 
 
 class InvalidSchema(Refusal):
-    """The input is JSON, but not what sections 6 and 7 describe."""
+    """The input is JSON, but does not conform to sections 6 and 7."""
 
     code = "invalid_schema"
 
@@ -26,25 +26,25 @@ class DuplicatePackageId(Refusal):
 
 
 class ProjectArchived(Refusal):
-    """Archived projects take no deposits here (sections 5.2 and 8.1)."""
+    """Archived projects accept no deposits here (sections 5.2 and 8.1)."""
 
     code = "project_archived"
 
 
 class NotFound(Refusal):
-    """There is no such package, or no such project."""
+    """The package or the project does not exist."""
 
     code = "package_not_found"
 
 
 class InvalidTransition(Refusal):
-    """The table of section 5.3 does not have this move."""
+    """The table of section 5.3 does not have this transition."""
 
     code = "invalid_transition"
 
 
 class HashMismatch(Refusal):
-    """The stored package is not the one that its hash was computed over (section 6.6)."""
+    """The stored package does not match its hash (section 6.6)."""
 
     code = "hash_mismatch"
 
@@ -56,6 +56,6 @@ class NotCanonicalizable(Refusal):
 
 
 class FactConflict(Refusal):
-    """The assertion would leave two facts that hold at one time (section 7.3)."""
+    """The assertion would leave two facts that are valid at one time (section 7.3)."""
 
     code = "fact_conflict"

@@ -1,4 +1,4 @@
-"""Facts over time (section 7): one value of a subject and predicate is current, those before it are kept."""
+"""Facts over time (section 7): one value of a subject and predicate is current, earlier ones are kept."""
 
 import secrets
 
@@ -6,7 +6,7 @@ from .canonical import canonicalize
 from .errors import FactConflict
 from .instants import instant
 
-# What the store decides itself; a caller of assert_fact who gives these members is not listened to (section 8.6).
+# Set by the store; these members are ignored in the input of assert_fact (section 8.6).
 ASSIGNED = ("fact_id", "created_at", "valid_to")
 
 
@@ -15,7 +15,7 @@ class Timeline:
 
     def __init__(self, clock):
         self.clock = clock
-        self.rows = {}  # fact_id to row, in the order in which they came
+        self.rows = {}  # fact_id to row, in order of arrival
         self.pairs = {}  # (subject, predicate) to the ids of its rows
 
     def _add(self, row):
@@ -48,19 +48,19 @@ class Timeline:
                 if start < instant(other["valid_from"]):
                     raise FactConflict("the current fact begins later", "/valid_from")
             elif instant(other["valid_from"]) < instant(other["valid_to"]) and start < instant(other["valid_to"]):
-                raise FactConflict("an ended fact held at that time", "/valid_from")
+                raise FactConflict("an ended fact was valid at that time", "/valid_from")
         if current is not None:
             current["valid_to"] = row["valid_from"]
         self._add(row)
         return row
 
     def invalidate(self, subject, predicate, value=None):
-        """Section 7.4: end the current facts now, and say how many that were."""
+        """Section 7.4: end the current facts now, and return their number."""
         now = self.clock.now()
         ended = 0
         for row in self.of(subject, predicate):
             if is_current(row) and value in (None, row["value"]):
-                # A fact that was to begin later never held.
+                # A fact with a later start was never valid.
                 row["valid_to"] = max(now, row["valid_from"], key=instant)
                 ended += 1
         return ended
@@ -79,11 +79,11 @@ class Timeline:
         return sorted(rows, key=lambda row: instant(row["valid_from"]))
 
     def refuse_import(self, rows):
-        """Raise if these facts of a backup cannot stand beside those that are here."""
+        """Raise if these facts of a backup conflict with the stored ones."""
         present = dict(self.rows)
         for row in rows:
             if canonicalize(present.setdefault(row["fact_id"], row)) != canonicalize(row):
-                raise FactConflict(f"there is another fact {row['fact_id']}", "/fact_id")
+                raise FactConflict(f"another fact {row['fact_id']} exists", "/fact_id")
         pairs = [(row["subject"], row["predicate"]) for row in present.values() if is_current(row)]
         if len(set(pairs)) < len(pairs):
             raise FactConflict("two facts of one subject and predicate would be current", "/valid_to")
@@ -100,7 +100,7 @@ def _is_kept(name, value):
 
 
 def is_current(row):
-    """Section 7.3: whether there is an end decides, not whether it has come (E39)."""
+    """Section 7.3: a fact with an end is not current, even before that end (E39)."""
     return row.get("valid_to") is None
 
 

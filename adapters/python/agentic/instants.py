@@ -1,4 +1,4 @@
-"""Times: RFC 3339 in UTC, of any precision, compared as instants and never respelled (E57, E58)."""
+"""Times: RFC 3339 in UTC, of any precision, compared as instants and never rewritten (E57, E58)."""
 
 import re
 import time
@@ -10,7 +10,7 @@ DAY = 86_400
 
 
 def instant(text):
-    """Something that compares, or None if the text is no time: whole seconds and the digits of the fraction."""
+    """A sortable value, or None if the text is not a time: whole seconds and the digits of the fraction."""
     found = _FORM.fullmatch(text)
     if not found:
         return None
@@ -23,18 +23,18 @@ def instant(text):
     before = year - 1
     days = year * 365 + before // 4 - before // 100 + before // 400
     days += sum(_MONTHS[: month - 1]) + (leap and month > 2) + day
-    # Digits after the point compare as text once the zeros at their end are gone.
+    # Digits after the point compare as text without their trailing zeros.
     return days * DAY + hour * 3600 + minute * 60 + second, (found.group(7) or "").rstrip("0")
 
 
 def days_before(then, days):
-    """The instant that many days earlier."""
+    """The instant the given number of days earlier."""
     seconds, fraction = then
     return seconds - days * DAY, fraction
 
 
 class Clock:
-    """The time now: that of this machine, or the one that was set."""
+    """The present time: that of this machine, or the one that was set."""
 
     def __init__(self, fixed=None):
         self.fixed = fixed

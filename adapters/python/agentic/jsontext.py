@@ -1,8 +1,8 @@
-"""JSON text to values and back, without loss and without mercy.
+"""JSON text to values and back, strict and without loss.
 
-Python's own reader is not used: it takes NaN, lets the last of two equal names win, passes unpaired surrogates, turns 1e400
-into infinity, and stops at the recursion limit. Here all of those but the last are refused (E07, E08), and nesting may
-be as deep as the input is long, because neither reading nor writing recurses.
+Python's own reader is not used: it accepts NaN, duplicate names and unpaired surrogates, turns 1e400
+into infinity, and stops at the recursion limit. Here all of those but the last are refused (E07, E08), and nesting is
+limited only by the length of the input, because neither reading nor writing recurses.
 
 Objects become dicts in the order of the input, integers ints of any size, other numbers floats.
 """
@@ -20,7 +20,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 
 def read(data):
-    """The value in `data`, which is UTF-8. A byte order mark is no JSON."""
+    """The value in `data`, which is UTF-8. A byte order mark is not JSON."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -44,11 +44,11 @@ class _Reader:
     def document(self):
         value = self.value()
         if self.next():
-            self.fail("something after the value")
+            self.fail("text after the value")
         return value
 
     def value(self):
-        # Containers whose end has not come yet, each with the name that its next member has.
+        # Open containers, each with the name of its next member.
         unfinished = []
         while True:
             start = self.next()
@@ -68,7 +68,7 @@ class _Reader:
                 self.at += 1
             else:
                 value = self.scalar(start)
-            # The value is complete. It may complete those that it stands in.
+            # The value is complete. It may complete its containers.
             while unfinished:
                 container, name = unfinished[-1]
                 if isinstance(container, dict):
@@ -93,7 +93,7 @@ class _Reader:
             self.fail("no member name")
         name = self.string()
         if name in members:
-            self.fail("a member name that was there before")
+            self.fail("a duplicate member name")
         if self.next() != ":":
             self.fail("no colon")
         self.at += 1
@@ -169,7 +169,7 @@ _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 
 
 def string(value):
-    """A string between quotes: escaped is what has to be, in the shortest form, hex digits in lower case (E06)."""
+    """A string between quotes: only necessary escapes, in the shortest form, hex digits in lower case (E06)."""
     return '"' + _ESCAPED.sub(lambda found: _ESCAPES.get(found[0]) or f"\\u{ord(found[0]):04x}", value) + '"'
 
 
@@ -177,7 +177,7 @@ def write(value, members=dict.items, number=repr):
     """The text of a value on one line. `members` says which members an object has and in what order, `number` how
     numbers are spelled."""
     written = []
-    # What is left to write, last things first: pieces of text (True) and values (False).
+    # The remaining items in reverse order: pieces of text (True) and values (False).
     left = [(False, value)]
     while left:
         is_text, item = left.pop()
@@ -208,5 +208,5 @@ def write(value, members=dict.items, number=repr):
 
 
 def wire(value):
-    """The bytes of a value as they go to others: nothing is renamed, sorted, filled in or left out (section 6)."""
+    """The bytes of a value for clients: nothing is renamed, sorted, filled in or left out (section 6)."""
     return write(value).encode("utf-8")

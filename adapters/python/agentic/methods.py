@@ -1,6 +1,6 @@
 """The methods of the adapter: params to calls of the library, answers and refusals back to JSON-RPC.
 
-This is the file to replace when the library under test is yours.
+Replace this file to test your own library.
 """
 
 import functools
@@ -14,7 +14,7 @@ from .store import Store, parse_record, transition_allowed
 
 NAME, VERSION, LEVEL = "agentic-python", "0.1.0", "L3"
 
-# What each refusal is called on the line. The name of section 8 goes beside the number.
+# The JSON-RPC code of each refusal. The name of section 8 is sent with the number.
 CODES = {
     errors.InvalidSchema: -32001,
     errors.DuplicatePackageId: -32002,
@@ -34,14 +34,14 @@ store_names = (f"store-{number}" for number in itertools.count(1))
 
 
 def json_of(params):
-    """The value in json_hex. The library reads the bytes, so that it is the library that is asked."""
+    """The value in json_hex. The library parses the bytes, so that its parser is tested."""
     return jsontext.read(adapter.unhex(params, "json_hex"))
 
 
 def store_of(params):
     name = adapter.text(params, "store")
     if name not in stores:
-        raise adapter.Failure(adapter.INVALID_PARAMS, f"there is no store {name}")
+        raise adapter.Failure(adapter.INVALID_PARAMS, f"unknown store {name}")
     return stores[name]
 
 
@@ -234,7 +234,7 @@ def list_sessions(params):
     return listed("sessions", store_of(params).list_sessions(adapter.text(params, "project_id")))
 
 
-# Leave out what your library cannot do: it is then reported as not claimed. A made-up answer fails.
+# Leave out unsupported methods: they are reported as not claimed. A made-up answer fails.
 METHODS = {
     "describe": describe,
     "agentic/hello": hello,
@@ -288,5 +288,5 @@ def _refusing(method):
 
 
 def table():
-    """What `adapter.serve` asks for."""
+    """The arguments of `adapter.serve`."""
     return {name: _refusing(method) for name, method in METHODS.items()}

@@ -23,7 +23,7 @@ def passages(package):
 
 
 def rank(packages, query):
-    """Pairs of score and package for those that have a word of the query, best first."""
+    """Pairs of score and package for packages with a word of the query, best first."""
     wanted = set(words(query))
     documents = [(words(" ".join(passages(package))), package) for package in packages]
     average = sum(len(document) for document, _ in documents) / max(len(documents), 1)
@@ -39,6 +39,6 @@ def rank(packages, query):
             score += rarity[word] * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * len(document) / max(average, 1)))
         if score > 0:
             found.append((score, package))
-    # Sorting is stable: matches that are equally good stay in the order in which they came.
+    # Sorting is stable: equal matches stay in order of arrival.
     found.sort(key=lambda match: -match[0])
     return found

@@ -7,7 +7,7 @@ _NOUNS = "badger beacon comet crane delta falcon glacier harbor heron lantern ma
 
 
 def callsign(session_id):
-    """Two words that are the same for the same session whenever it is asked."""
+    """Two words, always the same for the same session."""
     digest = hashlib.sha256(session_id.encode("utf-8")).digest()
     return f"{_ADJECTIVES[digest[0] % len(_ADJECTIVES)]}-{_NOUNS[digest[1] % len(_NOUNS)]}"
 
@@ -23,7 +23,7 @@ class Sessions:
         return list(self.by_id.values())
 
     def note(self, package):
-        """A package was deposited. A session is one actor's, so another actor who names it is not in it."""
+        """A package was deposited. A session belongs to one actor; packages of other actors are not in it."""
         actor = package["created_by"]
         session_id = actor.get("session_id")
         if session_id is None:
@@ -45,5 +45,5 @@ class Sessions:
             session["packages_deposited"].append(package["package_id"])
 
     def take(self, session):
-        """A session of a backup replaces one that was started here under its id."""
+        """A session of a backup replaces one started here under its id."""
         self.by_id[session["session_id"]] = session

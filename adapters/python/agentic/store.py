@@ -14,7 +14,7 @@ from .facts import Timeline
 from .instants import Clock, days_before, instant
 from .sessions import Sessions
 
-# Section 5.3. A move to the same state is no move (E15).
+# Section 5.3. The same state is not a transition (E15).
 NEXT_STATES = {
     "draft": ("complete", "awaiting_review"),
     "awaiting_review": ("complete", "revision_requested"),
@@ -32,14 +32,14 @@ def transition_allowed(old, new):
 
 
 class Stored:
-    """A package as it stands, with its hash beside it and never in it (section 6.6)."""
+    """A package in its present state, and its hash, which is not part of it (section 6.6)."""
 
     def __init__(self, package):
         self.deposited_hash = self.hash = content_hash(package)
         self.package = package
 
     def change(self, **members):
-        """Only status and review_type ever change. The hash is that of the package as it now stands (E10, E11)."""
+        """Only status and review_type ever change. The hash is that of the changed package (E10, E11)."""
         self.package = {**self.package, **members}
         self.hash = content_hash(self.package)
 
@@ -48,7 +48,7 @@ class Stored:
 
 
 class Project:
-    """What belongs to one project (section 5.2)."""
+    """The contents of one project (section 5.2)."""
 
     def __init__(self, record, clock):
         self.record = record
@@ -66,7 +66,7 @@ class Store:
     # --- projects (section 5.2, E33) -----------------------------------------------------------------------------------
 
     def create_project(self, project_id, members=None):
-        """Make a project, or leave the one that is there as it is. Writes make projects too."""
+        """Create a project, or keep the existing one unchanged. Writes create projects too."""
         if project_id not in self.projects:
             record = {"project_id": project_id, "name": project_id, "created_at": self.clock.now(), "archived_at": None}
             self.projects[project_id] = Project({**record, **(members or {})}, self.clock)
@@ -74,7 +74,7 @@ class Store:
 
     def project(self, project_id):
         if project_id not in self.projects:
-            raise NotFound(f"there is no project {project_id}", code="project_not_found")
+            raise NotFound(f"unknown project {project_id}", code="project_not_found")
         return self.projects[project_id]
 
     def archive_project(self, project_id):
@@ -104,7 +104,7 @@ class Store:
         return stored, True
 
     def keep(self, package):
-        """Store a package that is known to be good."""
+        """Store a package that is known to be valid."""
         stored = self.packages[package["package_id"]] = Stored(package)
         self.create_project(package["project_id"]).package_ids.append(package["package_id"])
         return stored
@@ -116,16 +116,16 @@ class Store:
         return self._read(package_id) if package_id in self.packages else None
 
     def _read(self, package_id):
-        """A stored package, once its hash has been verified (section 6.6)."""
+        """A stored package, after verifying its hash (section 6.6)."""
         if package_id not in self.packages:
-            raise NotFound(f"there is no package {package_id}")
+            raise NotFound(f"unknown package {package_id}")
         stored = self.packages[package_id]
         if not stored.is_intact():
-            raise HashMismatch(f"the package {package_id} does not have its hash")
+            raise HashMismatch(f"the package {package_id} does not match its hash")
         return stored
 
     def _newest_first(self, project_id):
-        """The packages of a project, without those that were altered behind our back."""
+        """The packages of a project, without those altered in storage."""
         stored = (self.packages[package_id] for package_id in reversed(self.project(project_id).package_ids))
         intact = [item.package for item in stored if item.is_intact()]
         return sorted(intact, key=lambda package: instant(package["created_at"]), reverse=True)
@@ -188,7 +188,7 @@ class Store:
     # --- review (sections 5.3, 8.5 and 11.4) ------------------------------------------------------------------------------
 
     def flag_for_review(self, package_id, review_type):
-        """The note of section 8.5 is for the reviewer's eyes: nothing in a package may change for it (E72)."""
+        """The note of section 8.5 is only for the reviewer: it must not change the package (E72)."""
         stored = self._read(package_id)
         if review_type not in ("human", "agent"):
             raise InvalidSchema("review_type must be human or agent", "/review_type")

@@ -35,8 +35,8 @@ def import_(store, data):
                 raise InvalidSchema(f"line {number}: {error}", error.pointer) from None
             found[kind].append(record)
 
-    # First everything that could stand in the way, then the writing.
-    hashes = {}  # of packages that only the stream has
+    # First all checks, then all writes.
+    hashes = {}  # of packages that are only in the stream
     for package in found["package"]:
         package_id, digest = package["package_id"], content_hash(package)
         here = store.packages.get(package_id)
@@ -63,7 +63,7 @@ def import_(store, data):
 
 
 def _unwrap(record):
-    """A line may hold its record under the name of its kind."""
+    """A line may wrap its record under the name of its kind."""
     if not isinstance(record, dict):
         raise InvalidSchema("is no object")
     if not any(name in record for name in _IDS):
@@ -74,7 +74,7 @@ def _unwrap(record):
 
 
 def _kind(record):
-    """Which kind a record is, and what judges it. Half a package is a broken package, not a project (E97)."""
+    """The kind of a record, and its validator. An incomplete package is an invalid package, not a project (E97)."""
     if "package_id" in record and ("title" in record or "fact_id" not in record):
         return "package", validate.package
     if "fact_id" in record:

@@ -1,7 +1,7 @@
 """Validation of packages (sections 6.1 to 6.5), facts (7.1 and 7.2), assertions (8.6) and sessions (5.5).
 
-Each function returns what is wrong as a list of {"pointer", "reason"}, empty if nothing is. Unknown members are never
-wrong (section 6). A member that is null counts as absent (E48).
+Each function returns the defects as a list of {"pointer", "reason"}, empty if there are none. Unknown members are never
+defects (section 6). A member that is null counts as absent (E48).
 """
 
 import re
@@ -22,7 +22,7 @@ PACKAGE_TYPES = (
 REVIEW_TYPES = ("none", "human", "agent")
 ACTOR_TYPES = ("human", "agent", "script")
 
-# --- Judges: each says what is wrong with a value, or None --------------------------------------------------------------
+# --- Validators: each returns the defect of a value, or None ------------------------------------------------------------
 
 
 def text(value):
@@ -42,7 +42,7 @@ def title(value):
 
 
 def package_type(value):
-    """One of section 6.3, or one of somebody's own (section 12.2)."""
+    """A type of section 6.3, or a custom one (section 12.2)."""
     if isinstance(value, str) and (value in PACKAGE_TYPES or re.fullmatch(r"x-.+", value, re.DOTALL)):
         return None
     return "must be one of section 6.3, or begin with x-"
@@ -71,7 +71,7 @@ def _number(value):
 
 
 def whole_number(value):
-    # JSON knows no integers: 5.0 is one (E64).
+    # JSON has no separate integers: 5.0 is one (E64).
     return None if _number(value) and value == int(value) else "must be an integer"
 
 
@@ -103,7 +103,7 @@ def path(value):
     return None
 
 
-# --- Tables: member, judge, whether it has to be there -------------------------------------------------------------------
+# --- Tables: member, validator, whether it is required -------------------------------------------------------------------
 
 ACTOR = (
     ("id", text, True),
@@ -140,7 +140,7 @@ PACKAGE = (
     ("artifact_type", text, False),
     ("storage_path", text, False),
 )
-# What the caller of assert_fact gives (section 8.6), and what the store adds (section 7.1).
+# The inputs of assert_fact (section 8.6), and the members that the store adds (section 7.1).
 ASSERTION = (
     ("project_id", text, True),
     ("subject", text, True),

@@ -1,4 +1,4 @@
-"""Acknowledgements: who may say what about whose message (section 16.1)."""
+"""Acknowledgements: permitted senders and contents (section 16.1)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .refusal import Refusal
 def check(
     ack: Envelope, body: Map, original: Envelope | None, trusted_relays: frozenset[str], resolver: Resolver
 ) -> None:
-    """Refuse an ACK that does not fit `original`, or whose sender cannot be what it says. The signature is good already."""
+    """Refuse an ACK that does not match `original`, or whose sender has another role. The signature is verified already."""
     sender = bare(ack.sender)
     if original is not None:
         if ack.headers.get("reply_to") != original.id:
             raise _unfit("the ACK is for another message")
         target = body.get("ack_target")
         if target is not None and bare(target) not in original.recipients:
-            raise _unfit("ack_target is no recipient")  # E45
+            raise _unfit("ack_target is not a recipient")  # E45
     if body.get("ack_source") == "recipient":
         if original is not None and sender not in original.recipients:
-            raise _unfit("the ACK is by no recipient")
+            raise _unfit("the ACK is not from a recipient")
     elif sender not in trusted_relays and not _listed(sender, ack, original, resolver):
         raise _unfit("the relay is not trusted")  # E04
 

@@ -1,4 +1,4 @@
-"""The application behind a node: what requests do, and the documents that came (binding.md section 11)."""
+"""The application behind a node: the processing of requests, and received documents (binding.md section 11)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_SLOW = 60_000
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request is answered with, `after` so many milliseconds."""
+    """The answer to a request, `after` that many milliseconds."""
 
     type: int
     body: Any
@@ -24,7 +24,7 @@ class Answer:
 
 
 class Application:
-    """Counts its runs: a repeat that is processed again shows up there."""
+    """Counts its runs, so that a repeat that is processed again is visible."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -32,13 +32,13 @@ class Application:
         self._stored = 0
 
     def take(self) -> None:
-        """Something that needs no answer beyond its ACK."""
+        """A message that needs only an ACK."""
         self.runs += 1
 
     def request(self, body: Any) -> Answer:
         """A REQUEST: echo, count, fail and slow."""
         operation = body.get("op") if isinstance(body, Map) else None
-        if operation == "count":  # asking for the number must not change it
+        if operation == "count":  # requesting the number must not change it
             return Answer(codes.RESPONSE, Map({"count": self.runs}))
         self.runs += 1
         if operation == "echo":
@@ -50,7 +50,7 @@ class Application:
         return Answer(codes.PROC_FAIL, Map({"error": "asked to fail" if operation == "fail" else "unknown operation"}))
 
     def keep(self, content_type: str, filename: str, data: bytes) -> None:
-        """A document that came inline or as a stream, by its hash."""
+        """A document received inline or as a stream, by its hash."""
         digest = hashlib.sha256(data).digest()
         if digest not in self._documents:
             if len(self._documents) >= MAX_DOCUMENTS or self._stored + len(data) > MAX_STORED:

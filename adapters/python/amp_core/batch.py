@@ -8,6 +8,6 @@ from . import bodies, codes
 
 
 def split(body: Any) -> list[bytes]:
-    """The items of a batch body, in order. What is in them is judged one by one, and not here."""
+    """The items of a batch body, in order. Their contents are checked one by one elsewhere."""
     bodies.check(codes.BATCH, body)
     return body.get("items")

@@ -1,6 +1,6 @@
-"""The bodies of section 4.4. Members that the schema does not name are passed over (E34).
+"""The bodies of section 4.4. Members outside the schema are ignored (E34).
 
-A protocol body (control, handshake, batch, stream) that does not fit is 1001, the body of an application is 4004.
+A protocol body (control, handshake, batch, stream) that does not match is 1001, the body of an application is 4004.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .refusal import Refusal
 
 Check = Callable[[Any], bool]
 
-# A declared size beyond this is not stored, whoever declares it (E58).
+# A stream with a larger declared size is not stored (E58).
 MAX_STREAM = 64 << 20
 
 
@@ -122,7 +122,7 @@ _APPLICATION = ("PROC_", "DOC_", "CRED_", "DELEG_")
 
 
 def check(typ: int, body: Any) -> None:
-    """Refuse a body that is none of this type. MESSAGE, REQUEST and RESPONSE take any value (E40)."""
+    """Refuse a body that does not match this type. MESSAGE, REQUEST and RESPONSE accept any value (E40)."""
     name = codes.TYPES.get(typ, "")
     schema = _SCHEMAS.get(name)
     if schema is not None and not schema(body):
@@ -144,7 +144,7 @@ def _doc_request(body: Map) -> None:
 
 
 def _stream_start(body: Map) -> None:
-    """The numbers have to agree with each other before anything is kept (E58)."""
+    """The numbers have to be consistent before anything is stored (E58)."""
     size, count, chunk = body.get("total_size"), body.get("total_chunks"), body.get("chunk_size")
     if body.get("hash_algo") != "sha256":
         raise Refusal(4001, "the hash is SHA-256", "body")  # E59

@@ -1,8 +1,8 @@
-"""CBOR (RFC 8949): a strict reader, and a writer that knows the deterministic form only (section 8.1, E10, E11).
+"""CBOR (RFC 8949): a strict reader, and a writer of the deterministic form only (section 8.1, E10, E11).
 
-The reader takes any well-formed and valid encoding, since what is on the wire need not be deterministic (E09). It refuses
-duplicate keys, text that is not UTF-8, bytes behind the item, and nesting beyond `MAX_DEPTH`; a declared length is compared
-with the bytes that are there before anything is allocated.
+The reader accepts any well-formed and valid encoding, because bytes on the wire need not be deterministic (E09). It refuses
+duplicate keys, text that is not UTF-8, bytes after the item, and nesting beyond `MAX_DEPTH`; a declared length is compared
+with the available bytes before anything is allocated.
 
 Values: int, bytes, str, list, `Map`, `Tag`, bool, None, float, `UNDEFINED` and `Simple`.
 """
@@ -24,7 +24,7 @@ _FLOATS = {25: ">e", 26: ">f", 27: ">d"}
 
 
 class Map:
-    """A map of CBOR. Keys may be of any type, so that they are kept as pairs; the order of the pairs has no meaning."""
+    """A map of CBOR. Keys may be of any type, so they are kept as pairs; the order of the pairs has no meaning."""
 
     __slots__ = ("_pairs",)
 
@@ -38,7 +38,7 @@ class Map:
         return self._pairs.get(encode(key), (None, default))[1]
 
     def add(self, key: Any, value: Any) -> bool:
-        """Add a pair; false, and nothing changes, if the key is there already."""
+        """Add a pair; return false, without a change, if the key exists already."""
         encoded = encode(key)
         if encoded in self._pairs:
             return False
@@ -60,11 +60,11 @@ class Map:
         return f"Map({list(self.items())!r})"
 
     def keys(self) -> Iterator[Any]:
-        """The keys, in the order in which they were added."""
+        """The keys, in insertion order."""
         return (key for key, _ in self._pairs.values())
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """The pairs, in the order in which they were added."""
+        """The pairs, in insertion order."""
         return iter(self._pairs.values())
 
     def encoded(self) -> list[tuple[bytes, Any]]:
@@ -179,7 +179,7 @@ def _shortest(value: float) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """The one item in `data`. Raises `Refusal` 1001 for anything that is not well-formed and valid, or that has a rest."""
+    """The single item in `data`. Raises `Refusal` 1001 if it is not well-formed and valid, or followed by other bytes."""
     value, end = decode_first(data)
     if end != len(data):
         raise Refusal(1001, f"{len(data) - end} bytes behind the item", "cbor")
@@ -209,7 +209,7 @@ class _Reader:
         self.at = 0
 
     def fail(self, reason: str) -> NoReturn:
-        raise Refusal(1001, f"no valid CBOR: {reason} at byte {self.at}", "cbor")
+        raise Refusal(1001, f"invalid CBOR: {reason} at byte {self.at}", "cbor")
 
     def take(self, count: int) -> bytes:
         """The next bytes. Compares before it slices: a declared length is only a claim."""
@@ -259,12 +259,12 @@ class _Reader:
     def content(self, depth: int) -> Any:
         value = self.item(depth)
         if value is _BREAK:
-            self.fail("a break in place of an item")
+            self.fail("a break instead of an item")
         return value
 
     def pair(self, pairs: Map, key: Any, depth: int) -> None:
         if not pairs.add(key, self.content(depth + 1)):
-            self.fail("a key twice")  # section 8.1 rule 3, E16
+            self.fail("a duplicate key")  # section 8.1 rule 3, E16
 
     def text(self, data: bytes) -> str:
         try:
@@ -278,7 +278,7 @@ class _Reader:
         if major not in (4, 5):
             if major == 7:
                 return _BREAK
-            self.fail("an indefinite length where there is none")
+            self.fail("an invalid indefinite length")
         items: list = []
         pairs = Map()
         while True:

@@ -55,7 +55,7 @@ DOC_SEND, DOC_REQUEST = 0x30, 0x31
 HELLO, HELLO_ACK, HELLO_REJECT = 0x70, 0x71, 0x72
 HANDSHAKE = frozenset((HELLO, HELLO_ACK, HELLO_REJECT))
 
-# What other documents define (E39, E69): a message of these types is refused with 1005.
+# Types defined in other documents (E39, E69): a message of these types is refused with 1005.
 _ELSEWHERE = ("CAP_", "CONTACT_", "PRESENCE", "PROCESSING", "PROGRESS", "INPUT_REQUIRED", "EXTENSION")
 SUPPORTED = frozenset(number for number, name in TYPES.items() if not name.startswith(_ELSEWHERE))
 
@@ -100,7 +100,7 @@ ERRORS: dict[int, ErrorInfo] = {
 
 
 def retryable(code: int) -> bool:
-    """Whether an error without `retry` may be tried again (E33). What is not in the table is not, unless it is the
-    server's own trouble."""
+    """Whether an error without `retry` may be tried again (E33). Codes outside the table may not,
+    except server errors."""
     info = ERRORS.get(code)
     return code // 1000 == 5 if info is None else info.retry

@@ -1,4 +1,4 @@
-"""DIDs: syntax and comparison (E21), base58btc, did:key, and the resolver, which knows what it was given and did:key.
+"""DIDs: syntax and comparison (E21), base58btc, did:key, and the resolver for given documents and did:key.
 
 Known answers for did:key are in binding.md section 6.
 """
@@ -39,7 +39,7 @@ def fragment(did: str) -> str | None:
 
 
 def base58_decode(text: str) -> bytes | None:
-    """The bytes that `text` stands for, or None. Keys have few characters, so that long input is refused."""
+    """The bytes that `text` encodes, or None. Keys are short, so long input is refused."""
     if len(text) > 128:
         return None
     number = 0
@@ -88,7 +88,7 @@ def expand_key_did(did: str) -> dict | None:
         "assertionMethod": [signing],
     }
     agreement = keys.x25519_of_ed25519(data[2:])
-    if agreement is not None:  # points of small order have no partner
+    if agreement is not None:  # points of small order have no X25519 key
         text = multibase(X25519_PREFIX, agreement)
         method = {"id": f"{did}#{text}", "type": "X25519KeyAgreementKey2020", "controller": did}
         document["keyAgreement"] = [{**method, "publicKeyMultibase": text}]
@@ -96,7 +96,7 @@ def expand_key_did(did: str) -> dict | None:
 
 
 class Resolver:
-    """Documents by DID. A did:key is expanded, whatever the list says of it: its key is its name."""
+    """Documents by DID. A did:key is always expanded, even if listed: its key is its name."""
 
     def __init__(self, documents: list):
         self._documents: dict[str, dict] = {}

@@ -27,7 +27,7 @@ _TYPES = {
 
 
 def key_of(method: Any, curve: str) -> bytes | None:
-    """The public key of a verification method, if it is one of this curve in a form that E22 names."""
+    """The public key of a verification method, if it is of this curve and in a form of E22."""
     if not isinstance(method, dict) or not isinstance(method.get("type"), str) or method["type"] not in _TYPES:
         return None
     fixed, form = _TYPES[method["type"]]
@@ -71,7 +71,7 @@ def instant(text: Any) -> datetime.datetime | None:
 
 
 def _active(method: dict, now: int) -> bool:
-    """Whether the method is not revoked (E23). A mark that cannot be read counts as one that has come."""
+    """Whether the method is not revoked (E23). An unreadable mark counts as revoked."""
     if "revoked" not in method:
         return True
     revoked = instant(method["revoked"])
@@ -112,12 +112,12 @@ def _smallest(document: dict, relationship: str, curve: str, now: int) -> tuple[
         key = key_of(method, curve)
         if key is not None and _active(method, now):
             eligible.setdefault(name, key)
-    # Code points and their UTF-8 bytes sort alike.
+    # Code points and their UTF-8 bytes have the same order.
     return min(eligible.items(), default=None)
 
 
 def _exact(document: dict, name: str, now: int) -> tuple[str, bytes] | None:
-    """The Ed25519 method with this id. One that is only there for key agreement signs nothing (E23)."""
+    """The Ed25519 method with this id. One that is only for key agreement cannot sign (E23)."""
     found, signs, agrees = None, False, False
     for method in _methods(document):
         if _absolute(document, method.get("id")) == name:
@@ -134,7 +134,7 @@ def _exact(document: dict, name: str, now: int) -> tuple[str, bytes] | None:
 
 
 def signature_key(document: dict, did: str, now: int) -> tuple[str, bytes]:
-    """The method id and the Ed25519 key that messages from `did` are verified with. 3001 if there is none."""
+    """The method id and the Ed25519 key that messages from `did` are verified with. 3001 if none exists."""
     fragment = dids.fragment(did)
     if fragment is not None:
         choice = _exact(document, f"{document.get('id', '')}#{fragment}", now)
@@ -148,7 +148,7 @@ def signature_key(document: dict, did: str, now: int) -> tuple[str, bytes]:
 
 
 def agreement_key(document: dict, now: int) -> tuple[str, bytes]:
-    """The method id and the X25519 key of a party. 3001 if there is none."""
+    """The method id and the X25519 key of a party. 3001 if none exists."""
     choice = _smallest(document, "keyAgreement", X25519, now)
     if choice is None:
         raise Refusal(3001, "no eligible key agreement key", "key")

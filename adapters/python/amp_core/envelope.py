@@ -15,7 +15,7 @@ ALGORITHM = "X25519-XSalsa20-Poly1305"
 MODE = "authcrypt"
 DEFAULT_TTL = 86_400_000
 MAX_ID_DRIFT = 1_000
-MAX_MESSAGE = 16 << 20  # what 002-3.2 recommends for agents
+MAX_MESSAGE = 16 << 20  # recommended for agents by 002-3.2
 
 SIGNED = ("id", "typ", "ts", "ttl", "from", "to", "reply_to", "thread_id")
 _REQUIRED = ("id", "typ", "ts", "ttl", "from", "to")
@@ -31,7 +31,7 @@ class Sealed:
 
 @dataclass(frozen=True)
 class Envelope:
-    """A message whose form is right and of which nothing else is known yet."""
+    """A well-formed message, not checked further."""
 
     headers: Map  # the signed ones
     version: int
@@ -51,7 +51,7 @@ class Envelope:
 
     @property
     def sender(self) -> str:
-        """`from` as it is written, with its fragment."""
+        """`from` as written, with its fragment."""
         return self.headers.get("from")
 
     @property
@@ -77,12 +77,12 @@ class Envelope:
 
 
 def parse(data: bytes) -> Envelope:
-    """The envelope in `data`. Everything that is wrong with it is 1001 (step 1 of E31)."""
+    """The envelope in `data`. Any defect is 1001 (step 1 of E31)."""
     return check(message_map(data))
 
 
 def message_map(data: bytes) -> Map:
-    """The map that a message is, whatever is in it."""
+    """The map of a message, with any contents."""
     if len(data) > MAX_MESSAGE:
         raise _malformed("the message is too large")
     message = cbor.decode(data)
@@ -92,7 +92,7 @@ def message_map(data: bytes) -> Map:
 
 
 def check(message: Map) -> Envelope:
-    """The envelope in a map. Members that are not known are passed over (E15, E88)."""
+    """The envelope in a map. Unknown members are ignored (E15, E88)."""
     headers = signed_headers(message)
     version, signature = message.get("v"), message.get("sig")
     if not _uint(version):
@@ -102,7 +102,7 @@ def check(message: Map) -> Envelope:
     if "ext" in message and not _extension(message.get("ext")):
         raise _malformed("ext is a map with text keys")
     if ("body" in message) == ("enc" in message):
-        raise _malformed("there is exactly one of body and enc")  # E17
+        raise _malformed("exactly one of body and enc is required")  # E17
     sealed = _sealed(message.get("enc")) if "enc" in message else None
     if abs(int.from_bytes(headers.get("id")[:8], "big") - headers.get("ts")) > MAX_ID_DRIFT:
         raise _malformed("the time in id is more than a second from ts")  # section 8.3, E19
@@ -110,7 +110,7 @@ def check(message: Map) -> Envelope:
 
 
 def signed_headers(message: Map) -> Map:
-    """The headers that a signature covers. What is absent stays absent, since null is not the same (appendix B)."""
+    """The headers that a signature covers. Absent members stay absent, because null is different (appendix B)."""
     for name in _REQUIRED:
         if name not in message:
             raise _malformed(f"{name} is missing")
@@ -169,7 +169,7 @@ def _malformed(reason: str) -> Refusal:
 
 
 def make_id(created: int, random: bytes | None = None) -> bytes:
-    """A message id: the time, highest byte first, and eight random bytes (section 4.2)."""
+    """A message id: the time in big-endian order, and eight random bytes (section 4.2)."""
     if not _uint(created):
         raise Misuse("ts does not fit 64 bits")
     tail = secrets.token_bytes(8) if random is None else random
@@ -179,7 +179,7 @@ def make_id(created: int, random: bytes | None = None) -> bytes:
 
 
 def make_ids(created: int, count: int) -> Iterable[bytes]:
-    """That many ids for one millisecond, no two of them equal."""
+    """The given number of distinct ids for one millisecond."""
     ids: dict[bytes, None] = {}
     while len(ids) < count:
         ids[make_id(created)] = None

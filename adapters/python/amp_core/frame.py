@@ -6,27 +6,27 @@ from typing import NamedTuple
 
 from .refusal import Misuse, Refusal
 
-# 002-3.2 recommends this for agents; it holds where nothing else was agreed.
+# Recommended for agents by 002-3.2; used unless another limit was negotiated.
 DEFAULT_MAX = 16 << 20
 
 
 class Frame(NamedTuple):
-    """A frame. Types that are not known are not judged here."""
+    """A frame. Unknown types are not checked here."""
 
     type: int
     payload: bytes
 
 
 def encode(frame: Frame) -> bytes:
-    """Length of type and payload in four bytes, highest first; type; payload."""
+    """Length of type and payload in four bytes, big-endian; type; payload."""
     if not 0 <= frame.type <= 255 or len(frame.payload) >= 2**32 - 1:
-        raise Misuse("the frame does not fit its length or its type byte")
+        raise Misuse("the length or the type does not fit its bytes")
     return (len(frame.payload) + 1).to_bytes(4, "big") + bytes([frame.type]) + frame.payload
 
 
 def decode(data: bytes, max_payload: int = DEFAULT_MAX) -> tuple[list[Frame], bytes]:
-    """The whole frames at the beginning of `data`, and the rest. 1001 for a length without room for the type, and for a
-    payload above the maximum, which is seen before the payload has come."""
+    """The complete frames at the beginning of `data`, and the rest. 1001 for a length without room for the type, and for a
+    payload above the maximum, which is detected before the payload arrives."""
     frames, at = [], 0
     while len(data) - at >= 4:
         length = int.from_bytes(data[at : at + 4], "big")

@@ -16,16 +16,16 @@ Key = tuple  # (sender DID, stream_id): another sender may use the same name
 
 @dataclass
 class Incoming:
-    """One stream, with what is needed to answer for it later."""
+    """One stream, with the data for a later answer."""
 
     receiver: stream.Receiver
     start: Any  # the STREAM_START message
     deadline: int
-    end: Any = None  # the STREAM_END message, once it has come
+    end: Any = None  # the STREAM_END message, once received
 
 
 class Streams:
-    """Streams by sender and stream_id. Those that are over are remembered for a while, without their data."""
+    """Streams by sender and stream_id. Ended ones are remembered for a while, without their data."""
 
     def __init__(self, timeout: int = STREAM_TIMEOUT):
         self._timeout = timeout
@@ -47,7 +47,7 @@ class Streams:
         self._streams[key] = Incoming(stream.Receiver(body), message, now + self._timeout)
 
     def find(self, sender: str, body: Any, now: int) -> Incoming:
-        """The stream that a chunk or an end belongs to. Its time begins anew."""
+        """The stream that a chunk or an end belongs to. Its timeout restarts."""
         found = self._streams.get((sender, body.get("stream_id")))
         if found is None:
             raise Refusal(4001, "there is no such stream", "stream")
@@ -55,7 +55,7 @@ class Streams:
         return found
 
     def late(self, now: int) -> Iterator[Incoming]:
-        """The streams whose time is over. They are given up."""
+        """The streams that timed out. They are given up."""
         for entry in self._streams.values():
             if entry.receiver.state != stream.DONE and now > entry.deadline:
                 entry.receiver.fail()

@@ -1,6 +1,6 @@
 """The methods of the adapter: params to calls of the library, and answers back to JSON-RPC (binding.md section 10).
 
-This file, `stateful` and `params` are the ones to replace when the library under test is yours.
+This file, `stateful` and `params` are the ones to replace to test your own library.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def sig_input(params: Params) -> Result:
 
 
 def _raw_headers(given: dict) -> Map:
-    """The headers as they are given: what is missing is refused and not made up."""
+    """The headers as given: missing ones are refused and not generated."""
     members = Map()
     for name in envelope.SIGNED:
         if given.get(name) is not None:
@@ -131,7 +131,7 @@ def make_id(params: Params) -> Result:
     created, random, count = uint(params, "ts"), optional_bytes(params, "random"), optional_uint(params, "count")
     if random is not None:
         if count not in (None, 1):
-            raise wrong("with random there is one id")
+            raise wrong("random permits one id only")
         return {"ids": [envelope.make_id(created, random).hex()]}
     if count is not None and count > MAX_IDS:
         raise wrong(f"count must be at most {MAX_IDS}")
@@ -197,7 +197,7 @@ def receive_(params: Params) -> Result:
 
 
 def validate_ack(params: Params) -> Result:
-    """An ACK on its own: form, version, time, signature, body, and whether it may speak for the original."""
+    """A single ACK: form, version, time, signature, body, and whether its sender may send it."""
     message, about, now = adapter.unhex(params, "ack"), original_of(params), uint(params, "now")
     resolver, relays = resolver_of(params), relays_of(params)
     try:
@@ -205,10 +205,10 @@ def validate_ack(params: Params) -> Result:
         receive.check_version(parsed, version.majors(SUPPORTED))
         receive.check_time(parsed, now)
         if bare(about.sender) not in parsed.recipients:
-            raise Refusal(3001, "the ACK is for somebody else", "recipient")
+            raise Refusal(3001, "the ACK is for another recipient", "recipient")
         opened = receive.verify(parsed, resolver, now, None)
         if parsed.type != codes.ACK:
-            raise Refusal(1001, "this is no ACK", "type")
+            raise Refusal(1001, "not an ACK", "type")
         bodies.check(codes.ACK, opened.body)
         ack.check(parsed, opened.body, about, relays, resolver)
     except Refusal as refusal:
@@ -308,7 +308,7 @@ def wrapper_decode(params: Params) -> Result:
     return or_code(lambda: {"value": hexed(wrapper.decode(kind, data))})
 
 
-# Leave out what your library cannot do: it is then reported as not claimed. A made-up answer fails.
+# Leave out unsupported methods: they are reported as not claimed. A made-up answer fails.
 METHODS: dict[str, Callable[[Params], Result]] = {
     "amp-core/describe": describe,
     "amp-core/public_key": public_key,
@@ -352,7 +352,7 @@ METHODS: dict[str, Callable[[Params], Result]] = {
 
 
 def _guarded(method: Callable[[Params], Result]) -> Callable[[Params], Result]:
-    """The method, with the mistakes of the caller as errors of JSON-RPC."""
+    """The method, with errors of the caller as errors of JSON-RPC."""
 
     @functools.wraps(method)
     def call(params: Params) -> Result:
@@ -367,5 +367,5 @@ def _guarded(method: Callable[[Params], Result]) -> Callable[[Params], Result]:
 
 
 def table() -> dict[str, Callable[[Params], Result]]:
-    """What `adapter.serve` asks for."""
+    """The arguments of `adapter.serve`."""
     return {name: _guarded(method) for name, method in METHODS.items()}

@@ -12,31 +12,31 @@ UNNEGOTIATED, WAIT_ACK, NEGOTIATED, FAILED = "UNNEGOTIATED", "WAIT_ACK", "NEGOTI
 
 
 class Handshake(NamedTuple):
-    """A handshake message to be sent. Its v is 1 for ever."""
+    """A handshake message to be sent. Its v is always 1."""
 
     type: int
     body: Map
 
 
 class Negotiation:
-    """One peer. An event that is refused changes nothing, with one exception: an answer to our HELLO that selects what was
+    """One peer. A refused event changes nothing, with one exception: an answer to our HELLO that selects a version that was
     not offered ends in FAILED."""
 
     def __init__(self, supported: list):
         self.supported = list(supported)
         self.state = UNNEGOTIATED
         self.selected: str | None = None
-        self._crossed = False  # we answered a HELLO while ours was on its way; its answer is still to come
+        self._crossed = False  # we answered a HELLO while ours was in transit; its answer is pending
 
     def send_hello(self) -> Handshake:
         """Open a negotiation. Only one is active at a time."""
         if self.state == WAIT_ACK:
-            raise Refusal(1001, "a negotiation is under way", "negotiation")
+            raise Refusal(1001, "a negotiation is in progress", "negotiation")
         self.state, self.selected, self._crossed = WAIT_ACK, None, False
         return Handshake(codes.HELLO, Map({"versions": version.names(self.supported)}))
 
     def hello(self, body: Any) -> Handshake:
-        """A HELLO is always answered, also a repeated one and one that crosses ours."""
+        """Every HELLO is answered, also a repeated one and one that crosses ours."""
         bodies.check(codes.HELLO, body)
         self._crossed = self.state == WAIT_ACK
         self.selected = version.select(self.supported, body.get("versions"))
@@ -62,10 +62,10 @@ class Negotiation:
             self.state, self.selected = FAILED, None
 
     def _settled(self, typ: int, body: Any) -> bool:
-        """Whether the answer comes too late to matter, since the HELLOs crossed and ours was answered first."""
+        """Whether the answer is obsolete, because the HELLOs crossed and ours was answered first."""
         bodies.check(typ, body)
         if self.state != WAIT_ACK and not self._crossed:
-            raise Refusal(1001, "there is no HELLO to answer", "negotiation")
+            raise Refusal(1001, "no HELLO is pending", "negotiation")
         crossed, self._crossed = self._crossed, False
         return crossed
 
@@ -78,5 +78,5 @@ class Negotiation:
 
     @property
     def major(self) -> int | None:
-        """The agreed major version, if there is one."""
+        """The agreed major version, or None."""
         return version.major(self.selected)

@@ -1,6 +1,6 @@
-"""A node: a recipient and sender with a memory (sections 8.4, 13.5, 16).
+"""A node: a stateful recipient and sender (sections 8.4, 13.5, 16).
 
-It has no clock and no network: whoever drives it says what time it is, hands in what came, and sends what comes out.
+It has no clock and no network: the caller passes the time and received messages, and sends the output.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ MAX_SEEN, MAX_PEERS, MAX_OUTBOUND = 100_000, 4_096, 10_000
 
 @dataclass(frozen=True)
 class Options:
-    """What a deployment may set."""
+    """Settings of a deployment."""
 
     max_skew: int = receive.MAX_CLOCK_SKEW
     ack_timeout: int = ACK_TIMEOUT
     stream_timeout: int = STREAM_TIMEOUT
-    require_hello: bool = False  # persistent channels ask for a HELLO first (002-3.3)
+    require_hello: bool = False  # persistent channels require a HELLO first (002-3.3)
 
 
 @dataclass
 class Outcome:
-    """What became of a message: accept, reject or cached."""
+    """The outcome of a message: accept, reject or cached."""
 
     kind: str
     opened: Opened | None = None
@@ -94,7 +94,7 @@ class Node:
     # --- In -------------------------------------------------------------------------------------------------------------
 
     def receive(self, message: bytes, now: int, peer: str | None = None) -> Outcome:
-        """Take a message that came over the connection `peer`, if connections matter."""
+        """Process a message received over the connection `peer`, if connections matter."""
         return self._receive(message, now, peer, in_batch=False)
 
     def _receive(self, message: bytes, now: int, peer: str | None, in_batch: bool) -> Outcome:
@@ -102,7 +102,7 @@ class Node:
             opened = receive.authenticate(self._context, message, now)
         except Refusal as refusal:
             return Outcome("reject", refusal=refusal, replies=self._unread(message, refusal, now, peer))
-        # Only what has been verified may look into the memory, and only what was processed gets in (E47).
+        # Only verified messages may read the cache, and only processed ones are stored (E47).
         key = (bare(opened.envelope.sender), opened.envelope.id)
         seen = self._seen.get(key)
         if seen is not None and now <= seen.expires:
@@ -121,7 +121,7 @@ class Node:
         except Refusal as refusal:
             answers = [] if opened.envelope.type == codes.ERROR else [turn.error(refusal)]  # E32
             return Outcome("reject", refusal=refusal, replies=answers)
-        # A message whose ts lies ahead of our clock stays valid for longer than its ttl (E46).
+        # A message with ts ahead of our clock stays valid for longer than its ttl (E46).
         self._seen[key] = Seen(max(opened.envelope.expires, now + opened.envelope.ttl), replies)
         return Outcome("accept", opened, replies=list(replies))
 
@@ -129,7 +129,7 @@ class Node:
         if len(self._seen) >= MAX_SEEN:
             self._forget(now)
             if len(self._seen) >= MAX_SEEN:
-                raise Refusal(5004, "the memory of processed messages is full", "cache")
+                raise Refusal(5004, "the cache of processed messages is full", "cache")
 
     def _forget(self, now: int) -> None:
         for key in [key for key, seen in self._seen.items() if now > seen.expires]:
@@ -145,7 +145,7 @@ class Node:
             (known or Negotiation(self._supported)).message(parsed.version)
 
     def _unread(self, message: bytes, refusal: Refusal, now: int, peer: str | None) -> list[bytes]:
-        """The ERROR for a message that was refused before its sender was certain, if it says whom to answer (E32, E83)."""
+        """The ERROR for a message refused before its sender was verified, if it names a party to answer (E32, E83)."""
         try:
             members = envelope.message_map(message)
         except Refusal:
@@ -189,7 +189,7 @@ class Node:
         return []
 
     def _receipt(self, turn: _Turn) -> list[bytes]:
-        """PONG, PROC_OK, PROC_FAIL and RESPONSE show that the message came."""
+        """PONG, PROC_OK, PROC_FAIL and RESPONSE show that the message arrived."""
         self._outbox.confirm(turn.headers.get("reply_to"), turn.sender)
         return []
 
@@ -205,7 +205,7 @@ class Node:
         return [turn.reply(answer.type, answer.body)]
 
     def _hello_answer(self, turn: _Turn) -> list[bytes]:
-        """Unsolicited answers change nothing, and there is nothing to say to them (E53, E73)."""
+        """Unsolicited answers change nothing, and need no answer (E53, E73)."""
         known = self._negotiation(turn.peer, turn.sender)
         self._outbox.confirm(turn.headers.get("reply_to"), turn.sender)
         if known is not None and known.state == WAIT_ACK:
@@ -244,14 +244,14 @@ class Node:
         return [self._remember(entry, entry.end.reply(codes.ACK, entry.receiver.ack(now), now=now))]
 
     def _remember(self, entry: Incoming, message: bytes) -> bytes:
-        """An answer that a repeat of STREAM_END is to get as well."""
+        """An answer that a repeat of STREAM_END gets as well."""
         seen = self._seen.get(entry.end.key)
         if seen is not None:
             seen.replies.append(message)
         return message
 
     def _batch(self, turn: _Turn) -> list[bytes]:
-        """Each item as if it had come alone, in order (section 4.5)."""
+        """Each item like a single message, in order (section 4.5)."""
         replies = [turn.ack()]
         for index, item in enumerate(batch.split(turn.opened.body)):
             outcome = self._receive(item, turn.now, turn.peer, in_batch=True)
@@ -286,7 +286,7 @@ class Node:
         """Build a message, and keep it until it is confirmed or expires (section 16.5)."""
         recipients = [bare(name) for name in ([to] if isinstance(to, str) else to)]
         if len(self._outbox) >= MAX_OUTBOUND:
-            raise WrongState("too many messages wait for their confirmation")
+            raise WrongState("too many unconfirmed messages")
         version = self._version_to(recipients, typ)
         signed = seal.headers(self.keys, typ, to, now, ttl)
         if encrypt:
@@ -303,10 +303,10 @@ class Node:
         return message
 
     def _version_to(self, recipients: list[str], typ: int) -> int:
-        """The v of a message. A peer that is still to answer our HELLO, or that has no version in common, gets none."""
+        """The v of a message. None for a peer that has not answered our HELLO, or without a common version."""
         if typ in codes.HANDSHAKE:
             if typ == codes.HELLO and any(self._state(name) == WAIT_ACK for name in recipients):
-                raise WrongState("a negotiation with this peer is under way")
+                raise WrongState("a negotiation with this peer is in progress")
             return 1
         agreed = set()
         for name in recipients:
@@ -319,7 +319,7 @@ class Node:
         return agreed.pop()
 
     def tick(self, now: int) -> tuple[list[bytes], list[bytes]]:
-        """Let time pass: what is to be sent, and the ids of what was given up."""
+        """Advance the time: the messages to be sent, and the ids that were given up."""
         sent, failed = self._outbox.tick(now)
         for later in [later for later in self._later if now >= later.due]:
             self._later.remove(later)
@@ -342,7 +342,7 @@ class Node:
         return found or self._negotiations.get(sender)
 
     def _negotiate(self, peer: str | None, sender: str) -> Negotiation:
-        """The same; a new one if there is none."""
+        """The same; a new one if none exists."""
         found = self._negotiation(peer, sender)
         if found is None:
             if len(self._negotiations) >= MAX_PEERS:
@@ -371,7 +371,7 @@ class Node:
 
 
 class _Turn:
-    """A message while it is handled, and afterwards where its answer comes later."""
+    """A message in progress, and afterwards if its answer comes later."""
 
     def __init__(self, node: Node, opened: Opened, key: tuple, now: int, peer: str | None):
         self._node = node
@@ -391,7 +391,7 @@ class _Turn:
         return self.key[0]
 
     def reply(self, typ: int, body: Any, now: int | None = None, private: bool = False) -> bytes:
-        """A message to the sender. Content (`private`) goes back encrypted if it came so."""
+        """A message to the sender. Content (`private`) is encrypted if the message was."""
         parsed: Envelope = self.opened.envelope
         document = None
         if private and parsed.sealed is not None:
@@ -401,7 +401,7 @@ class _Turn:
         )
 
     def ack(self) -> bytes:
-        """The ACK by the recipient, which says for whom if there are several (section 16.1)."""
+        """The ACK by the recipient, which names it if there are several (section 16.1)."""
         several = isinstance(self.headers.get("to"), list)
         return self.reply(codes.ACK, bodies.ack(self.now, ack_target=bare(self._node.keys.did) if several else None))
 

@@ -1,4 +1,4 @@
-"""What was sent and is not confirmed yet (sections 16.3 to 16.5)."""
+"""Sent and unconfirmed messages (sections 16.3 to 16.5)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Outbound:
     expires: int
     timeout: int
     copies: int = 1
-    due: int = 0  # when the next copy goes out, unless the message has expired by then (E48)
+    due: int = 0  # when the next copy is sent, unless the message has expired by then (E48)
 
 
 class Outbox:
@@ -62,7 +62,7 @@ class Outbox:
             del self._messages[id_]
 
     def error(self, id_: bytes | None, sender: str, trusted: bool, code: int, again: bool | None, now: int) -> None:
-        """An ERROR for a message. One from a stranger changes nothing: anybody could end our attempts with it."""
+        """An ERROR for a message. One from another party changes nothing: otherwise any party could stop our retries."""
         if id_ is None or id_ not in self._messages:
             return
         outbound = self._messages[id_]
@@ -74,7 +74,7 @@ class Outbox:
             self._schedule(outbound, now, 0)
 
     def tick(self, now: int) -> tuple[list[bytes], list[bytes]]:
-        """The copies that are due, and the ids that were given up since the last time."""
+        """The copies that are due, and the ids given up since the last call."""
         sent = []
         for id_, outbound in list(self._messages.items()):
             if now > outbound.expires:

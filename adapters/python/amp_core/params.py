@@ -1,7 +1,7 @@
-"""What the methods of the adapter share: params to values of the library, and values to results (binding.md section 10).
+"""Shared by the methods of the adapter: params to values of the library, and values to results (binding.md section 10).
 
-Bytes are hex. Unsigned integers may be decimal strings, and are where JSON numbers lose digits. CBOR values are the hex of
-their encoding.
+Bytes are hex. Unsigned integers may be decimal strings; results use them where JSON numbers lose digits. CBOR values are
+the hex of their encoding.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def relays_of(params: Params) -> frozenset:
 
 
 def original_of(params: Params) -> envelope.Envelope:
-    """The message that an ACK is about. It is our own, so that only its form matters."""
+    """The acknowledged message. It is our own, so only its form matters."""
     original = adapter.unhex(params, "original")
     try:
         return envelope.parse(original)
@@ -113,7 +113,7 @@ def body_of(params: Params, name: str = "body") -> bytes:
 
 
 def headers_of(params: Params, sender: Keys) -> tuple[Map, int]:
-    """The signed headers of a message to be built, and its v. What is absent is made up."""
+    """The signed headers of a message to be built, and its v. Absent ones are generated."""
     given = member(params, "headers", dict, "an object")
     id_ = optional_bytes(given, "id")
     created = optional_uint(given, "ts")
@@ -138,7 +138,7 @@ def headers_of(params: Params, sender: Keys) -> tuple[Map, int]:
 
 
 def value_of(data: Any) -> Any:
-    """An encoded value in hex; a JSON object is taken for the map that it looks like."""
+    """An encoded value in hex; a JSON object is read as the corresponding map."""
     if isinstance(data, dict):
         return from_json(data)
     if data is None:
@@ -220,7 +220,7 @@ def unless_unknown(value: Any, result: Result, otherwise: str = "unknown") -> Re
 
 
 class Handles:
-    """Things with a life of their own, by name."""
+    """Stateful objects, by name."""
 
     def __init__(self, kind: str, prefix: str):
         self._kind = kind
@@ -237,7 +237,7 @@ class Handles:
     def get(self, params: Params) -> Any:
         name = adapter.text(params, self._kind)
         if name not in self._things:
-            raise adapter.Failure(UNKNOWN_HANDLE, f"there is no {name}")
+            raise adapter.Failure(UNKNOWN_HANDLE, f"unknown {name}")
         return self._things[name]
 
     def remove(self, params: Params) -> None:

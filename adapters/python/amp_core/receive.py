@@ -1,6 +1,6 @@
-"""Receiving: the checks of a message in the strict order of E31, without any memory.
+"""Receiving: the checks of a message in the strict order of E31, stateless.
 
-The repeat of a message (step 9) needs a memory and is in `node`.
+The repeat of a message (step 9) needs state and is in `node`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_CLOCK_SKEW = 30_000
 
 @dataclass
 class Context:
-    """What a recipient knows."""
+    """The knowledge of a recipient."""
 
     keys: Keys
     resolver: Resolver
@@ -32,7 +32,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Opened:
-    """A message whose sender is known for certain."""
+    """A message with a verified sender."""
 
     envelope: Envelope
     plaintext: bytes  # the bytes under the signature
@@ -58,7 +58,7 @@ def authenticate(context: Context, message: bytes, now: int) -> Opened:
 
 
 def check_version(parsed: Envelope, versions: frozenset[int]) -> None:
-    """Handshakes have v 1 for ever (section 13.1), all others a version that is spoken here."""
+    """Handshakes always have v 1 (section 13.1), all others a supported version."""
     if parsed.type in codes.HANDSHAKE:
         if parsed.version != 1:
             raise Refusal(1004, "a handshake has v 1", "version")
@@ -67,7 +67,7 @@ def check_version(parsed: Envelope, versions: frozenset[int]) -> None:
 
 
 def check_time(parsed: Envelope, now: int, max_skew: int = MAX_CLOCK_SKEW) -> None:
-    """Section 8.3. Both boundaries belong to the valid side (E28)."""
+    """Section 8.3. Both boundaries are valid (E28)."""
     if now > parsed.expires:
         raise Refusal(1003, "the message has expired", "time")
     if parsed.created > now + max_skew:
@@ -80,7 +80,7 @@ def verify(parsed: Envelope, resolver: Resolver, now: int, own: Keys | None) -> 
     if found is None:
         raise Refusal(3001, "the sender cannot be resolved", "key")  # E24
     signer, key = document.signature_key(found, parsed.sender, now)
-    # In the clear, the wire may have any encoding; what counts is the deterministic one (section 8.2, E09).
+    # A plain body may have any encoding on the wire; the signature covers the deterministic one (section 8.2, E09).
     plaintext = cbor.encode(parsed.body) if parsed.sealed is None else _open(parsed.sealed, found, now, own)
     if not keys.verify(key, sig_input(parsed.headers, plaintext), parsed.signature):
         raise Refusal(1002, "the signature does not verify", "signature")
@@ -89,7 +89,7 @@ def verify(parsed: Envelope, resolver: Resolver, now: int, own: Keys | None) -> 
 
 
 def _open(sealed: Sealed, found: dict, now: int, own: Keys | None) -> bytes:
-    """The plaintext of the box, by whichever of our keys opens it (section 8.9). The bytes are used as they are."""
+    """The plaintext of the box, with the first of our keys that decrypts it (section 8.9). The bytes are used unchanged."""
     if own is None:
         raise Refusal(3001, "not authorised", "decrypt")
     try:
@@ -112,10 +112,10 @@ def _decoded(plaintext: bytes) -> Any:
 
 
 def accept(context: Context, opened: Opened, original: Envelope | None = None, judge_relay: bool = False) -> None:
-    """Steps 10 and 11: type and body; with `original` also whether an ACK may speak for it (section 16.1)."""
+    """Steps 10 and 11: type and body; with `original` also whether its sender may acknowledge it (section 16.1)."""
     typ = opened.envelope.type
     if typ not in context.types:
-        raise Refusal(1005, f"type {typ:#04x} is not known here", "type")
+        raise Refusal(1005, f"type {typ:#04x} is unknown here", "type")
     bodies.check(typ, opened.body)
     if typ == codes.ACK and (original is not None or judge_relay):
         ack.check(opened.envelope, opened.body, original, context.trusted_relays, context.resolver)

@@ -1,10 +1,10 @@
-"""Refusals: why a message, a body or a value is not taken, as a code of section 15.3."""
+"""Refusals: why a message, a body or a value is not accepted, as a code of section 15.3."""
 
 from __future__ import annotations
 
 
 class Refusal(Exception):
-    """A message is refused under `code`; `stage` says where in the order of E31."""
+    """A message is refused with `code`; `stage` is the step in the order of E31."""
 
     def __init__(self, code: int, reason: str, stage: str = ""):
         super().__init__(reason)
@@ -14,7 +14,7 @@ class Refusal(Exception):
 
 
 class Misuse(Exception):
-    """The caller of the library asks for something that cannot be built, such as a nonce of 12 bytes."""
+    """The caller of the library requests an impossible message, such as one with a nonce of 12 bytes."""
 
 
 class WrongState(Exception):

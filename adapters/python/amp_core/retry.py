@@ -13,7 +13,7 @@ def delay(
 ) -> int | None:
     """Milliseconds before retry number `attempt`, which counts from 1; None to stop. `random` is from 0 to 0.5.
 
-    `code` and `retry` are those of the ERROR that came, if one came."""
+    `code` and `retry` are those of a received ERROR."""
     if retry is False or (code is not None and retry is None and not codes.retryable(code)):
         return None
     # 2**16 seconds are far beyond the cap.

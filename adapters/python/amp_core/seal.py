@@ -1,4 +1,4 @@
-"""Building messages: sign, and then encrypt if asked to (sections 8.1, 8.5.1, 8.6)."""
+"""Building messages: sign, and then encrypt if requested (sections 8.1, 8.5.1, 8.6)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NULL = b"\xf6"
 
 @dataclass(frozen=True)
 class Built:
-    """A message, with what went into it."""
+    """A message, with its parts."""
 
     message: bytes
     sig_input: bytes
@@ -47,7 +47,7 @@ def headers(sender: Keys, typ: int, to: Any, created: int, ttl: int, **optional:
 
 
 def plain(sender: Keys, signed: Map, body: bytes = NULL, version: int = 1, ext: Map | None = None) -> Built:
-    """A message in the clear. `body` is any encoding of the body; it is signed and sent in deterministic form."""
+    """A plain message. `body` is any encoding of the body; it is signed and sent in deterministic form."""
     value = _value(body)
     encoded = cbor.encode(value)
     members, covered = _signed(sender, signed, encoded, version)
@@ -66,7 +66,7 @@ def encrypted(
     nonce: bytes | None = None,
     now: int | None = None,
 ) -> Built:
-    """An `authcrypt` message: the box holds exactly the bytes that were signed (section 8.6). One recipient only (E26)."""
+    """An `authcrypt` message: the box holds exactly the signed bytes (section 8.6). One recipient only (E26)."""
     if isinstance(signed.get("to"), list) and len(signed.get("to")) != 1:
         raise Misuse("an encrypted message has one recipient")
     try:

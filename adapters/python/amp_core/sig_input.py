@@ -16,9 +16,9 @@ def sig_input(headers: Map, body: bytes) -> bytes:
 
 
 def of_message(message: bytes) -> bytes:
-    """Sig_Input of a message with a plaintext body. `v`, `sig`, `enc` and `ext` have no part in it (E14)."""
+    """Sig_Input of a message with a plaintext body. `v`, `sig`, `enc` and `ext` are not part of it (E14)."""
     members = envelope.message_map(message)
     headers = envelope.signed_headers(members)
     if "body" not in members:
-        raise Refusal(1001, "there is no plaintext body", "form")
+        raise Refusal(1001, "no plaintext body", "form")
     return sig_input(headers, cbor.encode(members.get("body")))

@@ -1,4 +1,4 @@
-"""The methods with a memory: nodes, negotiations and streams, each behind a handle (binding.md section 10)."""
+"""The stateful methods: nodes, negotiations and streams, each behind a handle (binding.md section 10)."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def node_close(params: Params) -> Result:
 
 
 def negotiation_open(params: Params) -> Result:
-    """Both roles begin in the same state: an initiator sends its HELLO when it is told to."""
+    """Both roles begin in the same state: an initiator sends its HELLO on `send_hello`."""
     if adapter.text(params, "role") not in ("initiator", "responder"):
         raise wrong("role must be initiator or responder")
     opened = negotiation.Negotiation(versions_of(params, "supported"))
@@ -105,7 +105,7 @@ def negotiation_event(params: Params) -> Result:
     target, event, data = negotiations.get(params), adapter.text(params, "event"), params.get("data")
     handle = _EVENTS.get(event)
     if handle is None:
-        raise wrong("there is no such event")
+        raise wrong("unknown event")
     result: Result = {}
     try:
         sent = handle(target, data)
@@ -117,7 +117,7 @@ def negotiation_event(params: Params) -> Result:
 
 
 def _message_event(target: negotiation.Negotiation, data: Any) -> None:
-    """`data` says which v the message has: the number, an object with it, or the message itself."""
+    """`data` gives the v of the message: the number, an object with it, or the message itself."""
     if isinstance(data, dict):
         data = data.get("v")
     elif isinstance(data, str) and len(data) > 20:
@@ -178,7 +178,7 @@ def stream_sender_event(params: Params) -> Result:
     target, event = senders.get(params), adapter.text(params, "event")
     if event == "ack":
         body = value_of(params.get("data"))
-        with contextlib.suppress(Refusal):  # what is no ACK confirms nothing
+        with contextlib.suppress(Refusal):  # other messages confirm nothing
             target.ack(body)
     elif event == "error":
         target.error()

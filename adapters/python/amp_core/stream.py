@@ -14,7 +14,7 @@ SENDING, AWAIT_ACK, DONE = "SENDING", "AWAIT_ACK", "DONE"
 
 
 class Receiver:
-    """A stream on its way in. Memory is taken for what has come, never for what was announced (E58)."""
+    """A received stream. Memory is allocated for received data, never for announced sizes (E58)."""
 
     def __init__(self, start: Any):
         bodies.check(codes.STREAM_START, start)
@@ -26,17 +26,17 @@ class Receiver:
         self.verified = False
         self.data: bytes | None = None
         self._chunks: dict[int, bytes] = {}
-        self._hash: bytes | None = None  # what STREAM_END gave, while a chunk is missing
+        self._hash: bytes | None = None  # the hash of STREAM_END, while a chunk is missing
 
     @property
     def received(self) -> int:
-        """How many different chunks have come."""
+        """The number of different chunks received."""
         return self.total_chunks if self.verified else len(self._chunks)
 
     def chunk(self, index: int, data: bytes) -> bool:
-        """Take a chunk; true if it was the last one that a STREAM_END was waiting for, and all is well.
+        """Process a chunk; true if it was the last one before a pending STREAM_END, and the hash matches.
 
-        A duplicate is ignored, whatever is in it (E62)."""
+        A duplicate is ignored, whatever its content (E62)."""
         if self.state == DONE:
             if self.verified and 0 <= index < self.total_chunks:
                 return False
@@ -52,7 +52,7 @@ class Receiver:
         return self._hash is not None and self._verify()
 
     def end(self, digest: bytes) -> bool:
-        """STREAM_END: true if all is well, false while a chunk is missing. Raises if the bytes are others."""
+        """STREAM_END: true if the hash matches, false while a chunk is missing. Raises if it does not match."""
         if self.state == DONE:
             raise Refusal(4001, "the stream is over", "stream")
         if len(digest) != 32:
@@ -87,7 +87,7 @@ class Receiver:
 
 
 class Sender:
-    """A stream on its way out: IDLE, SENDING, AWAIT_ACK, DONE."""
+    """A sent stream: IDLE, SENDING, AWAIT_ACK, DONE."""
 
     def __init__(self, stream_id: str, data: bytes, chunk_size: int, filename: str, content_type: str):
         if chunk_size < 1:
@@ -119,12 +119,12 @@ class Sender:
         """STREAM_DATA."""
         self._expect(SENDING)
         if not 0 <= index < self._start.get("total_chunks"):
-            raise Misuse("there is no such chunk")
+            raise Misuse("unknown chunk")
         data = self._data[index * self._chunk_size : (index + 1) * self._chunk_size]
         return codes.STREAM_DATA, Map({"stream_id": self.stream_id, "index": index, "data": data})
 
     def end(self) -> tuple[int, Map]:
-        """STREAM_END. From here on the answer is awaited."""
+        """STREAM_END. Afterwards the stream waits for the answer."""
         self._expect(SENDING)
         self.state = AWAIT_ACK
         return codes.STREAM_END, Map({"stream_id": self.stream_id, "hash": hashlib.sha256(self._data).digest()})
@@ -135,7 +135,7 @@ class Sender:
         return [self.start(), *(self.chunk(index) for index in chunks), self.end()]
 
     def ack(self, body: Any) -> None:
-        """An ACK. One for another stream, and a plain one, mean nothing to the transfer."""
+        """An ACK. One for another stream, and a plain one, do not affect the transfer."""
         bodies.check(codes.ACK, body)
         if body.get("stream_id") == self.stream_id and isinstance(body.get("verified"), bool):
             self._end(failed=not body.get("verified"))
@@ -145,7 +145,7 @@ class Sender:
         self._end(failed=True)
 
     def timeout(self) -> None:
-        """No answer is a failure. Another attempt takes another stream_id (section 6.3)."""
+        """No answer is a failure. Another attempt uses another stream_id (section 6.3)."""
         self._end(failed=True)
 
     def _end(self, failed: bool) -> None:

@@ -10,7 +10,7 @@ _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}(?:\.{_NUMBER}(-[0-9A-Za-z.-]+)?(?:
 
 
 def parts(version: Any) -> tuple[int, int, int, bool] | None:
-    """Major, minor, patch, and whether it is a release; two parts are as good as three. None if it is no version."""
+    """Major, minor, patch, and whether it is a release; two parts are equivalent to three. None if it is not a version."""
     match = _VERSION.fullmatch(version) if isinstance(version, str) and len(version) <= 256 else None
     if match is None:
         return None
@@ -22,7 +22,7 @@ def _rank(version: Any) -> tuple[int, int, int, bool]:
 
 
 def major(version: Any) -> int | None:
-    """The number before the first dot, or None if it is no version."""
+    """The number before the first dot, or None if it is not a version."""
     known = parts(version)
     return None if known is None else known[0]
 
@@ -34,8 +34,8 @@ def majors(supported: Iterable[Any]) -> frozenset[int]:
 
 
 def select(supported: Iterable[Any], offered: Iterable[Any]) -> str | None:
-    """The highest offered version that is supported, as it was offered; without one, the highest of a supported major.
-    None if nothing fits. Entries that are no versions are passed over."""
+    """The highest offered version that is supported, as offered; without one, the highest of a supported major.
+    None without a match. Entries that are not versions are ignored."""
     supported = list(supported)
     known = majors(supported)
     exact = {parts(entry) for entry in supported if isinstance(entry, str)}
@@ -44,6 +44,6 @@ def select(supported: Iterable[Any], offered: Iterable[Any]) -> str | None:
 
 
 def names(supported: Iterable[Any]) -> list[str]:
-    """What to offer, the preferred one first."""
+    """The versions to offer, the preferred one first."""
     texts = [f"{entry}.0" if isinstance(entry, int) else entry for entry in supported]
     return sorted((text for text in texts if parts(text)), key=_rank, reverse=True)

@@ -45,13 +45,13 @@ KINDS = frozenset(_MEMBERS)
 
 
 def decode(kind: str, data: bytes) -> Map:
-    """The wrapper in `data`: 1001 if a member is missing, of another type or not known, 1004 for another version of it."""
+    """The wrapper in `data`: 1001 if a member is missing, of another type or unknown, 1004 for another version of it."""
     value = cbor.decode(data)
     members = _MEMBERS[kind]
     if not isinstance(value, Map):
         raise _malformed("a wrapper is a map")
     for name in ("fwd_v", "commit_v"):
-        # Another version may have other members, so it is looked at first.
+        # Another version may have other members, so it is checked first.
         if name in members and _uint(value.get(name)) and value.get(name) != 1:
             raise Refusal(1004, f"{name} is 1", "wrapper")
     for name, fits in members.items():

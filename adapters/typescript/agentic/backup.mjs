@@ -19,7 +19,7 @@ export function write(store, projectId) {
   if (project === undefined) return "";
   const records = [
     project.record,
-    // Throws where a package is not intact: a backup is whole or there is none.
+    // Throws if a package is not intact: a backup is complete or fails.
     ...project.packageIds.map((packageId) => store.intact(packageId).content.members),
     ...project.facts.all().map((fact) => fact.members),
     ...project.sessions.all(),
@@ -33,7 +33,7 @@ export function write(store, projectId) {
  */
 
 /**
- * Takes every record or, if one is broken or at odds with the store, none.
+ * Imports every record, or none if one is invalid or conflicts with the store.
  *
  * @param {Store} store
  * @param {Buffer} bytes
@@ -108,7 +108,7 @@ function unwrap(value) {
 }
 
 /**
- * A record is known by its ids. One that lacks the rest is a broken one of its kind (E97).
+ * A record is identified by its ids. One without the rest is an invalid record of its kind (E97).
  *
  * @param {JsonObject} record
  * @returns {Entry}

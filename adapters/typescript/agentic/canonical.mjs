@@ -11,16 +11,16 @@ import { createHash } from "node:crypto";
  */
 export function canonicalize(value) {
   if (value instanceof Map) {
-    // A null member goes, at whatever depth (E04); an object that loses all its members stays.
+    // A null member is removed, at any depth (E04); an object that loses all its members stays.
     const names = Array.from(value.keys()).filter((name) => value.get(name) !== null);
     return `{${byBytes(names)
       .map((name) => `${JSON.stringify(name)}:${canonicalize(value.get(name) ?? null)}`)
       .join(",")}}`;
   }
-  // A null element is no member and stays (E04).
+  // A null element is not a member and stays (E04).
   if (Array.isArray(value)) return `[${value.map(canonicalize).join(",")}]`;
-  // Strings and numbers of ECMAScript are those of RFC 8785, section 3.2.2: escaped is what has to be, in the shortest
-  // form; a number is printed as the double that it is (E06, E07), negative zero as 0.
+  // Strings and numbers of ECMAScript are those of RFC 8785, section 3.2.2: only necessary escapes, in the shortest
+  // form; a number is printed as its double (E06, E07), negative zero as 0.
   return JSON.stringify(value);
 }
 
@@ -37,7 +37,7 @@ function byBytes(names) {
 }
 
 /**
- * The hash of a package as it is; defaults are not filled in (E09).
+ * The hash of an unchanged package; defaults are not filled in (E09).
  *
  * @param {Json} value
  */

@@ -1,12 +1,12 @@
 /**
- * JSON text to values and back. JSON.parse would not do: it lets the last of two equal names win, passes unpaired
- * surrogates, gives `__proto__` a meaning and sorts names that look like numbers (E08).
+ * JSON text to values and back. JSON.parse is not suitable: it accepts duplicate names and unpaired surrogates,
+ * treats `__proto__` specially and sorts names that look like numbers (E08).
  *
  * @import { Json, JsonObject } from "../types.js"
  */
 import { NOT_CANONICALIZABLE, Refusal } from "./refusal.mjs";
 
-/** Deeper values are refused rather than left to the stack. */
+/** Deeper values are refused, so that the stack does not overflow. */
 export const MAX_DEPTH = 1000;
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -53,7 +53,7 @@ class Parser {
   }
 
   /**
-   * What the expression matches here, passed over.
+   * The match of the expression at this position, which is then skipped.
    *
    * @param {RegExp} expression
    */
@@ -64,7 +64,7 @@ class Parser {
     return found;
   }
 
-  /** The next character that is no white space; none at the end. */
+  /** The next character that is not white space; empty at the end. */
   peek() {
     this.match(SPACE);
     return this.text.charAt(this.at);
@@ -110,7 +110,7 @@ class Parser {
     do {
       this.peek();
       const name = this.string();
-      if (members.has(name)) this.fail("a repeated name");
+      if (members.has(name)) this.fail("a duplicate name");
       if (!this.skip(":")) this.fail("no colon");
       members.set(name, this.value(depth));
     } while (this.skip(","));
@@ -145,7 +145,7 @@ class Parser {
   number() {
     const found = this.match(NUMBER) ?? this.fail("no value");
     const value = Number(found[0]);
-    // E07: what no double can hold has no canonical form.
+    // E07: numbers beyond a double have no canonical form.
     if (!Number.isFinite(value)) this.fail("a number that is too large");
     return value;
   }
@@ -157,7 +157,7 @@ class Parser {
     for (;;) {
       value += this.match(PLAIN)?.[0] ?? "";
       if (this.text.charAt(this.at) === '"') break;
-      const [, unit, letter = ""] = this.match(ESCAPE) ?? this.fail("a string without an end, or what has to be escaped in it");
+      const [, unit, letter = ""] = this.match(ESCAPE) ?? this.fail("an unterminated string, or an unescaped character in it");
       value += unit === undefined ? (LETTERS.get(letter) ?? letter) : String.fromCharCode(Number.parseInt(unit, 16));
     }
     this.at += 1;
@@ -167,7 +167,7 @@ class Parser {
 }
 
 /**
- * The text of a value for others to read: nothing is renamed, sorted, filled in or left out (section 6).
+ * The text of a value for clients: nothing is renamed, sorted, filled in or left out (section 6).
  *
  * @param {Json} value
  * @returns {string}

@@ -1,7 +1,7 @@
 /**
  * The methods of the adapter: params to calls of the library, results and refusals back.
  *
- * This is the file to replace when the library under test is yours.
+ * Replace this file to test your own library.
  *
  * @import { Json, JsonObject, Method, Params, StoredPackage } from "../types.js"
  */
@@ -37,12 +37,12 @@ let opened = 0;
 /** @param {Params} params */
 function storeOf(params) {
   const store = stores.get(rpc.text(params, "store"));
-  if (store === undefined) throw new rpc.RpcError(rpc.INVALID_PARAMS, "there is no such store");
+  if (store === undefined) throw new rpc.RpcError(rpc.INVALID_PARAMS, "unknown store");
   return store;
 }
 
 /**
- * The value of json_hex. The library reads the bytes as they were written, for that is what is asked.
+ * The value of json_hex. The library parses the original bytes, so that its parser is tested.
  *
  * @param {Params} params
  */
@@ -82,7 +82,7 @@ const withHash = ({ content, hash }) => ({ package_hex: jsonHex(content.members)
 const verdict = (errors) => ({ valid: errors.length === 0, errors });
 
 // --- The methods ------------------------------------------------------------------------------------------------------------
-// Leave out what your library cannot do: it is then reported as not claimed. A made-up answer fails.
+// Leave out unsupported methods: they are reported as not claimed. A made-up answer fails.
 
 /** @type {Record<string, Method>} */
 const METHODS = {
@@ -166,7 +166,7 @@ const METHODS = {
   },
 
   "agentic/flag_for_review"(params) {
-    // A package has no place for the note (E72), and this library shows it to nobody.
+    // A package has no member for the note (E72), and this library does not show it.
     rpc.optionalText(params, "note");
     return withHash(storeOf(params).flag(packageId(params), params["review_type"]));
   },

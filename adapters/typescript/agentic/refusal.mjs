@@ -1,4 +1,4 @@
-/** The names of errors (section 8), and one for each way of refusing that has none there. */
+/** The names of errors (section 8), and one for each refusal without a name there. */
 export const INVALID_SCHEMA = "invalid_schema";
 export const DUPLICATE_PACKAGE_ID = "duplicate_package_id";
 export const PACKAGE_NOT_FOUND = "package_not_found";
@@ -7,7 +7,7 @@ export const HASH_MISMATCH = "hash_mismatch";
 export const NOT_CANONICALIZABLE = "not_canonicalizable";
 export const FACT_CONFLICT = "fact_conflict";
 
-/** The library does not do what it was asked to. */
+/** The library refuses a request. */
 export class Refusal extends Error {
   /**
    * @param {string} code one of the names above

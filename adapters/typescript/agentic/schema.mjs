@@ -1,5 +1,5 @@
 /**
- * What packages, facts, assertions and sessions consist of (sections 5.5, 6, 7 and 8.6), and reading them.
+ * The members of packages, facts, assertions and sessions (sections 5.5, 6, 7 and 8.6), and reading them.
  *
  * @import { Actor, ActorType, Assertion, ContextPackage, Fact, Issue, Json, JsonObject, Status } from "../types.js"
  */
@@ -7,7 +7,7 @@ import { canonicalize } from "./canonical.mjs";
 import { INVALID_SCHEMA, Refusal } from "./refusal.mjs";
 import { certain, instant } from "./time.mjs";
 
-// --- Checks: each adds to the issues what is wrong with a value -----------------------------------------------------------
+// --- Checks: each adds the defects of a value to the issues ---------------------------------------------------------------
 
 /** @typedef {(value: Json, at: string, issues: Issue[]) => void} Check */
 
@@ -29,7 +29,7 @@ const isTime = (/** @type {Json} */ value) => typeof value === "string" && insta
 const text = check((value) => typeof value === "string", "a string");
 const time = check(isTime, "an RFC 3339 time in UTC");
 const fraction = check((value) => typeof value === "number" && value >= 0 && value <= 1, "a number from 0.0 to 1.0");
-// A character is a code point (E56); iterating a string goes by those, its length does not.
+// A character is a code point (E56); iteration counts code points, length does not.
 const title = check(
   (value) => typeof value === "string" && value !== "" && Array.from(value).length <= 200,
   "a string of 1 to 200 characters",
@@ -49,7 +49,7 @@ const packageType = check(
   (value) => typeof value === "string" && (TYPES.includes(value) || (value.startsWith("x-") && value.length > 2)),
   `one of ${TYPES.join(", ")}, or a type that starts with x-`,
 );
-// Numbers are told as text here, in the form that everybody prints (section 7.1, E44).
+// Numbers become text here, in their usual printed form (section 7.1, E44).
 const factValue = check((value) => typeof value === "string" || typeof value === "number", "a string");
 
 /**
@@ -71,7 +71,7 @@ const optional = (check) => ({ check, absent: true, empty: false });
 const nullable = (check) => ({ check, absent: true, empty: true });
 
 /**
- * Members that are in no rule are nobody's business (section 6).
+ * Members without a rule are not checked (section 6).
  *
  * @param {Record<string, Rule>} rules
  * @returns {Check}
@@ -181,7 +181,7 @@ export function factIssues(value) {
   return backwards ? [{ pointer: "/valid_to", reason: "must not be before valid_from" }] : [];
 }
 
-// --- Reading: a value that was checked, under the names of the library --------------------------------------------------------
+// --- Reading: a checked value, under the names of the library -----------------------------------------------------------------
 
 /**
  * @param {readonly Issue[]} issues
@@ -211,12 +211,12 @@ function optionalString(from, name) {
  */
 function string(from, name) {
   const value = optionalString(from, name);
-  if (value === null) throw new TypeError(`${name} is no string`);
+  if (value === null) throw new TypeError(`${name} is not a string`);
   return value;
 }
 
 /**
- * The strings of a member that is a list of them, or of one that is not there.
+ * The strings of a member that is a list of strings, or absent.
  *
  * @param {JsonObject} from
  * @param {string} name

@@ -1,5 +1,5 @@
 /**
- * Sessions of a project (section 5.5): begun by the first package that names one, or read from a backup.
+ * Sessions of a project (section 5.5): started by the first package that names one, or read from a backup.
  *
  * @import { ContextPackage, JsonObject } from "../types.js"
  */
@@ -41,7 +41,7 @@ export class Sessions {
       });
       this.byId.set(sessionId, session);
     }
-    // A session is one actor's. Packages of others who name it are not part of it.
+    // A session belongs to one actor. Packages of other actors are not part of it.
     if (session.get("actor_id") === id && session.get("actor_type") === type) {
       session.set("packages_deposited", [...strings(session, "packages_deposited"), packageId]);
     }

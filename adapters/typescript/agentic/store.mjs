@@ -37,7 +37,7 @@ const MOST = 200;
  */
 export const mayMove = (from, to) => MOVES.get(from)?.includes(to) ?? false;
 
-/** What belongs to one project (section 5.2). */
+/** The contents of one project (section 5.2). */
 class Project {
   /**
    * @param {JsonObject} record
@@ -65,7 +65,7 @@ export class Store {
   // --- projects (section 5.2, E33) ---------------------------------------------------------------------------------------
 
   /**
-   * The project, made now if it was not there: writes need no preparation.
+   * The project, created if missing: writes need no preparation.
    *
    * @param {string} projectId
    * @param {Iterable<[string, Json]>} [members]
@@ -96,7 +96,7 @@ export class Store {
   // --- deposit (section 8.1) ----------------------------------------------------------------------------------------------
 
   /**
-   * Archived projects take packages like any other (E36).
+   * Archived projects accept packages like any other (E36).
    *
    * @param {string} projectId
    * @param {Json} value
@@ -104,7 +104,7 @@ export class Store {
   deposit(projectId, value) {
     const content = readPackage(value);
     if (content.projectId !== projectId) {
-      throw new Refusal(INVALID_SCHEMA, "the package is of another project", "/project_id"); // E35
+      throw new Refusal(INVALID_SCHEMA, "the package names another project", "/project_id"); // E35
     }
     const known = this.packages.get(content.packageId);
     if (known === undefined) {
@@ -117,7 +117,7 @@ export class Store {
   }
 
   /**
-   * The same id with other content is a mistake, with the same content it is a repetition (section 11.2).
+   * The same id with other content is an error, with the same content a repetition (section 11.2).
    *
    * @param {StoredPackage} known
    * @param {ContextPackage} content
@@ -125,7 +125,7 @@ export class Store {
   refuseOther(known, { members, packageId }) {
     const hash = contentHash(members);
     if (hash !== known.depositedHash && hash !== known.hash) {
-      throw new Refusal(DUPLICATE_PACKAGE_ID, `${packageId} is the id of other content`, "/package_id");
+      throw new Refusal(DUPLICATE_PACKAGE_ID, `${packageId} belongs to other content`, "/package_id");
     }
   }
 
@@ -142,21 +142,21 @@ export class Store {
   // --- pull (section 8.2) ---------------------------------------------------------------------------------------------------
 
   /**
-   * A package that is what its hash says (section 6.6).
+   * A package that matches its hash (section 6.6).
    *
    * @param {string} packageId
    */
   intact(packageId) {
     const stored = this.packages.get(packageId);
-    if (stored === undefined) throw new Refusal(PACKAGE_NOT_FOUND, `there is no package ${packageId}`);
+    if (stored === undefined) throw new Refusal(PACKAGE_NOT_FOUND, `unknown package ${packageId}`);
     if (contentHash(stored.content.members) !== stored.hash) {
-      throw new Refusal(HASH_MISMATCH, `${packageId} is not what was stored`);
+      throw new Refusal(HASH_MISMATCH, `${packageId} does not match its hash`);
     }
     return stored;
   }
 
   /**
-   * Packages of a project, newest first. What is not intact is told to the operator and kept from everybody else.
+   * Packages of a project, newest first. Altered packages are reported to the operator and left out.
    *
    * @param {string} projectId
    * @returns {ContextPackage[]}
@@ -221,7 +221,7 @@ export class Store {
   }
 
   /**
-   * A digest of one project, or of all. It has no drafts in it (section 5.3).
+   * A digest of one project, or of all, without drafts (section 5.3).
    *
    * @param {string} [only]
    * @param {string} [focus]
@@ -256,7 +256,7 @@ export class Store {
     if (reviewType !== "human" && reviewType !== "agent") {
       throw new Refusal(INVALID_SCHEMA, "review_type must be human or agent", "/review_type");
     }
-    // Who is asked may change while the package waits (E15).
+    // The reviewer may change while the package waits (E15).
     if (stored.content.status === "awaiting_review") return this.rewrite(stored, "awaiting_review", reviewType);
     return this.move(stored, "awaiting_review", reviewType);
   }
@@ -284,7 +284,7 @@ export class Store {
   }
 
   /**
-   * Status and review type are all that ever changes (E10), and the hash follows (E11).
+   * Only status and review type ever change (E10), and the hash with them (E11).
    *
    * @param {StoredPackage} stored
    * @param {Status} status
@@ -337,7 +337,7 @@ export class Store {
   }
 
   /**
-   * For tests: what a disk with a fault would do.
+   * For tests: simulates a disk fault.
    *
    * @param {string} packageId
    * @param {Json} value

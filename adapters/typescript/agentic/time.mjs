@@ -1,5 +1,5 @@
 /**
- * Times: RFC 3339 in UTC (E57). They are compared as instants and given back as they were written (E58).
+ * Times: RFC 3339 in UTC (E57). They are compared as instants and returned as written (E58).
  *
  * @import { Clock, Instant } from "../types.js"
  */
