@@ -88,9 +88,9 @@ class Facts:
                 raise self.fact_refusal("asserted_by must have id and type", "/asserted_by")
         self.check_fact_time(body.get("valid_from"), "/valid_from")
         if o.has("fact-body-closed") and not set(body) <= {*INPUTS, "valid_from"}:
-            raise self.fact_refusal("a member that is no input")
+            raise self.fact_refusal("an unknown input")
         if o.has("fact-body-no-nulls") and any(v is None for v in body.values()):
-            raise self.fact_refusal("null is no value")
+            raise self.fact_refusal("null is not a value")
 
     def check_source(self, project_id, body):
         o = self.o
@@ -103,7 +103,7 @@ class Facts:
             raise Refusal(status, "package_not_found", "source_package_id names no package", "/source_package_id")
 
     def fact_time(self, text=None):
-        """A time of a fact in the spelling that is in force; without text the present."""
+        """A time of a fact in the selected spelling; without text the present."""
         o = self.o
         if o.has("fact-times-verbatim"):
             return self.now_text() if text is None else text
@@ -128,7 +128,7 @@ class Facts:
 
     @contextmanager
     def turn(self, key):
-        """Asserts run one after the other; a choice refuses those of one fact that would have to wait."""
+        """Asserts run sequentially; a choice refuses concurrent ones of one fact."""
         choice = self.o.one("contention-none", "contention-409", "contention-429", "contention-503")
         if choice == "contention-none":
             with self.lock:
@@ -136,7 +136,7 @@ class Facts:
             return
         with self.lock:
             if key in self.busy:
-                raise Refusal(int(choice[-3:]), "fact_conflict", "another update of the fact is under way")
+                raise Refusal(int(choice[-3:]), "fact_conflict", "another update of the fact is in progress")
             self.busy.add(key)
         try:
             time.sleep(0.002)
@@ -201,7 +201,7 @@ class Facts:
             return (ended[-1] if ended and o.bug("assert-returns-old") else fact), ended
 
     def same_fact(self, project, old, body):
-        """Whether the assert says what is current already, and nothing is to be done."""
+        """Whether the assert repeats the current fact, and changes nothing."""
         o = self.o
         if o.bug("reassert-known-value"):
             return any(f["value"] == body["value"] for f in self.history(project, body))
@@ -233,7 +233,7 @@ class Facts:
         raise Refusal(int(choice[-3:]), "fact_conflict", message, "/valid_from")
 
     def supersede(self, project, fact, now):
-        """Ends what the new fact takes the place of; the facts that were ended."""
+        """Ends the facts that the new one supersedes; returns the ended facts."""
         o = self.o
         if o.bug("supersede-forgets-old"):
             return []
@@ -304,7 +304,7 @@ class Facts:
         return caller if o.has("asserted-by-caller") or o.bug("asserted-by-from-key") else None
 
     def after_assert(self, project, fact, ended):
-        """What only mutants do."""
+        """Behaviour of mutants only."""
         o = self.o
         source = project.by_id.get(fact["source_package_id"])
         if o.bug("assert-writes-package") and project.packages:
@@ -478,7 +478,7 @@ class Facts:
             if o.bug("facts-one-per-subject") and kind == "current":
                 out = list({f["subject"]: f for f in out}.values())
             if o.bug("as-of-nothing-404") and kind == "as_of" and not out:
-                raise Refusal(404, "fact_not_found", "no fact held then")
+                raise Refusal(404, "fact_not_found", "no fact was valid then")
             return [self.show_fact(f) for f in out]
 
     def as_of(self, at):
@@ -521,7 +521,7 @@ class Facts:
         return start <= at and (end is None or at < end)
 
     def active_facts(self, project_id):
-        """What orient shows."""
+        """The facts in orient."""
         o = self.o
         facts = self.query_facts(project_id, {})
         project = self.projects.get(project_id)

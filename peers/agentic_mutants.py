@@ -1,9 +1,9 @@
-"""Bugs as real servers have them, one at a time.
+"""Typical bugs of real servers, one at a time.
 
-Each names the requirements that it breaks; a harness that looks at these requirements has to notice. A mutant is one of
+Each names the requirements that it breaks; a harness that checks these requirements has to detect it. A mutant is one of
 - a rule of the validator that is left out (SKIPS),
 - a change to the package before it is validated (BEFORE), when it is stored (STORED) or whenever it is returned (SHOWN),
-- or a place in the server that asks `bug(name)`.
+- or a place in the server that checks `bug(name)`.
 """
 
 import copy
@@ -21,9 +21,9 @@ class Mutant:
     about: str
     breaks: tuple
     level: str = "L1"
-    needs: tuple = field(default=())  # choices without which the fault does not show
-    profile: str = "lenient"  # "strict" if only the strict profile has to notice
-    arguments: tuple = field(default=())  # program arguments without which the fault does not show
+    needs: tuple = field(default=())  # choices that the fault needs to be visible
+    profile: str = "lenient"  # "strict" if only the strict profile has to detect it
+    arguments: tuple = field(default=())  # program arguments that the fault needs to be visible
 
 
 MUTANTS, SKIPS, BEFORE, STORED, SHOWN = {}, {}, {}, {}, {}
@@ -91,7 +91,7 @@ inline("hash-double", "Hashes the hash once more.", "6.6-02")
 inline("hash-of-hex", "Hashes the hex text of the hash once more.", "6.6-02")
 inline("hash-strips-defaults", "Leaves out members that equal their default.", "6.6-08", profile="strict")
 inline("hash-missing", "Does not return the hash.", "6.6-01 8.1-06 8.1-11")
-inline("hash-known-members-only", "Hashes the members of the tables, unknown ones do not count.", "6.6-04")
+inline("hash-known-members-only", "Hashes only the members of the tables.", "6.6-04")
 inline("hash-includes-itself", "Puts an empty content_hash member into the object before hashing.", "6.6-11 6.6-02")
 inline("hash-without-session", "Leaves created_by.session_id out of the hashed form.", "5.4-07")
 inline("hash-ignores-attribution", "Leaves created_by out of the hashed form.", "5.4-05 5.4-06")
@@ -110,7 +110,7 @@ inline(
 inline("hash-latin1-bytes", "Hashes the canonical form in Latin-1, with question marks.", "6.6-02 6.6-19")
 inline("hash-utf16-bytes", "Hashes the canonical form in UTF-16.", "6.6-02")
 inline("canonical-spaces", "Writes a space after colon and comma, as Python does by default.", "6.6-06")
-inline("canonical-insertion-order", "Does not sort names, only packs them.", "6.6-03 6.6-05")
+inline("canonical-insertion-order", "Writes names unsorted, without white space.", "6.6-03 6.6-05")
 inline("canonical-top-level-sort", "Sorts the outermost object only.", "6.6-05")
 inline("canonical-case-insensitive-sort", "Sorts names without regard to case.", "6.6-05 A-03")
 inline("canonical-numeric-sort", "Sorts digit-only names by number.", "6.6-05 A-01")
@@ -335,7 +335,7 @@ def _(p):
     return {k.lower(): v for k, v in p.items()}
 
 
-@stored("dotted-names-split", "Takes a point in a name for a path, as MongoDB does.", "6-05 6-12")
+@stored("dotted-names-split", "Reads a dot in a name as a path, as MongoDB does.", "6-05 6-12")
 def _(p):
     out = {}
     for k, v in p.items():
@@ -543,7 +543,7 @@ inline(
 )
 inline(
     "actor-of-connection",
-    "The actor of the first deposit on a connection is taken for all later ones.",
+    "The actor of the first deposit on a connection is used for all later ones.",
     "9.2-04 8.1-09",
 )
 
@@ -555,7 +555,7 @@ def _(p):
 
 inline("custom-type-unlisted", "Packages of x- types are found by id only.", "12.2-04")
 inline("custom-type-refused", "Knows the eight types only.", "12.2-02")
-inline("x-prefix-without-hyphen", "Takes every type that begins with the letter x.", "6.3-11")
+inline("x-prefix-without-hyphen", "Accepts every type that begins with the letter x.", "6.3-11")
 
 
 @stored("status-complete-always", "Keeps every package as complete.", "5.3-04 5.3-05")
@@ -661,59 +661,59 @@ def _(p, where):
 
 # --- Validation -------------------------------------------------------------------------------------------------------
 
-skip("any-type-accepted", "package_type-value", "Takes any text as package_type.", "6.3-11")
-skip("any-actor-kind", "actor-type-value", "Takes anything as created_by.type.", "6.2-09")
+skip("any-type-accepted", "package_type-value", "Accepts any text as package_type.", "6.3-11")
+skip("any-actor-kind", "actor-type-value", "Accepts anything as created_by.type.", "6.2-09")
 inline("script-actor-refused", "Knows human and agent only.", "6.2-08")
-skip("any-status-accepted", "status-value", "Takes any text as status.", "6.1-26")
+skip("any-status-accepted", "status-value", "Accepts any text as status.", "6.1-26")
 skip("status-folded-case", "status-case", "Compares status without regard to case.", "6.1-26")
-skip("review-type-unchecked", "review_type-value", "Takes any text as review_type.", "6.1-34")
-inline("null-session-refused", "Demands a text if session_id is there.", "6.2-11")
+skip("review-type-unchecked", "review_type-value", "Accepts any text as review_type.", "6.1-34")
+inline("null-session-refused", "Requires a text if session_id is present.", "6.2-11")
 inline("title-counts-bytes", "Applies the limit of the title to bytes.", "6.1-23")
 inline("title-limit-255", "Allows 255 characters.", "6.1-22")
 skip("title-unlimited", "title-long", "Has no limit for the title.", "6.1-22")
-skip("title-empty-accepted", "title-empty", "Takes an empty title.", "6.1-21")
-skip("version-unchecked", "relay_version-value", "Takes any text as relay_version.", "6.1-16")
+skip("title-empty-accepted", "title-empty", "Accepts an empty title.", "6.1-21")
+skip("version-unchecked", "relay_version-value", "Accepts any text as relay_version.", "6.1-16")
 skip(
     "version-number-accepted",
     "relay_version-type relay_version-value",
-    "Takes the number 0.1 as relay_version.",
+    "Accepts the number 0.1 as relay_version.",
     "6.1-17",
 )
 skip("significance-unchecked", "significance-range", "Has no range check.", "6.4-20 6.4-21")
 skip(
     "significance-bool-accepted",
     "significance-bool",
-    "Takes true as significance, because it is an integer in Python.",
+    "Accepts true as significance, because it is an integer in Python.",
     "6.4-18",
 )
-skip("significance-any-type", "significance-type", "Takes a text or fraction as significance.", "6.4-18")
-skip("deliverable-without-path", "deliverable-path-required", "Takes deliverables without path.", "6.5-01")
-skip("deliverable-without-type", "deliverable-type-required", "Takes deliverables without type.", "6.5-04")
-skip("deliverable-strings-accepted", "deliverables-elements", "Takes deliverables that are texts.", "6.4-14")
+skip("significance-any-type", "significance-type", "Accepts a text or fraction as significance.", "6.4-18")
+skip("deliverable-without-path", "deliverable-path-required", "Accepts deliverables without path.", "6.5-01")
+skip("deliverable-without-type", "deliverable-type-required", "Accepts deliverables without type.", "6.5-04")
+skip("deliverable-strings-accepted", "deliverables-elements", "Accepts deliverables that are texts.", "6.4-14")
 skip(
     "deliverable-types-unchecked",
     "deliverable-path-type deliverable-type-type deliverable-hash-type",
-    "Takes any JSON type inside deliverables.",
+    "Accepts any JSON type inside deliverables.",
     "6.5-02 6.5-05 6.5-07",
 )
-skip("size-unchecked", "deliverable-size-type", "Takes any size_bytes.", "6.5-10")
-skip("tags-elements-unchecked", "tags-elements", "Takes numbers among the tags.", "6.4-04")
+skip("size-unchecked", "deliverable-size-type", "Accepts any size_bytes.", "6.5-10")
+skip("tags-elements-unchecked", "tags-elements", "Accepts numbers among the tags.", "6.4-04")
 skip(
     "questions-unchecked",
     "open_questions-elements decisions_made-elements",
-    "Takes objects among questions and decisions.",
+    "Accepts objects among questions and decisions.",
     "6.4-06 6.4-08",
 )
 skip(
     "arrays-unchecked",
     "tags-type decisions_made-type open_questions-type deliverables-type",
-    "Takes a text where an array belongs.",
+    "Accepts a text instead of an array.",
     "6.4-04 6.4-06 6.4-08 6.4-14",
 )
 skip(
     "texts-unchecked",
     "description-type handoff_note-type content_md-type",
-    "Takes any JSON type as description, handoff_note and content_md.",
+    "Accepts any JSON type as description, handoff_note and content_md.",
     "6.4-02 6.4-10 6.4-22",
 )
 skip(
@@ -741,11 +741,11 @@ skip("actor-id-unchecked", "actor-id-type", "Takes a number as created_by.id.", 
 skip("session-unchecked", "session-type", "Takes a number as session_id.", "6.2-12")
 skip("created-at-date-accepted", "created_at-date", "Takes a date as created_at.", "6.1-37")
 skip("created-at-impossible-accepted", "created_at-impossible", "Takes 30 February and hour 25.", "6.1-37")
-skip("created-at-unchecked", "created_at-value created_at-type", "Takes anything as created_at.", "6.1-37")
+skip("created-at-unchecked", "created_at-value created_at-type", "Accepts anything as created_at.", "6.1-37")
 inline("fraction-limit-3", "Refuses more than three digits of a fraction.", "6.1-39")
 inline("fraction-limit-6", "Refuses more than six digits of a fraction.", "6.1-39")
-skip("project-id-unchecked", "project_id-type", "Takes a number as project_id and stores it.", "6.1-11")
-skip("title-type-unchecked", "title-type", "Takes a number or list as title.", "6.1-20")
+skip("project-id-unchecked", "project_id-type", "Accepts a number as project_id and stores it.", "6.1-11")
+skip("title-type-unchecked", "title-type", "Accepts a number or list as title.", "6.1-20")
 
 
 @before("title-truncated", "Cuts a long title to 200 characters.", "6.1-22")
@@ -778,7 +778,7 @@ def _(p, project, store):
         p["created_at"] = store.now_text()
 
 
-@before("created-at-epoch-accepted", "Takes seconds since 1970 as created_at.", "6.1-37")
+@before("created-at-epoch-accepted", "Accepts seconds since 1970 as created_at.", "6.1-37")
 def _(p, project, store):
     if type(p.get("created_at")) is int:
         p["created_at"] = store.time_text(p["created_at"])
@@ -857,14 +857,14 @@ def _(p, project, store):
             p[name] = json.dumps(p[name])
 
 
-@before("false-is-absent", "Takes false, zero and empty text for absent in optional members.", "6.4-10 6.4-12 6.4-20")
+@before("false-is-absent", "Treats false, zero and empty text as absent in optional members.", "6.4-10 6.4-12 6.4-20")
 def _(p, project, store):
     for name in DEFAULTS:
         if name in p and not p[name] and p[name] is not None and type(p[name]) not in (str, list):
             del p[name]
 
 
-@before("array-holes-removed", "Removes elements that are no texts from arrays of texts.", "6.4-04 6.4-08")
+@before("array-holes-removed", "Removes other elements from arrays of texts.", "6.4-04 6.4-08")
 def _(p, project, store):
     for name in ("tags", "open_questions", "decisions_made"):
         if type(p.get(name)) is list:
@@ -902,7 +902,7 @@ def _(p, project, store):
         store.refuse("too many members", "")
 
 
-@before("id-pattern-enforced", "Demands the recommended form of package_id.", "6.1-06")
+@before("id-pattern-enforced", "Requires the recommended form of package_id.", "6.1-06")
 def _(p, project, store):
     name = p.get("package_id")
     if type(name) is str and not (name.startswith("pkg_") and len(name) == 36):
@@ -915,7 +915,7 @@ def _(p, project, store):
         store.refuse("package_id is too long", "/package_id")
 
 
-@before("id-ascii-only", "Refuses a package_id with other characters than ASCII.", "6.1-07")
+@before("id-ascii-only", "Refuses a package_id with non-ASCII characters.", "6.1-07")
 def _(p, project, store):
     if type(p.get("package_id")) is str and not p["package_id"].isascii():
         store.refuse("package_id must be ASCII", "/package_id")
@@ -937,18 +937,18 @@ def _(p, project, store):
 
 inline("id-lowercased", "Folds ids to lower case when it looks them up.", "6.1-08")
 inline("id-like-match", "Looks an id up with LIKE, so a wildcard finds another package.", "8.2-10")
-inline("id-prefix-match", "Finds a package by the beginning of its id.", "8.2-10")
+inline("id-prefix-match", "Finds a package by a prefix of its id.", "8.2-10")
 inline("id-accents-folded", "Compares ids without regard to accents, as some collations do.", "6.1-07")
 inline("id-trailing-space-ignored", "Compares ids without regard to trailing spaces.", "6.1-06")
 inline("id-cut-at-64", "Keeps 64 characters of an id for look-ups.", "6.1-06")
 inline("id-decoded-twice", "Decodes the percent signs of a path twice.", "6.1-06")
-inline("id-plus-as-space", "Takes a plus in a path for a space.", "6.1-06")
+inline("id-plus-as-space", "Reads a plus in a path as a space.", "6.1-06")
 inline("id-decoded-as-latin1", "Decodes paths as Latin-1.", "6.1-07")
 inline("id-not-decoded", "Does not decode paths.", "6.1-06 6.1-07")
 inline(
-    "id-format-suffix-cut", "Takes what follows the last point of a path for a format, as some routers do.", "6.1-06"
+    "id-format-suffix-cut", "Reads the part after the last dot of a path as a format, as some routers do.", "6.1-06"
 )
-inline("id-colon-is-verb", "Takes what follows a colon in a path for a verb.", "6.1-06")
+inline("id-colon-is-verb", "Reads the part after a colon in a path as a verb.", "6.1-06")
 inline("id-composed", "Composes ids to NFC when it looks them up.", "6.1-07")
 inline("id-semicolon-cut", "Cuts a path at a semicolon.", "6.1-06")
 inline("missing-package-empty-200", "Answers 200 and an empty object for an unknown id.", "8.2-08")
@@ -968,7 +968,7 @@ inline("duplicate-overwrites", "A second deposit under the same id replaces the 
 inline("duplicate-merges", "Answers 409, yet has merged the new members into the old package.", "11.2-05 8.1-12")
 inline("duplicate-always-409", "Refuses identical content.", "11.2-03")
 inline("duplicate-409-wrong-status", "Answers 400 for a clash.", "8.1-12 11.2-05")
-inline("duplicate-checks-title-only", "Calls content identical if the titles match.", "11.2-05")
+inline("duplicate-checks-title-only", "Treats content as identical if the titles match.", "11.2-05")
 inline("duplicate-ignores-unknown", "Compares the members of the tables only.", "11.2-05")
 inline("duplicate-ignores-order", "Compares arrays as sets.", "11.2-05")
 inline("duplicate-ignores-actor", "Compares without created_by.", "11.2-05")
@@ -976,15 +976,15 @@ inline("duplicate-never-409", "Answers 200 and the old package for any content."
 inline("duplicate-by-raw-bytes", "Compares request bytes, so other white space is a clash.", "11.2-04")
 inline(
     "duplicate-last-only",
-    "Remembers the last deposit of the project only: older ones deposited again clash.",
+    "Remembers only the last deposit of the project: older ones deposited again clash.",
     "11.2-03",
 )
 inline("duplicate-listed-twice", "An identical deposit is listed a second time.", "11.2-03")
 inline("duplicate-race", "Looks for the id, then inserts, without a lock.", "11.2-06 11.2-07")
 inline("duplicate-race-409", "Parallel identical deposits clash at the unique key.", "11.2-06")
 inline("store-then-validate", "Stores first and validates afterwards; the refused package stays.", "8.1-03")
-inline("refused-id-reserved", "A refused deposit leaves its id reserved: a good one under it clashes.", "8.1-03")
-inline("deposit-returns-id-only", "Answers with the id alone.", "8.1-09")
+inline("refused-id-reserved", "A refused deposit leaves its id reserved: a valid one under it clashes.", "8.1-03")
+inline("deposit-returns-id-only", "Answers with only the id.", "8.1-09")
 inline("deposit-returns-nothing", "Answers 201 without a body.", "8.1-09 8.1-11")
 inline("deposit-returns-204", "Answers 204.", "8.1-09")
 inline("deposit-202", "Answers 202.", "8.1-09")
@@ -997,11 +997,11 @@ inline("next-actor-blocks", "Refuses a child by an agent where the parent expect
 inline("validation-422", "Refuses invalid packages with 422, as some frameworks do.", "8.1-04")
 inline("validation-200", "Refuses invalid packages with 200 and an error object.", "8.1-04 8.1-03")
 inline("validation-500", "Fails with 500 on wrong types.", "8.1-04")
-inline("non-object-500", "Fails with 500 on a body that is no object.", "6-01")
-inline("bad-json-500", "Fails with 500 on a broken body.", "9.1-12")
-inline("invalid-utf8-replaced", "Takes invalid UTF-8 with replacement characters.", "9.1-12")
-inline("python-nan", "Takes NaN and Infinity and returns them.", "9.1-12")
-inline("trailing-garbage-tolerated", "Ignores what follows the first JSON value.", "9.1-12")
+inline("non-object-500", "Fails with 500 on a body that is not an object.", "6-01")
+inline("bad-json-500", "Fails with 500 on a malformed body.", "9.1-12")
+inline("invalid-utf8-replaced", "Accepts invalid UTF-8 with replacement characters.", "9.1-12")
+inline("python-nan", "Accepts NaN and Infinity and returns them.", "9.1-12")
+inline("trailing-garbage-tolerated", "Ignores text after the first JSON value.", "9.1-12")
 inline("charset-refused", "Refuses a Content-Type with a charset with 415.", "9.1-11")
 inline("put-edits-package", "PUT on a package replaces its members.", "6.6-16 10.1-01")
 inline("patch-edits-package", "PATCH on a package changes its members.", "6.6-16 10.1-01")
@@ -1011,8 +1011,8 @@ inline(
     "8.1-17",
     arguments=("--auth", "key-a=owner-a"),
 )
-inline("auth-any-token", "Takes any token.", "8.1-17 9.2-02", arguments=("--auth", "key-a=owner-a"))
-inline("auth-writes-open", "Wants the token for reads only.", "8.1-17 9.2-02", arguments=("--auth", "key-a=owner-a"))
+inline("auth-any-token", "Accepts any token.", "8.1-17 9.2-02", arguments=("--auth", "key-a=owner-a"))
+inline("auth-writes-open", "Requires the token for reads only.", "8.1-17 9.2-02", arguments=("--auth", "key-a=owner-a"))
 inline("auth-404", "Answers 404 for wrong credentials.", "8.1-17", arguments=("--auth", "key-a=owner-a"))
 
 # --- Lists ------------------------------------------------------------------------------------------------------------
@@ -1021,8 +1021,8 @@ inline("latest-by-insertion", "Orders latest by arrival.", "8.2-01")
 inline("latest-by-text", "Orders latest by comparing created_at as text.", "8.2-02")
 inline("latest-by-whole-seconds", "Orders latest by whole seconds.", "8.2-02")
 inline("latest-ascending", "Orders latest oldest first, then cuts.", "8.2-01 8.2-03")
-inline("latest-limit-before-sort", "Takes the last arrivals, then sorts them.", "8.2-01 8.2-03")
-inline("latest-newest-last", "Takes the newest, returns them oldest first.", "8.2-01")
+inline("latest-limit-before-sort", "Selects the last arrivals, then sorts them.", "8.2-01 8.2-03")
+inline("latest-newest-last", "Selects the newest, returns them oldest first.", "8.2-01")
 inline("latest-default-20", "Default limit 20.", "8.2-05")
 inline("latest-default-10", "Default limit 10.", "8.2-05")
 inline("latest-cap-5", "Never returns more than five.", "8.2-04")
@@ -1039,11 +1039,11 @@ inline("latest-empty-null", "An empty list is null, as in Go.", "8.2-06")
 inline(
     "latest-empty-404", "An empty list is 404, also in a project that exists.", "8.2-06", needs=("project-create-201",)
 )
-inline("latest-prefix-project", "Lists the packages of projects whose id begins alike.", "5.2-01")
+inline("latest-prefix-project", "Lists the packages of projects whose ids share a prefix.", "5.2-01")
 inline("latest-project-folded-case", "Compares project ids without regard to case.", "5.2-01")
 inline(
     "project-of-connection",
-    "The project of the first list on a connection is taken for all later ones.",
+    "The project of the first list on a connection is used for all later ones.",
     "5.2-01 8.2-01",
 )
 inline("relevant-across-projects", "Searches all projects.", "8.2-14")
@@ -1053,7 +1053,7 @@ inline("relevant-unranked", "Returns matches newest first.", "8.2-13")
 inline("relevant-worst-first", "Returns the best match last.", "8.2-13")
 inline("relevant-is-latest", "Ignores the query.", "8.2-11 8.2-13")
 inline("relevant-limit-ignored", "Ignores limit.", "8.2-16")
-inline("relevant-without-query", "Returns all packages if there is no query.", "8.2-15")
+inline("relevant-without-query", "Returns all packages without a query.", "8.2-15")
 inline("relevant-missing-query-500", "Fails without query.", "8.2-15")
 inline("relevant-titles-only-if-exact", "Finds a package only by its whole title.", "8.2-11")
 inline("search-missing-400", "Answers 400 where search is off.", "8.2-17 10.2-07", needs=("search-off-named",))
@@ -1066,7 +1066,7 @@ inline(
     profile="strict",
 )
 inline("search-missing-empty-body", "Answers 501 without a body.", "10.2-09", needs=("search-off-named",))
-inline("search-missing-unnamed", "Answers 501 with a body that names nothing.", "10.2-09", needs=("search-off-named",))
+inline("search-missing-unnamed", "Answers 501 with a body that does not name the capability.", "10.2-09", needs=("search-off-named",))
 inline("search-declared-without", "Declares search and answers 501.", "10.2-06")
 
 # --- Orient, descriptor, projects -------------------------------------------------------------------------------------
@@ -1076,7 +1076,7 @@ inline("orient-ids-only", "recent_packages are ids.", "8.3-03")
 inline("orient-other-projects", "recent_packages come from all projects.", "8.3-04")
 inline("orient-window-in-hours", "Counts the window in hours.", "8.3-04 8.3-05", needs=("window-filters",))
 inline("orient-default-7", "Default window 7.", "8.3-10")
-inline("orient-echo-constant", "Always says window_days 14.", "8.3-09")
+inline("orient-echo-constant", "Always returns window_days 14.", "8.3-09")
 inline("orient-window-as-text", "Says window_days as text.", "8.3-09")
 inline("orient-window-renamed", "Says days for window_days.", "8.3-09")
 inline("orient-constant-time", "generated_at is the start of the server.", "8.3-11")

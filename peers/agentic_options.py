@@ -1,8 +1,8 @@
-"""The choices that the rulings leave open, and which of them are in force.
+"""The choices that the rulings leave open, and those in force.
 
 A choice belongs to a group; one of each group is in force. A group of one choice is a switch. `strict` says whether the
-choice also satisfies the strict profile; `lenient` says what a lenient run should make of it: `pass`, `warn` (tolerated, with
-a warning allowed) or `undecided` (something is absent, so a check may stay inconclusive or not claimed). Never `fail`.
+choice also satisfies the strict profile; `lenient` is the expected result of a lenient run: `pass`, `warn` (tolerated, with
+a warning allowed) or `undecided` (a member is absent, so a check may stay inconclusive or not claimed). Never `fail`.
 """
 
 from dataclasses import dataclass
@@ -39,9 +39,9 @@ def _group(name, errata, *options):
 _group(
     "hash-place",
     "E02",
-    ("hash-in-header", "The hash stands in the header X-Content-Hash, the body is the package.", "*"),
-    ("hash-in-envelope", "The body holds package and content_hash side by side.", ""),
-    ("hash-in-other-header", "The hash stands in a header of the server's own, X-Relay-Digest.", ""),
+    ("hash-in-header", "The hash is in the header X-Content-Hash, the body is the package.", "*"),
+    ("hash-in-envelope", "The body holds package and content_hash.", ""),
+    ("hash-in-other-header", "The hash is in a header of the server, X-Relay-Digest.", ""),
     ("hash-in-etag", "The hash is the entity tag, in quotes.", ""),
     ("hash-in-weak-etag", "The hash is a weak entity tag, W/ and quotes.", ""),
     ("hash-as-contenthash", "The envelope calls the hash contentHash.", ""),
@@ -50,7 +50,7 @@ _group(
     ("hash-elsewhere", "The hash is a string deep in the envelope, under meta.digest.value.", ""),
     ("hash-flat", "content_hash is a further member of the returned package.", ""),
     ("hash-flat-camel", "contentHash is a further member of the returned package.", ""),
-    ("hash-flat-in-envelope", "content_hash is a further member of the package, which stands in an envelope.", ""),
+    ("hash-flat-in-envelope", "content_hash is a further member of the package, which is in an envelope.", ""),
 )
 _group(
     "hash-when",
@@ -80,7 +80,7 @@ for _name, _about, _erratum in (
 _group(
     "hash-after-move",
     "E11",
-    ("hash-recomputed", "After a transition the hash is that of the package as it stands.", "*"),
+    ("hash-recomputed", "After a transition the hash is that of the changed package.", "*"),
     ("hash-kept", "After a transition the hash of the deposit is kept.", "w"),
 )
 
@@ -97,20 +97,20 @@ _group(
     "package-view",
     "E02 E66",
     ("package-bare", "A single package is the body itself.", "*"),
-    ("package-under-package", "A single package stands under package.", ""),
-    ("package-under-data", "A single package stands under data.", ""),
-    ("package-with-success", "A single package stands under data, beside success, message and meta.", ""),
+    ("package-under-package", "A single package is under package.", ""),
+    ("package-under-data", "A single package is under data.", ""),
+    ("package-with-success", "A single package is under data, with success, message and meta.", ""),
 )
 _group(
     "list-view",
     "E66",
     ("list-bare", "A list of packages is a bare array.", "*"),
-    ("list-packages", "A list of packages stands under packages.", ""),
-    ("list-items", "A list of packages stands under items, beside a total.", ""),
-    ("list-results", "A list of packages stands under results.", ""),
-    ("list-data", "A list of packages stands under data.", ""),
-    ("list-paged", "A list of packages stands under packages, beside total, offset, has_more and next_cursor.", ""),
-    ("list-with-meta", "A list of packages stands under data, beside meta and links.", ""),
+    ("list-packages", "A list of packages is under packages.", ""),
+    ("list-items", "A list of packages is under items, with a total.", ""),
+    ("list-results", "A list of packages is under results.", ""),
+    ("list-data", "A list of packages is under data.", ""),
+    ("list-paged", "A list of packages is under packages, with total, offset, has_more and next_cursor.", ""),
+    ("list-with-meta", "A list of packages is under data, with meta and links.", ""),
 )
 _group("list-elements", "E66", ("elements-wrapped", "Elements of lists are objects with package.", ""))
 _group(
@@ -123,20 +123,20 @@ _group(
     "fact-view",
     "E40",
     ("fact-bare", "A single fact is the body itself.", "*"),
-    ("fact-under-fact", "A single fact stands under fact.", ""),
-    ("fact-under-data", "A single fact stands under data.", ""),
+    ("fact-under-fact", "A single fact is under fact.", ""),
+    ("fact-under-data", "A single fact is under data.", ""),
 )
 _group(
     "facts-view",
     "E37",
     ("facts-bare", "A list of facts is a bare array.", "*"),
-    ("facts-facts", "A list of facts stands under facts.", ""),
-    ("facts-items", "A list of facts stands under items.", ""),
-    ("facts-results", "A list of facts stands under results.", ""),
-    ("facts-data", "A list of facts stands under data.", ""),
-    ("facts-wrapped", "Facts stand under facts, each an object with fact.", ""),
-    ("facts-paged", "Facts stand under facts, beside total, offset, has_more and next_cursor.", ""),
-    ("facts-with-meta", "Facts stand under data, beside meta and links.", ""),
+    ("facts-facts", "A list of facts is under facts.", ""),
+    ("facts-items", "A list of facts is under items.", ""),
+    ("facts-results", "A list of facts is under results.", ""),
+    ("facts-data", "A list of facts is under data.", ""),
+    ("facts-wrapped", "Facts are under facts, each an object with fact.", ""),
+    ("facts-paged", "Facts are under facts, with total, offset, has_more and next_cursor.", ""),
+    ("facts-with-meta", "Facts are under data, with meta and links.", ""),
 )
 _group(
     "error-body",
@@ -162,7 +162,7 @@ _group(
     ("order-shuffled", "Returned packages have their members in another order each time.", ""),
     (
         "bytes-verbatim",
-        "Returned packages are the very text that was deposited, spaces and number spellings included.",
+        "Returned packages are the deposited text, spaces and number spellings included.",
         "",
     ),
 )
@@ -185,13 +185,13 @@ _group(
     ("storage-path-untouched", "storage_path is as deposited.", "*"),
     ("storage-path-added", "A package without storage_path is given one; the hash is that of the deposit.", "w"),
     ("storage-path-hashed", "A package without storage_path is given one, and the hash covers it.", "w"),
-    ("storage-path-rewritten", "A submitted storage_path is replaced by the place of the server.", "w"),
+    ("storage-path-rewritten", "A submitted storage_path is replaced by the location on the server.", "w"),
 )
 _group(
     "integers",
     "E07",
     ("integers-exact", "Large integers come back digit for digit.", "*"),
-    ("integers-as-doubles", "Large integers come back as the double they are.", ""),
+    ("integers-as-doubles", "Large integers come back as doubles.", ""),
 )
 
 # --- Projects ---------------------------------------------------------------------------------------------------------
@@ -199,12 +199,12 @@ _group(
 _group(
     "project-create",
     "E33",
-    ("project-create-404", "There is no route to create projects, they come with the first write: 404.", "*"),
-    ("project-create-405", "There is no route to create projects: 405.", ""),
-    ("project-create-501", "There is no route to create projects: 501.", ""),
-    ("project-create-201", "POST /v1/projects creates a project: 201, also for one that is there.", ""),
+    ("project-create-404", "No route creates projects; the first write does: 404.", "*"),
+    ("project-create-405", "No route creates projects: 405.", ""),
+    ("project-create-501", "No route creates projects: 501.", ""),
+    ("project-create-201", "POST /v1/projects creates a project: 201, also for an existing one.", ""),
     ("project-create-200", "POST /v1/projects creates a project: 200.", ""),
-    ("project-create-409", "POST /v1/projects creates a project: 201, and 409 for one that is there.", ""),
+    ("project-create-409", "POST /v1/projects creates a project: 201, and 409 for an existing one.", ""),
 )
 _group(
     "project-needed",
@@ -214,7 +214,7 @@ _group(
 _group(
     "project-get",
     "E33",
-    ("project-get-404", "There is no route to read a project; orient shows it.", "*"),
+    ("project-get-404", "No route reads a project; orient shows it.", "*"),
     ("project-get-200", "GET /v1/projects/{id} answers.", ""),
     ("project-get-enveloped", "GET /v1/projects/{id} answers with project in an envelope.", ""),
 )
@@ -234,9 +234,9 @@ _group(
 _group(
     "archive",
     "E33 E36",
-    ("archive-open", "An archived project still takes deposits.", "*"),
+    ("archive-open", "An archived project still accepts deposits.", "*"),
     ("archive-403", "An archived project refuses deposits with 403.", ""),
-    ("archive-absent", "There is no route to archive.", "u"),
+    ("archive-absent", "No route archives projects.", "u"),
 )
 _group(
     "archived-reads", "E36", ("archived-reads-404", "Reads of an archived project give 404 until it is restored.", "")
@@ -245,10 +245,10 @@ _group("archive-answer", "E33", ("archive-204", "Archive and restore answer 204.
 _group(
     "path-and-body",
     "E35",
-    ("mismatch-body-wins", "If path and body name two projects the package goes where the body says.", "*s"),
+    ("mismatch-body-wins", "If path and body name two projects, the package goes to that of the body.", "*s"),
     (
         "mismatch-path-wins",
-        "If they name two, the package goes where the path says and is returned with that project_id.",
+        "If they name two, the package goes to that of the path and is returned with that project_id.",
         "s",
     ),
     ("mismatch-400", "If they name two projects the deposit is refused with 400.", ""),
@@ -279,7 +279,7 @@ _group(
 _group(
     "null-optional",
     "E48",
-    ("null-optional-accepted", "null for an optional string or array is taken as absent.", "*"),
+    ("null-optional-accepted", "null for an optional string or array counts as absent.", "*"),
     ("null-optional-refused", "null for an optional string or array is refused.", ""),
 )
 _group(
@@ -293,14 +293,14 @@ _group(
     "integer-spelling",
     "E64",
     ("integer-by-value", "5.0 is an integer.", "*"),
-    ("integer-by-spelling", "5.0 is no integer and refused.", ""),
+    ("integer-by-spelling", "5.0 is not an integer and is refused.", ""),
 )
 _group(
     "revision-deposit",
     "E17",
     ("revision-deposit-400", "A deposit in state revision_requested is refused with 400.", "*"),
     ("revision-deposit-422", "A deposit in state revision_requested is refused with 422.", ""),
-    ("revision-deposit-accepted", "A deposit in state revision_requested is taken.", ""),
+    ("revision-deposit-accepted", "A deposit in state revision_requested is accepted.", ""),
 )
 _group(
     "parent",
@@ -308,14 +308,14 @@ _group(
     ("parent-unknown-400", "A parent_package_id that names no package is refused with 400.", "*"),
     ("parent-unknown-404", "A parent_package_id that names no package is refused with 404.", ""),
     ("parent-unknown-422", "A parent_package_id that names no package is refused with 422.", ""),
-    ("parent-unknown-accepted", "A parent_package_id that names no package is taken.", ""),
+    ("parent-unknown-accepted", "A parent_package_id that names no package is accepted.", ""),
 )
 _group(
     "duplicate-members",
     "E08",
-    ("duplicate-members-last", "Of repeated members the last counts.", "*s"),
-    ("duplicate-members-first", "Of repeated members the first counts.", "s"),
-    ("duplicate-members-refused", "Repeated members are refused with 400.", ""),
+    ("duplicate-members-last", "Of duplicate members the last counts.", "*s"),
+    ("duplicate-members-first", "Of duplicate members the first counts.", "s"),
+    ("duplicate-members-refused", "Duplicate members are refused with 400.", ""),
 )
 _group(
     "surrogates",
@@ -562,13 +562,13 @@ _group(
 _group(
     "count",
     "E50",
-    ("count-count", "The count stands under count.", "*"),
-    ("count-invalidated", "The count stands under invalidated.", ""),
-    ("count-invalidated-count", "The count stands under invalidated_count.", ""),
+    ("count-count", "The count is under count.", "*"),
+    ("count-invalidated", "The count is under invalidated.", ""),
+    ("count-invalidated-count", "The count is under invalidated_count.", ""),
     ("count-bare", "The count is the body.", ""),
     ("count-only-integer", "The count is the only integer of the body, under a name of its own.", ""),
-    ("count-among-numbers", "The count stands under count, after other integers.", ""),
-    ("count-with-facts", "The count stands under invalidated, beside the facts that were ended.", ""),
+    ("count-among-numbers", "The count is under count, after other integers.", ""),
+    ("count-with-facts", "The count is under invalidated, beside the facts that were ended.", ""),
 )
 _group(
     "none-ended",
@@ -748,8 +748,8 @@ _group(
     "self-move",
     "E15",
     ("self-move-ok", "A move to the same state answers 200 and changes nothing.", "*s"),
-    ("self-move-refused", "A move to the same state is refused.", ""),
-    ("self-move-complete", "Only complete may be asked for again; it answers 200 and changes nothing.", "s"),
+    ("self-move-refused", "A transition to the same state is refused.", ""),
+    ("self-move-complete", "Only complete may be requested again; it answers 200 and changes nothing.", "s"),
     ("self-move-not-complete", "A move to the same state answers 200, but for complete, which is refused.", "s"),
 )
 _group(

@@ -1,4 +1,4 @@
-"""Review: flag, transitions and the list of what waits (sections 5.3, 8.5 and 11.4). A part of the store."""
+"""Review: flag, transitions and the list of waiting packages (sections 5.3, 8.5 and 11.4). A part of the store."""
 
 import time
 
@@ -46,12 +46,12 @@ class Review:
         package = self.find(package_id)
         if package is None:
             if self.o.bug("flag-missing-id-400"):
-                raise Refusal(400, "package_not_found", "there is no such package")
-            raise Refusal(404, "package_not_found", "there is no such package")
+                raise Refusal(400, "package_not_found", "unknown package")
+            raise Refusal(404, "package_not_found", "unknown package")
         return package
 
     def may(self, package, new, by):
-        """Whether the move is allowed; `by` is flag or status."""
+        """Whether the transition is allowed; `by` is flag or status."""
         o = self.o
         old = package.value["status"]
         if o.mutant in GUARDS:

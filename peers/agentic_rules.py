@@ -1,4 +1,4 @@
-"""The rules of The Agentic Protocol v0.1 as the peer sees them: reading JSON, canonical form, validation, time.
+"""The rules of The Agentic Protocol v0.1 as implemented by the peer: reading JSON, canonical form, validation, time.
 
 `o` is an Options object throughout: `o.has(choice)` and `o.bug(mutant)`.
 """
@@ -12,7 +12,7 @@ import unicodedata
 from datetime import date
 from json.encoder import encode_basestring, encode_basestring_ascii
 
-MAX_DEPTH = 1500  # nesting of request bodies; fuzzers go to some hundreds
+MAX_DEPTH = 1500  # nesting of request bodies; fuzzers use some hundreds
 
 
 class Refusal(Exception):
@@ -251,7 +251,7 @@ class Canon:
         return text
 
     def _respell(self, text):
-        # Step over escaped reverse solidi, so that \\n in the text is not taken for a line feed.
+        # Skip escaped reverse solidi, so that \\n in the text is not read as a line feed.
         def each(found):
             escape = found.group()
             if escape == "\\\\":
@@ -400,7 +400,7 @@ def instant(text):
 
 
 def moment(text):
-    """The instant as a value that compares."""
+    """The instant as a sortable value."""
     found = instant(text)
     return (found[0], found[1]) if found else None
 
@@ -579,7 +579,7 @@ class Validator:
         if type(kind) is str and kind not in TYPES:
             custom = kind.startswith("x" if o.bug("x-prefix-without-hyphen") else "x-")
             if not custom or o.bug("custom-type-refused"):
-                self.fail("package_type-value", "/package_type", "is no known type")
+                self.fail("package_type-value", "/package_type", "is not a known type")
         elif kind is not None and type(kind) is not str:
             self.fail("package_type-type", "/package_type", "must be a string")
         self.time(p, "", "created_at")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A second implementation of The Agentic Protocol v0.1 over HTTP, to find false positives of the harness.
 
-It is right, and takes whichever legal choice it is told: where a ruling says that two ways pass, its default is not the way
-of the reference implementation. It can also be wrong in one chosen way.
+It is correct, with any selected legal choices: where a ruling permits two behaviours, its default is not that of the
+reference implementation. It can also have one selected bug.
 
     python3 peers/agentic_server.py --port 0 --port-file FILE [--choice NAME]... [--preset NAME] [--level L2]
     python3 peers/agentic_server.py --mutant NAME --port-file FILE
@@ -37,7 +37,7 @@ LEVELS = ("L0", "L1", "L2", "L3")
 
 
 class Raw(str):
-    """JSON text that is sent as it is."""
+    """JSON text that is sent unchanged."""
 
 
 class Answer:
@@ -46,19 +46,19 @@ class Answer:
         self.body = body
         self.headers = list(headers)
         self.media = media
-        self.empty = empty  # no body at all
+        self.empty = empty  # no body
 
 
 # --- JSON out ---------------------------------------------------------------------------------------------------------
 
 
 def encode_json(o, value):
-    """A body in the style that is in force."""
+    """A body in the selected style."""
     if o.has("json-pretty"):
         return _encode(value, lambda v: json.dumps(v, indent=1, ensure_ascii=False)) + "\n"
     if o.has("json-ascii"):
         text = _encode(value, json.dumps)
-        if len(text) > 1_000_000:  # too slow for what it is worth
+        if len(text) > 1_000_000:  # too slow
             return text
         return re.sub(
             r"\\\\|\\u[0-9a-f]{4}", lambda f: f.group() if f.group() == "\\\\" else "\\u" + f.group()[2:].upper(), text
@@ -115,7 +115,7 @@ class Service:
     # --- Shapes -------------------------------------------------------------------------------------------------------
 
     def verbatim(self, package):
-        """The deposited text, if it still says what the package says."""
+        """The deposited text, if it still matches the package."""
         if package.raw is None:
             return None
 
@@ -193,7 +193,7 @@ class Service:
                 flat = {"content_hash": text}
             else:
                 flat = {"contentHash": text}
-            # A member that was deposited under that name is the package's own: the hash then stands beside it.
+            # A deposited member with that name belongs to the package: the hash is then outside of it.
             if flat and next(iter(flat)) in package.value:
                 beside, flat = flat, None
         value = self.package_value(package, where, flat)
@@ -293,7 +293,7 @@ class Service:
         return Answer(201 if o.has("assert-201") else 200, value)
 
     def count_answer(self, facts):
-        """Of the facts that were ended, or whatever a mutant takes for their count."""
+        """The number of ended facts, or the value of a mutant."""
         o = self.o
         count = len(facts) if type(facts) is list else facts
         if o.bug("invalidate-204"):
@@ -374,7 +374,7 @@ class Service:
     def descriptor(self):
         o = self.o
         if o.has("descriptor-absent"):
-            raise Refusal(404, "not_found", "there is no such resource")
+            raise Refusal(404, "not_found", "unknown resource")
         hybrid, semantic = self.search_flags()
         capabilities = {"hybrid_search": hybrid, "semantic_search": semantic, "realtime": False, "blob_storage": False}
         if o.has("search-undeclared-on") or o.has("search-undeclared-off"):
@@ -450,7 +450,7 @@ class Service:
         return self.number(query, "limit", default, 1, high, o.has("limit-clamped") or o.has("limit-max-50"))
 
     def authorize(self, request):
-        """The actor that the credentials belong to, or None where none are wanted."""
+        """The actor of the credentials, or None if none are required."""
         o = self.o
         if not self.keys or request.segments[1:] == ["conformance"]:
             return None
@@ -507,7 +507,7 @@ class Service:
         if request.body and method in ("POST", "PUT", "PATCH"):
             self.check_media(request)
         if path[:1] != ["v1"]:
-            raise Refusal(404, "not_found", "there is no such resource")
+            raise Refusal(404, "not_found", "unknown resource")
         match path[1:]:
             case ["conformance"] if method == "GET":
                 return self.descriptor()
@@ -543,7 +543,7 @@ class Service:
                 return self.orchestrate(request)
             case ["import"] if method == "POST" and not self.o.has("import-absent"):
                 return self.load(request)
-        raise Refusal(404, "not_found", "there is no such resource")
+        raise Refusal(404, "not_found", "unknown resource")
 
     def has_queue(self):
         names = (
@@ -558,7 +558,7 @@ class Service:
     def check_media(self, request):
         media = (request.headers.get("Content-Type") or "application/json").partition(";")
         if self.o.bug("charset-refused") and media[1]:
-            raise Refusal(415, "unsupported_media_type", "parameters are not understood")
+            raise Refusal(415, "unsupported_media_type", "parameters are not supported")
         name = media[0].strip().lower()
         known = ("application/json", "application/x-ndjson", "application/problem+json")
         if self.o.has("media-415") and name not in known:
@@ -574,7 +574,7 @@ class Service:
             "project-create-409",
         )
         if choice in ("project-create-404", "project-create-405", "project-create-501"):
-            raise Refusal(int(choice[-3:]), "not_found", "projects come with the first write")
+            raise Refusal(int(choice[-3:]), "not_found", "projects are created by the first write")
         self.needs(1)
         return Answer(
             200 if choice == "project-create-200" else 201, self.store.create_project(self.object_body(request))
@@ -582,17 +582,17 @@ class Service:
 
     def get_project(self, identity):
         if self.o.has("project-get-404"):
-            raise Refusal(404, "not_found", "there is no such resource")
+            raise Refusal(404, "not_found", "unknown resource")
         with self.store.lock:
             project = self.store.projects.get(identity)
             if project is None:
-                raise Refusal(404, "project_not_found", "there is no such project")
+                raise Refusal(404, "project_not_found", "unknown project")
             value = self.store.show_project(project)
         return Answer(200, {"project": value} if self.o.has("project-get-enveloped") else value)
 
     def archive(self, identity, verb):
         if self.o.has("archive-absent"):
-            raise Refusal(404, "not_found", "there is no such resource")
+            raise Refusal(404, "not_found", "unknown resource")
         self.needs(1)
         value = self.store.archive(identity, restore=verb == "restore")
         return Answer(204, empty=True) if self.o.has("archive-204") else Answer(200, value)
@@ -626,7 +626,7 @@ class Service:
         mode = query.get("mode")
         if query.get("status") is not None and self.level >= 3:
             if o.has("awaiting-queue-400"):
-                raise Refusal(400, "invalid_request", "status is no parameter")
+                raise Refusal(400, "invalid_request", "status is not a parameter")
             said = o.has("awaiting-filter-mode") and mode == "latest"
             names = ("awaiting-filter", "awaiting-both", "awaiting-filter-empty", "awaiting-filter-limited")
             if query["status"] == "awaiting_review" and (said or any(o.has(n) for n in names)):
@@ -739,7 +739,7 @@ class Service:
                     package = self.store.edit(identity, self.object_body(request), request.method == "PUT")
                     return self.package_answer(200, package, "pull", request.connection)
             status = int(o.one("edit-405", "edit-404", "edit-501", "edit-400")[-3:])
-            raise Refusal(status, "not_implemented", "packages do not change")
+            raise Refusal(status, "not_implemented", "packages cannot be changed")
         raise Refusal(405, "method_not_allowed", "packages are read with GET")
 
     def hidden_projects(self):
@@ -757,14 +757,14 @@ class Service:
         if o.bug("missing-package-500"):
             raise RuntimeError("no row")
         if o.bug("missing-package-400"):
-            raise Refusal(400, "package_not_found", "there is no such package")
+            raise Refusal(400, "package_not_found", "unknown package")
         if o.bug("missing-package-error-200"):
             return Answer(200, {"error": "package_not_found"})
         if o.bug("missing-package-html"):
             return Answer(404, Raw("<html><title>404 Not Found</title></html>"), media="text/html; charset=utf-8")
         if o.has("unknown-package-null"):
             return Answer(200, None)
-        raise Refusal(404, "package_not_found", "there is no such package")
+        raise Refusal(404, "package_not_found", "unknown package")
 
     def flag(self, request, identity):
         self.needs(3)
@@ -787,7 +787,7 @@ class Service:
     def transition(self, request, identity):
         if not self.o.has("status-route-here"):
             status = int(self.o.one("status-route-404", "status-route-405", "status-route-501")[-3:])
-            raise Refusal(status, "not_found", "there is no such resource")
+            raise Refusal(status, "not_found", "unknown resource")
         self.needs(3)
         package = self.store.transition(identity, self.object_body(request))
         if self.o.has("move-empty"):
@@ -801,7 +801,7 @@ class Service:
     def export(self, project):
         o = self.o
         if o.has("export-absent"):
-            raise Refusal(404, "not_found", "there is no such resource")
+            raise Refusal(404, "not_found", "unknown resource")
         records = []
         for kind, value in self.store.export(project):
             if o.has("export-wrapped"):
@@ -850,7 +850,7 @@ class Request:
 
 
 def split_target(o, target, base=""):
-    """(segments, query, what is wrong with it)."""
+    """(segments, query, defect)."""
     if target.startswith("http://"):
         target = "/" + target[7:].partition("/")[2]
     raw, _, query_text = target.partition("?")
@@ -878,7 +878,7 @@ def split_target(o, target, base=""):
 
 
 def spoiled_query(o, text):
-    """The query as mutants read it."""
+    """The query as read by mutants."""
     if o.bug("query-decoded-before-split"):
         text = unquote_plus(text)
     query = {}
@@ -986,7 +986,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = serve
 
     def send_error(self, code, message=None, explain=None):
-        """What the HTTP layer itself refuses, for example an unknown method."""
+        """A refusal by the HTTP layer, for example of an unknown method."""
         self.close_connection = True
         refusal = Refusal(int(code), "invalid_request", message or HTTPStatus(code).phrase)
         self.reply(self.service.error_answer(refusal))
@@ -1121,7 +1121,7 @@ class Server(ThreadingHTTPServer):
 
 
 def make_server(choices, mutant=None, level="L3", keys=None, host="127.0.0.1", port=0, base_path=""):
-    """A server that is bound and listens; serve_forever is the caller's business."""
+    """A server that is bound and listens; the caller runs serve_forever."""
     sys.setrecursionlimit(12_000)
     threading.stack_size(64 << 20)
     service = Service(Options(choices, mutant), level, keys or {})
@@ -1188,7 +1188,7 @@ def main():
     parser.add_argument("--mutant", choices=sorted(MUTANTS), metavar="NAME")
     parser.add_argument("--level", choices=LEVELS, default="L3")
     parser.add_argument(
-        "--auth", action="append", default=[], metavar="KEY=ACTOR", help="want a bearer token; repeatable"
+        "--auth", action="append", default=[], metavar="KEY=ACTOR", help="require a bearer token; repeatable"
     )
     parser.add_argument("--load", help="NDJSON to read before the start")
     parser.add_argument("--list-choices", action="store_true")

@@ -1,9 +1,10 @@
 """Bugs of facts and review (levels L2 and L3), in the form of agentic_mutants.py.
 
 A mutant here is a change of an assert before it is read (ASSERTED), of the row that is recorded (RECORDED) or shown
-(FACT_SHOWN), another choice of the rows that end (SUPERSEDES, INVALIDATES) or of the time they end at (ENDED), of the rows
-a query finds (ASKED, HOLDS), of what an import keeps (IMPORTED), a change of a package by a move (MOVED) or of the body of
-a flag (FLAGGED), a hole in the table of moves (GUARDS), another list of what waits (WAITING), or a place that asks `bug`.
+(FACT_SHOWN), another choice of the rows that end (SUPERSEDES, INVALIDATES) or of their end times (ENDED), of the rows
+a query finds (ASKED, HOLDS), of imported data (IMPORTED), a change of a package by a transition (MOVED) or of the body of
+a flag (FLAGGED), a gap in the table of transitions (GUARDS), another list of waiting packages (WAITING), or a place that
+checks `bug`.
 """
 
 import json
@@ -43,7 +44,7 @@ def l3(name, about, breaks, **more):
 
 
 def shifted(text, seconds):
-    """The instant that many seconds later, in whole seconds."""
+    """The instant the given number of seconds later, in whole seconds."""
     return spell_time_z(instant(text)[0] + seconds)
 
 
@@ -66,7 +67,7 @@ def is_open(row):
     return row["valid_to"] is None
 
 
-# --- What an assert may hold ------------------------------------------------------------------------------------------
+# --- Contents of an assert --------------------------------------------------------------------------------------------
 
 
 def changes(member, change):
@@ -81,10 +82,10 @@ def changes(member, change):
 for _name, _about, _breaks, _member, _change in (
     ("subject-trimmed", "Trims the subject.", "7.1-06", "subject", lambda s: s.strip()),
     ("subject-in-lower-case", "Writes subjects in lower case.", "7.1-06 7.3-03", "subject", lambda s: s.lower()),
-    ("subject-cut-at-slash", "Keeps what stands before a slash.", "7.1-06", "subject", lambda s: s.partition("/")[0]),
+    ("subject-cut-at-slash", "Keeps the part before a slash.", "7.1-06", "subject", lambda s: s.partition("/")[0]),
     (
         "subject-in-ascii",
-        "Drops what is not ASCII from subjects.",
+        "Drops non-ASCII characters from subjects.",
         "7.1-06",
         "subject",
         lambda s: s.encode("ascii", "ignore").decode(),
@@ -131,27 +132,27 @@ def _(body, store):
     return body
 
 
-@asserted("value-null-as-text", "Takes null or nothing as value and stores the text null.", "8.6-04")
+@asserted("value-null-as-text", "Accepts a null or missing value and stores the text null.", "8.6-04")
 def _(body, store):
     return {**body, "value": "null"} if body.get("value") is None else body
 
 
-@asserted("subject-missing-as-empty", "Takes an assert without subject.", "8.6-02")
+@asserted("subject-missing-as-empty", "Accepts an assert without subject.", "8.6-02")
 def _(body, store):
     return {**body, "subject": body.get("subject") or ""}
 
 
-@asserted("predicate-missing-as-default", "Takes an assert without predicate.", "8.6-03")
+@asserted("predicate-missing-as-default", "Accepts an assert without predicate.", "8.6-03")
 def _(body, store):
     return {**body, "predicate": body.get("predicate") or "is"}
 
 
-@asserted("subject-coerced", "Turns a subject that is no text into text.", "8.6-05")
+@asserted("subject-coerced", "Converts a non-text subject to text.", "8.6-05")
 def _(body, store):
     return body if type(body.get("subject")) in (str, type(None)) else {**body, "subject": json.dumps(body["subject"])}
 
 
-@asserted("predicate-coerced", "Turns a predicate that is no text into text.", "8.6-06")
+@asserted("predicate-coerced", "Converts a non-text predicate to text.", "8.6-06")
 def _(body, store):
     known = type(body.get("predicate")) in (str, type(None))
     return body if known else {**body, "predicate": json.dumps(body["predicate"])}
@@ -163,7 +164,7 @@ def _(body, store):
     return {**body, "confidence": min(max(c, 0.0), 1.0)} if type(c) in (int, float) else body
 
 
-@asserted("confidence-text-parsed", "Takes a confidence that is the text of a number.", "7.2-09")
+@asserted("confidence-text-parsed", "Accepts a confidence that is the text of a number.", "7.2-09")
 def _(body, store):
     try:
         return {**body, "confidence": float(body["confidence"])} if "confidence" in body else body
@@ -171,19 +172,19 @@ def _(body, store):
         return body
 
 
-@asserted("valid-from-ignored", "Takes the time of the request whatever valid_from says.", "7.1-14 7.3-02 8.6-08")
+@asserted("valid-from-ignored", "Uses the time of the request instead of valid_from.", "7.1-14 7.3-02 8.6-08")
 def _(body, store):
     store.check_fact_time(body.get("valid_from"), "/valid_from")
     return {k: v for k, v in body.items() if k != "valid_from"}
 
 
-@asserted("valid-from-bad-is-now", "Takes the time of the request where valid_from cannot be read.", "7.1-16")
+@asserted("valid-from-bad-is-now", "Uses the time of the request if valid_from is invalid.", "7.1-16")
 def _(body, store):
     text = body.get("valid_from")
     return body if type(text) is str and instant(text) else {k: v for k, v in body.items() if k != "valid_from"}
 
 
-@asserted("valid-from-epoch-accepted", "Takes a number as seconds since 1970.", "7.1-16", needs=("backdated-history",))
+@asserted("valid-from-epoch-accepted", "Accepts a number as seconds since 1970.", "7.1-16", needs=("backdated-history",))
 def _(body, store):
     text = body.get("valid_from")
     return {**body, "valid_from": spell_time_z(text)} if type(text) is int else body
@@ -230,7 +231,7 @@ skip(
 skip(
     "confidence-large-taken", "fact-confidence-high", "Checks the lower bound of confidence only.", "7.2-08", level="L2"
 )
-l2("value-number-kept", "Stores a JSON number as value as it is.", "7.1-10", needs=("number-value-text",))
+l2("value-number-kept", "Stores a JSON number as value unchanged.", "7.1-10", needs=("number-value-text",))
 skip(
     "value-types-unchecked",
     "fact-value-type",
@@ -250,7 +251,7 @@ def drops(member):
     return edit
 
 
-@recorded("confidence-zero-is-default", "Takes 0 for absent and stores 1.", "7.2-06")
+@recorded("confidence-zero-is-default", "Treats 0 as absent and stores 1.", "7.2-06")
 def _(fact, body, store):
     fact["confidence"] = body.get("confidence") or 1.0
 
@@ -321,15 +322,15 @@ def _(fact, body, store):
 l2("fact-id-per-project", "Counts facts from 1 in each project.", "7.1-02")
 l2(
     "asserted-by-from-key",
-    "Sets asserted_by from the credentials although a source package is named.",
+    "Sets asserted_by from the credentials despite a source package.",
     "7.2-12",
     arguments=("--auth", "key-a=owner-a"),
 )
-l2("asserted-by-ignored", "Sets asserted_by from the caller whatever is given.", "7.2-13 8.6-08")
-l2("asserted-by-not-copied", "Leaves asserted_by out although a source package is named.", "7.2-12")
+l2("asserted-by-ignored", "Sets asserted_by from the caller, ignoring the input.", "7.2-13 8.6-08")
+l2("asserted-by-not-copied", "Leaves asserted_by out despite a source package.", "7.2-12")
 l2("asserted-by-without-session", "Copies id and type of the source package only.", "7.2-12")
 
-# --- The row as it is shown -------------------------------------------------------------------------------------------
+# --- The row as shown -------------------------------------------------------------------------------------------------
 
 
 @fact_shown("value-as-number", "Returns values that look like numbers as numbers.", "7.1-10 7.1-11")
@@ -340,7 +341,7 @@ def _(fact):
         return fact
 
 
-@fact_shown("value-as-json", "Returns values that are JSON as what they say: true, null, numbers.", "7.1-10 7.1-11")
+@fact_shown("value-as-json", "Returns values that are JSON texts as JSON values: true, null, numbers.", "7.1-10 7.1-11")
 def _(fact):
     try:
         return {**fact, "value": json.loads(fact["value"])}
@@ -471,7 +472,7 @@ for _name, _about, _breaks, _same in (
     ("supersede-folds-case", "Matches without regard to case.", "7.3-03", lambda f, n: folded(f) == folded(n)),
     (
         "supersede-by-prefix",
-        "Ends facts whose subject begins with that of the new one.",
+        "Ends facts whose subject has that of the new one as a prefix.",
         "7.3-03",
         lambda f, n: key(f)[::2] == key(n)[::2] and f["subject"].startswith(n["subject"]),
     ),
@@ -519,7 +520,7 @@ for _name, _about, _breaks, _same in (
     ),
     (
         "supersede-only-certain",
-        "Ends the fact only if the new one is as certain.",
+        "Ends the fact only if the new one has the same confidence.",
         "7.3-05",
         lambda f, n: key(f) == key(n)
         and (1 if n["confidence"] is None else n["confidence"]) >= (1 if f["confidence"] is None else f["confidence"]),
@@ -589,7 +590,7 @@ l2("supersede-in-place", "Updates the value of the row.", "5.1-02 3-02")
 l2("supersede-deletes", "Deletes the old row.", "3-02 8.6-10 5.1-02")
 l2("history-of-two", "Keeps two rows of a pair.", "3-02 7.3-06")
 l2("supersede-before-validate", "Ends the old fact, then refuses the new one.", "7.3-07 8.6-11")
-l2("supersede-race", "Reads, ends and inserts in turns of their own.", "7.3-08 10.1-02")
+l2("supersede-race", "Reads, ends and inserts in separate transactions.", "7.3-08 10.1-02")
 l2(
     "supersede-race-lost",
     "Reads all facts, adds one and writes all back: of parallel asserts one is left.",
@@ -598,14 +599,14 @@ l2(
 l2("supersede-race-500", "Parallel asserts fail with 500 at the unique key.", "7.3-08")
 l2("supersede-gap", "Readers see no fact between the end of the old and the insert of the new.", "7.3-07 8.6-11")
 l2("supersede-overlap", "Readers see two facts between the insert of the new and the end of the old.", "7.3-07 8.6-11")
-l2("reassert-known-value", "A value that the pair had once is not asserted again.", "7.3-05 8.6-10")
+l2("reassert-known-value", "An earlier value of the pair is not asserted again.", "7.3-05 8.6-10")
 l2("reassert-folds-case", "A value that differs in case only is not asserted.", "7.1-11 8.6-10")
 l2("reassert-as-numbers", "A value that is the same number is not asserted: 97 for 97.0.", "7.1-11")
 l2("reassert-duplicates", "Asserting the current value again inserts a second current row.", "8.6-14 7.3-05")
 l2("reassert-ends", "Asserting the current value again ends it.", "8.6-14")
 l2(
     "reassert-moves-start",
-    "Asserting the current value again moves its valid_from.",
+    "Asserting the current value again changes its valid_from.",
     "8.6-14",
     needs=("reassert-noop",),
 )
@@ -617,7 +618,7 @@ l2("assert-not-stored", "The first assert of a project is answered, not stored."
 l2("assert-writes-package", "Writes a package for each assert.", "3-03")
 l2("assert-touches-package", "Adds the predicate to the tags of the source package.", "3-03")
 l2("deposit-asserts-fact", "A deposit asserts its status as a fact.", "3-04")
-l2("deposit-ends-facts", "A deposit ends the facts whose subject its text names.", "3-04")
+l2("deposit-ends-facts", "A deposit ends the facts whose subject is in its text.", "3-04")
 l2("created-at-touched", "Ending a fact changes its created_at.", "7.1-15")
 
 # --- Invalidation -----------------------------------------------------------------------------------------------------
@@ -650,7 +651,7 @@ for _name, _about, _breaks, _same in (
     ),
     (
         "invalidate-by-prefix",
-        "Ends facts whose subject begins alike.",
+        "Ends facts whose subjects share a prefix.",
         "8.7-02",
         lambda f, p, s, q: is_open(f) and key(f)[::2] == (p, q) and f["subject"].startswith(s),
     ),
@@ -691,22 +692,22 @@ def _(facts, total):
     return total
 
 
-@answered("invalidate-count-one", "Always says 1.", "8.7-09 8.7-10")
+@answered("invalidate-count-one", "Always answers 1.", "8.7-09 8.7-10")
 def _(facts, total):
     return 1
 
 
-@answered("invalidate-count-zero", "Always says 0.", "8.7-08")
+@answered("invalidate-count-zero", "Always answers 0.", "8.7-08")
 def _(facts, total):
     return 0
 
 
-@answered("invalidate-count-flag", "Says true or false.", "8.7-08 8.7-09")
+@answered("invalidate-count-flag", "Answers true or false.", "8.7-08 8.7-09")
 def _(facts, total):
     return bool(facts)
 
 
-@answered("invalidate-count-text", "Says the count as text.", "8.7-08 8.7-09")
+@answered("invalidate-count-text", "Answers the count as text.", "8.7-08 8.7-09")
 def _(facts, total):
     return str(len(facts))
 
@@ -783,7 +784,7 @@ for _name, _about, _breaks, _same in (
     ),
     (
         "facts-by-prefix",
-        "The query finds subjects that begin alike.",
+        "The query finds subjects with a common prefix.",
         "7.3-10",
         lambda f, p, q, kind: f["project_id"] == p
         and f["subject"].startswith(q.get("subject") or "")
@@ -826,7 +827,7 @@ def _(fact, at, store):
     return end is not None and start <= at < end
 
 
-@holds("pit-null-is-now", "A query for an instant takes a null valid_to for the present time.", "7.3-14")
+@holds("pit-null-is-now", "A query for an instant reads a null valid_to as the present time.", "7.3-14")
 def _(fact, at, store):
     start, at, end = times(fact, at)
     return start <= at < (end or store.clock())
@@ -838,12 +839,12 @@ def _(fact, at, store):
     return start <= at and (end is None or at < end)
 
 
-@holds("pit-by-recording", "A query for an instant looks at created_at instead of valid_from.", "7.3-11 7.3-13")
+@holds("pit-by-recording", "A query for an instant uses created_at instead of valid_from.", "7.3-11 7.3-13")
 def _(fact, at, store):
     return half_open(moment(fact["created_at"]), moment(at), times(fact, at)[2])
 
 
-@holds("pit-current-only", "A query for an instant looks at current facts alone.", "7.3-13")
+@holds("pit-current-only", "A query for an instant searches only current facts.", "7.3-13")
 def _(fact, at, store):
     return is_open(fact) and moment(fact["valid_from"]) <= moment(at)
 
@@ -876,7 +877,7 @@ def _(fact, at, store):
     return half_open(*times(fact, shifted(at, -7200)))
 
 
-@holds("pit-without-invalidated", "A query for an instant passes over facts that were invalidated.", "7.4-04")
+@holds("pit-without-invalidated", "A query for an instant skips invalidated facts.", "7.4-04")
 def _(fact, at, store):
     rows = [f for p in store.projects.values() for f in p.facts if key(f) == key(fact) and f is not fact]
     replaced = is_open(fact) or any(moment(f["valid_from"]) == moment(fact["valid_to"]) for f in rows)
@@ -890,13 +891,13 @@ def _(fact, at, store):
     return bool(begun) and max(begun, key=lambda f: moment(f["valid_from"])) is fact
 
 
-l2("pit-ignores-as-of", "Shows the current fact whatever as_of says.", "7.3-13 7.3-15")
+l2("pit-ignores-as-of", "Shows the current fact, ignoring as_of.", "7.3-13 7.3-15")
 l2("pit-fraction-ignored", "Shows the current fact if as_of has a fraction.", "7.3-16")
 l2("pit-fraction-refused", "Refuses an as_of with a fraction.", "7.3-16")
 l2("pit-future-refused", "Refuses an as_of in the future.", "7.3-14")
-l2("as-of-nothing-404", "Answers 404 if no fact held at the instant.", "7.3-15")
-l2("current-by-interval", "Calls every fact current that has begun, ended or not.", "7.3-01 8.3-07")
-l2("current-is-latest", "Calls the latest row of a pair current, invalidated or not.", "7.4-03 7.3-01")
+l2("as-of-nothing-404", "Answers 404 if no fact was valid at the instant.", "7.3-15")
+l2("current-by-interval", "Treats every fact that has begun as current, ended or not.", "7.3-01 8.3-07")
+l2("current-is-latest", "Treats the latest row of a pair as current, invalidated or not.", "7.4-03 7.3-01")
 l2("history-of-ended-only", "include_ended lists ended facts only.", "3-02 7.3-06")
 l2("history-ignores-ended", "Ignores include_ended.", "3-02")
 l2("history-cut-at-three", "include_ended lists the last three rows.", "7.3-06")
@@ -904,26 +905,26 @@ l2("facts-cut-at-five", "A list of facts is cut at five.", "8.3-07 7.3-01")
 l2("facts-one-per-subject", "Lists one current fact for each subject.", "8.3-07 7.3-03")
 l2("facts-empty-null", "An empty list of facts is null, as in Go.", "7.4-03 7.3-15")
 l2("facts-empty-404", "An empty list of facts is 404.", "7.4-03 7.3-15")
-l2("facts-cached", "Answers a query as it did the first time.", "7.3-10 11.3-04 7.4-03")
-l2("facts-of-connection", "Keeps the facts of a query for the connection until it asserts itself.", "7.3-08")
+l2("facts-cached", "Repeats the first answer to a query.", "7.3-10 11.3-04 7.4-03")
+l2("facts-of-connection", "Caches the facts of a query per connection until that connection asserts.", "7.3-08")
 l2("orient-shows-ended", "active_facts has every fact.", "8.3-07")
-l2("orient-facts-cached", "active_facts is what it was the first time.", "8.3-07")
+l2("orient-facts-cached", "active_facts repeats the first answer.", "8.3-07")
 l2("orient-facts-all-projects", "active_facts come from all projects.", "8.3-07 5.2-02")
 l2("orient-facts-newest-only", "active_facts has one fact.", "8.3-07")
 l2("orient-facts-of-the-day", "active_facts has the facts that began within a day.", "8.3-07")
 l2("query-decoded-twice", "Decodes query values twice.", "7.1-06 12.3-01")
 l2("query-not-decoded", "Does not decode query values.", "7.1-06 12.3-01")
 l2("query-plus-decoded-late", "Turns plus signs into spaces after decoding.", "7.1-06")
-l2("query-decoded-before-split", "Decodes the query before it is taken apart at ampersands.", "7.1-06")
+l2("query-decoded-before-split", "Decodes the query before splitting it at ampersands.", "7.1-06")
 l2("query-as-latin1", "Decodes query values as Latin-1.", "7.1-06 12.3-01")
-l2("query-cut-at-semicolon", "Takes a semicolon for a separator, decoded ones too.", "7.1-06")
+l2("query-cut-at-semicolon", "Reads a semicolon as a separator, decoded ones too.", "7.1-06")
 l2("query-in-lower-case", "Writes query values in lower case.", "7.1-06 12.3-01")
 l2("query-trimmed", "Trims query values.", "7.1-06")
 
 # --- Export, import, archive ------------------------------------------------------------------------------------------
 
 l2("export-current-only", "Export leaves ended facts out.", "10.1-06 5.2-06")
-l2("export-without-facts", "Export holds packages only.", "10.1-06 5.2-06")
+l2("export-without-facts", "Export has packages only.", "10.1-06 5.2-06")
 l2("export-without-invalidated", "Export leaves invalidated facts out.", "10.1-06 5.2-06")
 l2("export-one-fact-per-pair", "Export holds the last fact of each pair.", "10.1-06 5.2-06")
 l2("export-facts-of-all-projects", "Export holds the facts of all projects.", "5.2-06")
@@ -943,12 +944,12 @@ def _(fact, store):
     return {**fact, "valid_to": None}
 
 
-@imported("import-drops-facts", "Import passes over facts.", "10.1-09")
+@imported("import-drops-facts", "Import skips facts.", "10.1-09")
 def _(fact, store):
     return None
 
 
-@imported("import-drops-ended-facts", "Import passes over facts that have ended.", "10.1-09")
+@imported("import-drops-ended-facts", "Import skips ended facts.", "10.1-09")
 def _(fact, store):
     return fact if is_open(fact) else None
 
@@ -963,7 +964,7 @@ def _(fact, store):
     return {k: v for k, v in fact.items() if k not in ("tags", "confidence")}
 
 
-@imported("import-fact-ends-now", "Import ends facts that had ended at the present time.", "10.1-09")
+@imported("import-fact-ends-now", "Import sets the end of ended facts to the present time.", "10.1-09")
 def _(fact, store):
     return fact if is_open(fact) else {**fact, "valid_to": store.now_text()}
 
@@ -980,7 +981,7 @@ def _(before, after, store):
     return {**after, "review_type": before["review_type"]}
 
 
-@moved("flag-always-human", "Flag sets review_type to human whatever is said.", "8.5-02 5.3-25")
+@moved("flag-always-human", "Flag always sets review_type to human.", "8.5-02 5.3-25")
 def _(before, after, store):
     return {**after, "review_type": "human"} if after_flag(before, after) else after
 
@@ -1000,12 +1001,12 @@ def _(before, after, store):
     return {**after, "created_at": store.now_text()} if after_flag(before, after) else after
 
 
-@moved("flag-adds-updated-at", "A move adds updated_at.", "8.5-05 6.6-16")
+@moved("flag-adds-updated-at", "A transition adds updated_at.", "8.5-05 6.6-16")
 def _(before, after, store):
     return {**after, "updated_at": store.now_text()}
 
 
-@moved("flag-takes-over", "Flag sets created_by to who flagged.", "8.5-05 6.6-16")
+@moved("flag-takes-over", "Flag sets created_by to the flagging actor.", "8.5-05 6.6-16")
 def _(before, after, store):
     return {**after, "created_by": {"id": "reviewer", "type": "human"}} if after_flag(before, after) else after
 
@@ -1025,7 +1026,7 @@ def _(before, after, store):
     return {**after, "title": "[review] " + after["title"]} if after_flag(before, after) else after
 
 
-@moved("unknown-lost-on-flag", "A move rewrites the package from the tables.", "6-10")
+@moved("unknown-lost-on-flag", "A flag or transition rewrites the package from the tables.", "6-10")
 def _(before, after, store):
     return known_members_only(after)
 
@@ -1035,13 +1036,13 @@ def _(before, after, store):
     return after if after_flag(before, after) else known_members_only(after)
 
 
-@moved("unknown-nested-lost-on-move", "A move rebuilds created_by and deliverables from columns.", "8.5-05 6.6-16")
+@moved("unknown-nested-lost-on-move", "A transition rebuilds created_by and deliverables from columns.", "8.5-05 6.6-16")
 def _(before, after, store):
     known = known_members_only(after)
     return {k: known.get(k, v) for k, v in after.items()}
 
 
-@moved("unknown-text-on-move", "A move keeps unknown members as text.", "6-10")
+@moved("unknown-text-on-move", "A transition stores unknown members as text.", "6-10")
 def _(before, after, store):
     known = known_members_only(after)
     return {k: v if k in known or type(v) is str else json.dumps(v) for k, v in after.items()}
@@ -1079,13 +1080,13 @@ def _(body):
     return body if body.get("review_type") in ("human", "agent") else {**body, "review_type": "human"}
 
 
-skip("flag-accepts-none", "none", "Flag takes review_type none.", "8.5-03", level="L3")
-skip("flag-accepts-script", "script", "Flag takes review_type script.", "8.5-03", level="L3")
+skip("flag-accepts-none", "none", "Flag accepts review_type none.", "8.5-03", level="L3")
+skip("flag-accepts-script", "script", "Flag accepts review_type script.", "8.5-03", level="L3")
 l3("flag-needs-note", "Refuses a flag without note.", "8.5-04 8.5-01")
 l3("flag-refuses-note", "Refuses a flag with a note.", "8.5-04")
 l3("flag-note-into-handoff", "Flag writes its note into handoff_note.", "8.5-05 6.6-16")
 l3("flag-note-into-description", "Flag writes its note into description.", "8.5-05 6.6-16")
-l3("flag-returns-old-package", "Flag answers the package as it was before.", "8.5-06")
+l3("flag-returns-old-package", "Flag answers with the earlier package.", "8.5-06")
 l3("flag-not-stored", "Flag answers the new package and stores nothing.", "8.5-01 3-07")
 l3("flag-empty-answer", "Flag answers 200 without a body.", "8.5-06")
 l3("flag-answers-status-only", "Flag answers the id and the new status.", "8.5-06")
@@ -1097,25 +1098,25 @@ l3("flag-missing-id-500", "Flag on an unknown id fails with 500.", "8.5-09")
 l3("flag-complete-409", "Flag on a complete package answers 409.", "8.5-07")
 l3("flag-complete-200", "Flag on a complete package answers 200 and does nothing.", "8.5-07 5.3-19")
 l3("flag-refused-yet-marked", "A refused flag has set review_type.", "8.5-07 10.1-01 5.3-19")
-l3("hash-stuck-after-flag", "After a move the hash is that of no state.", "6.6-17", needs=("hash-everywhere",))
+l3("hash-stuck-after-flag", "After a transition the hash matches no state.", "6.6-17", needs=("hash-everywhere",))
 l3(
     "hash-of-old-review-type",
     "After a flag the hash is that of the new status and the old review_type.",
     "6.6-17",
     needs=("hash-everywhere",),
 )
-l3("hash-zeroed-after-move", "After a move the hash is all zeros.", "6.6-17", needs=("hash-everywhere",))
+l3("hash-zeroed-after-move", "After a transition the hash is all zeros.", "6.6-17", needs=("hash-everywhere",))
 l3(
     "redeposit-resets-status",
-    "The original body, deposited again, takes a package back to its first status.",
+    "Repeating the original deposit restores the first status of a package.",
     "11.2-03 11.2-04 10.1-01",
     needs=("redeposit-after-move-ok",),
 )
 
-# --- Moves ------------------------------------------------------------------------------------------------------------
+# --- Transitions ------------------------------------------------------------------------------------------------------
 
 
-@guards("complete-can-be-flagged", "Flag does not look at the present status.", "5.3-19 8.5-07 10.1-01")
+@guards("complete-can-be-flagged", "Flag does not check the present status.", "5.3-19 8.5-07 10.1-01")
 def _(package, old, new, by):
     return True if by == "flag" else None
 
@@ -1140,7 +1141,7 @@ def _(package, old, new, by):
     return True if (old, new) == ("complete", "revision_requested") else None
 
 
-@guards("complete-guard-forgets-review", "complete is terminal only for packages deposited so.", "5.3-22")
+@guards("complete-guard-forgets-review", "complete is terminal only for packages deposited as complete.", "5.3-22")
 def _(package, old, new, by):
     return True if old == "complete" and package.submitted["status"] != "complete" else None
 
@@ -1150,7 +1151,7 @@ def _(package, old, new, by):
     return True if old == "complete" and package.value["review_type"] == "agent" else None
 
 
-@guards("draft-to-revision", "draft may go straight to revision_requested.", "5.3-08")
+@guards("draft-to-revision", "draft may go directly to revision_requested.", "5.3-08")
 def _(package, old, new, by):
     return True if (old, new) == ("draft", "revision_requested") else None
 
@@ -1190,17 +1191,17 @@ def _(package, old, new, by):
     return False if old == "draft" and by == "flag" else None
 
 
-@guards("agents-cannot-approve", "What an agent is to review cannot be completed.", "5.3-09 11.4-02")
+@guards("agents-cannot-approve", "A package under review by an agent cannot be completed.", "5.3-09 11.4-02")
 def _(package, old, new, by):
     return False if new == "complete" and package.value["review_type"] == "agent" else None
 
 
-@guards("deposited-waiting-stuck", "A package deposited in awaiting_review cannot be moved.", "5.3-09 5.3-10")
+@guards("deposited-waiting-stuck", "A package deposited in awaiting_review has no transitions.", "5.3-09 5.3-10")
 def _(package, old, new, by):
     return False if package.submitted["status"] == "awaiting_review" else None
 
 
-@guards("any-move", "There is no table of moves.", "5.3-18 5.3-08 5.3-11")
+@guards("any-move", "All transitions are allowed.", "5.3-18 5.3-08 5.3-11")
 def _(package, old, new, by):
     return True
 
@@ -1210,28 +1211,28 @@ def _(package, old, new, by):
     return False if new == "awaiting_review" and old == "revision_requested" else None
 
 
-l3("refused-move-stored", "A refused move is stored nevertheless.", "5.3-18 5.3-08 5.3-11")
-l3("illegal-move-200", "Illegal moves answer 200 and change nothing.", "5.3-18 5.3-20")
-l3("illegal-move-500", "Illegal moves fail with 500.", "5.3-18 5.3-08")
+l3("refused-move-stored", "A refused transition is stored nevertheless.", "5.3-18 5.3-08 5.3-11")
+l3("illegal-move-200", "Illegal transitions answer 200 and change nothing.", "5.3-18 5.3-20")
+l3("illegal-move-500", "Illegal transitions fail with 500.", "5.3-18 5.3-08")
 l3("unknown-status-stored", "The status route stores any text.", "5.3-23")
 l3("unknown-status-ignored", "An unknown status answers 200.", "5.3-23")
 l3("empty-status-ignored", "An empty status answers 200 and changes nothing.", "5.3-23")
-l3("status-by-number", "A number is taken for a place in the list of next states.", "5.3-23")
+l3("status-by-number", "A number is read as an index into the list of next states.", "5.3-23")
 l3(
     "complete-again-reset",
     "complete to complete answers 200 and sets review_type.",
     "5.3-21 10.1-01",
     needs=("self-move-ok",),
 )
-l3("self-move-advances", "Asking for the present state goes to the next.", "5.3-15 5.3-17", needs=("self-move-ok",))
+l3("self-move-advances", "Requesting the present state moves to the next.", "5.3-15 5.3-17", needs=("self-move-ok",))
 l3(
     "transition-race",
-    "Looks at the state, then writes, in turns of their own: a completed package moves on.",
+    "Reads the state and writes in separate transactions: a completed package changes state.",
     "5.3-20 10.1-01",
 )
 l3("move-not-stored", "A transition answers the new package and stores nothing.", "5.3-09 11.4-02")
 
-# --- The list of what waits -------------------------------------------------------------------------------------------
+# --- The list of waiting packages ---------------------------------------------------------------------------------------
 
 
 def in_state(*states):
@@ -1289,7 +1290,7 @@ for _name, _about, _breaks, _list in (
     ),
     (
         "awaiting-list-by-first-status",
-        "The list of waiting packages keeps those that have moved on.",
+        "The list of waiting packages keeps those that have changed state.",
         "11.4-06",
         lambda packages, store: [
             x
@@ -1334,7 +1335,7 @@ for _name, _about, _breaks, _list in (
     ),
     (
         "awaiting-list-cached",
-        "The list of waiting packages is what it was the first time.",
+        "The list of waiting packages repeats the first answer.",
         "11.4-06",
         lambda packages, store: (
             store.remembered.setdefault(("waiting", packages[0].project), in_state("awaiting_review")(packages, store))
@@ -1346,7 +1347,7 @@ for _name, _about, _breaks, _list in (
     WAITING[_name] = _list
     l3(_name, _about, _breaks)
 
-# --- A few of lower levels, which were missing --------------------------------------------------------------------------
+# --- Some of lower levels ------------------------------------------------------------------------------------------------
 
 inline("digest-shows-drafts", "orchestrate reads drafts.", "5.3-02", needs=("orchestrate-named",))
 
@@ -1356,4 +1357,4 @@ def _(p):
     return {**p, "status": "draft"} if p["status"] == "awaiting_review" else p
 
 
-inline("draft-hidden-from-owner", "Pull by id hides drafts from everybody.", "5.3-01")
+inline("draft-hidden-from-owner", "Pull by id hides drafts from all actors.", "5.3-01")

@@ -1,6 +1,6 @@
 """State and operations of the peer: packages, facts, projects, sessions. No HTTP here.
 
-Everything lives in dicts under one lock. An operation returns plain Python values; what they look like on the wire is the
+Everything lives in dicts under one lock. An operation returns plain Python values; their form on the wire is the
 business of agentic_server.py.
 """
 
@@ -46,7 +46,7 @@ class Options:
         return self.mutant == mutant
 
     def one(self, *choices):
-        """The one of these choices that is in force, or the first."""
+        """The selected one of these choices, or the first."""
         for choice in choices:
             if choice in self.choices:
                 return choice
@@ -62,8 +62,8 @@ class Package:
         self.value = value
         self.submitted = submitted
         self.project = project
-        self.digest = digest  # of the package as it stands
-        self.deposited = digest  # of the package as it was deposited
+        self.digest = digest  # of the present package
+        self.deposited = digest  # of the deposited package
         self.order = order
         self.raw = raw
         self.visible_at = 0.0
@@ -113,7 +113,7 @@ class Store(Facts, Review):
         self.skew = 100 if options.has("clock-ahead") else -100 if options.has("clock-behind") else 0
         self.started = self.now_text()
         self.gate = threading.Lock()
-        self.busy = set()  # facts that an assert is at work on
+        self.busy = set()  # facts with an assert in progress
         self.remembered = {}  # what mutants keep
 
     # --- Time ---------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ class Store(Facts, Review):
         found = self.projects.get(identity)
         if found is None:
             if self.o.has("unknown-project-404"):
-                raise Refusal(404, "project_not_found", "there is no such project")
+                raise Refusal(404, "project_not_found", "unknown project")
             if self.o.has("unknown-project-created"):
                 return self.project(identity, create=True)
             return None
@@ -166,7 +166,7 @@ class Store(Facts, Review):
     def project_to_write(self, identity):
         found = self.projects.get(identity)
         if found is None and self.o.has("projects-must-exist"):
-            raise Refusal(404, "project_not_found", "there is no such project")
+            raise Refusal(404, "project_not_found", "unknown project")
         return found
 
     def create_project(self, body):
@@ -200,7 +200,7 @@ class Store(Facts, Review):
         with self.lock:
             project = self.projects.get(identity)
             if project is None:
-                raise Refusal(404, "project_not_found", "there is no such project")
+                raise Refusal(404, "project_not_found", "unknown project")
             if restore:
                 if not self.o.bug("archive-for-good"):
                     project.archived_at = None
@@ -255,7 +255,7 @@ class Store(Facts, Review):
         raise Refusal(int(choice[-3:]), "invalid_schema", "project_id differs from the path", "/project_id")
 
     def prepare(self, p, path_project, actor, connection):
-        """Validate, fill in what may be filled in, refuse the rest. Changes p."""
+        """Validate, fill in permitted defaults, refuse the rest. Changes p."""
         o = self.o
         if o.mutant in BEFORE:
             BEFORE[o.mutant](p, path_project, self)
@@ -313,7 +313,7 @@ class Store(Facts, Review):
         return project.by_id.get(key) if project else None
 
     def key_of(self, package_id):
-        """What an id is looked up by; the id itself, unless a mutant knows better."""
+        """The lookup key of an id; the id itself, unless a mutant changes it."""
         bug = self.o.bug
         if type(package_id) is not str:
             return json.dumps(package_id)
@@ -855,7 +855,7 @@ class Store(Facts, Review):
             elif "project_id" in record or "id" in record:
                 projects.append(record)
             else:
-                raise invalid("a record of no known kind")
+                raise invalid("a record of unknown kind")
         with self.lock:
             for p in packages:
                 old = self.existing(p["project_id"], p["package_id"])
@@ -869,7 +869,7 @@ class Store(Facts, Review):
                     if fact["valid_to"] is None and self.current(
                         fact["project_id"], fact["subject"], fact["predicate"]
                     ):
-                        raise Refusal(409, "fact_conflict", "there is a current fact already")
+                        raise Refusal(409, "fact_conflict", "a current fact exists already")
                     fresh.append(fact)
                 elif (old["value"], old["subject"]) != (fact["value"], fact["subject"]):
                     raise Refusal(409, "fact_conflict", "the id is taken by another fact")

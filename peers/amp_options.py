@@ -1,9 +1,9 @@
-"""The choices that the rulings leave open to an AMP endpoint, and which of them are in force.
+"""The choices that the rulings leave open to an AMP endpoint, and those in force.
 
-A choice belongs to a group; one of each group is in force, the first of a group if nothing else is said. A group of one choice
-is a switch. `strict`: the choice also satisfies the strict profile. `lenient`: what a lenient run may make of it: pass, warn, or
-undecided (something is absent). Never fail. `disputed`: the register can be read against it; such a choice is never part of a
-mixture. `pending`: legal, and known to be accused by the harness as it is; in no mixture either until that is mended. `target`: what the target file has to say for it. `codes`: the code of a rule, a `*` at the end standing for any rest.
+A choice belongs to a group; one of each group is in force [default: the first]. A group of one choice
+is a switch. `strict`: the choice also satisfies the strict profile. `lenient`: the result of a lenient run: pass, warn, or
+undecided (a member is absent). Never fail. `disputed`: the register can be read against it; such a choice is never part of a
+random set. `pending`: legal, and a known false positive of the harness; in no random set either until that is fixed. `target`: what the target file has to declare. `codes`: the code of a rule, a `*` at the end standing for any rest.
 """
 
 import contextlib
@@ -68,51 +68,51 @@ def _codes(group, errata, rules, default, *codes, marks="", needs=()):
 
 # --- Replies over HTTP --------------------------------------------------------------------------------------------------
 
-# Pending: where every reply waits, thousands of them pass through one poll, and answers come later than the time limit.
+# Pending: if every reply waits, thousands of them go through one poll, and answers exceed the time limit.
 _group(
     "several-replies",
     "E70",
     ("several-in-batch", "Several replies to one message travel in one BATCH.", "*"),
     ("first-reply-rest-by-poll", "The first reply is the response, the others wait for the poll of their addressee.", "", {"target": {"reply": "poll"}}),
-    ("replies-by-poll", "Every reply that is no ERROR waits for the poll; the status is 202.", "p", {"target": {"reply": "poll"}}),
-    ("several-as-sequence", "Several replies stand one behind the other in the response body.", "d"),
+    ("replies-by-poll", "Every reply except ERROR waits for the poll; the status is 202.", "p", {"target": {"reply": "poll"}}),
+    ("several-as-sequence", "Several replies are concatenated in the response body.", "d"),
 )
 _switch("E70", "single-in-batch", "A single reply is wrapped in a BATCH as well.", excludes=("several-as-sequence",))
 _switch("E70", "batch-names-request", "The BATCH around replies names the request in reply_to.")
 _switch("E32", "errors-by-poll", "An ERROR waits for the poll of the sender; the status is 202.", "d")
-_switch("E70 E74", "poll-offered", "Polling is offered although nothing is ever kept for it.")
+_switch("E70 E74", "poll-offered", "Polling is offered, but no message ever waits.")
 _group(
     "status",
     "E71",
-    ("status-200", "200 beside any AMP message, ERROR too.", "*"),
-    ("status-by-code", "400, 403, 404, 422, 429 or 503 beside an ERROR, by its code.", ""),
-    ("status-400-for-errors", "400 beside every ERROR.", ""),
-    ("status-422-for-errors", "422 beside every ERROR.", ""),
-    ("status-202-with-body", "202 beside any AMP message.", ""),
-    ("status-201", "201 beside what is no ERROR.", "w"),
+    ("status-200", "200 with any AMP message, ERROR too.", "*"),
+    ("status-by-code", "400, 403, 404, 422, 429 or 503 with an ERROR, by its code.", ""),
+    ("status-400-for-errors", "400 with every ERROR.", ""),
+    ("status-422-for-errors", "422 with every ERROR.", ""),
+    ("status-202-with-body", "202 with any AMP message.", ""),
+    ("status-201", "201 with other messages than ERROR.", "w"),
 )
 _group(
     "no-reply",
     "E73",
-    ("no-reply-202", "What needs no reply is answered 202 without a body.", "*"),
-    ("no-reply-200", "What needs no reply is answered 200 without a body.", ""),
-    ("no-reply-204", "What needs no reply is answered 204.", "w"),
+    ("no-reply-202", "A message that needs no reply is answered  202 without a body.", "*"),
+    ("no-reply-200", "A message that needs no reply is answered  200 without a body.", ""),
+    ("no-reply-204", "A message that needs no reply is answered  204.", "w"),
 )
 _group(
     "malformed",
     "E32 E83",
-    ("malformed-bare-400", "400 without a body where no sender can be read.", "*"),
-    ("malformed-text", "400 with a plain text where no sender can be read.", "s"),
-    ("malformed-problem-json", "400 with application/problem+json where no sender can be read.", "s"),
+    ("malformed-bare-400", "400 without a body if the sender is unreadable.", "*"),
+    ("malformed-text", "400 with a plain text if the sender is unreadable.", "s"),
+    ("malformed-problem-json", "400 with application/problem+json if the sender is unreadable.", "s"),
 )
-_switch("E83", "no-salvage", "What is not well-formed names nobody, even if id and from stand before the fault.", "d")
+_switch("E83", "no-salvage", "The sender of a malformed message is not read, even if id and from precede the fault.", "d")
 _switch("E32 E43", "error-without-id", "A readable sender gets an ERROR without reply_to if the id cannot be read.")
 _switch("E32", "unresolved-bare", "A sender that cannot be resolved gets a bare refusal.", "u")
 _group(
     "http-connection",
     "E70",
     ("keep-alive", "HTTP/1.1 with Content-Length, the connection stays.", "*"),
-    ("close-every-response", "Connection: close behind every response.", ""),
+    ("close-every-response", "Connection: close with every response.", ""),
     ("close-after-eight", "The connection is closed silently after eight responses.", ""),
     ("http10-close", "HTTP/1.0 without Content-Length; the end of the connection is the end of the body.", ""),
     ("chunked", "Transfer-Encoding chunked with chunk extensions and a trailer.", ""),
@@ -125,7 +125,7 @@ _group(
     ("many-headers", "Cookies, Vary and 4 KiB of padding.", ""),
 )
 _switch("E78", "media-type-parameters", "Content-Type: Application/CBOR; charset=binary.")
-_switch("E70", "no-date", "No Date header; the clock shows in received_at only.")
+_switch("E70", "no-date", "No Date header; only received_at shows the clock.")
 _switch("E70", "no-reason", "Empty reason phrase.")
 _switch("E70", "early-hints", "103 Early Hints before the answer to each POST.")
 _switch("E70", "http-in-pieces", "Responses are written seven bytes at a time.")
@@ -133,7 +133,7 @@ _switch("E70", "transport-version-header", "X-AMP-Transport-Version in responses
 _group(
     "transport-version",
     "E78",
-    ("transport-version-any", "X-AMP-Transport-Version is not looked at.", "*s"),
+    ("transport-version-any", "X-AMP-Transport-Version is not checked.", "*s"),
     ("transport-version-400", "Another X-AMP-Transport-Version than 1 is refused with 400.", ""),
     ("transport-version-505", "Another X-AMP-Transport-Version than 1 is refused with 505.", ""),
 )
@@ -165,13 +165,13 @@ _group(
 _group(
     "poll-page",
     "E74",
-    ("poll-as-asked", "Pages of the size that is asked for.", "*"),
+    ("poll-as-asked", "Pages of the requested size.", "*"),
     ("poll-pages-of-two", "Pages of two messages at most.", ""),
     ("poll-one-at-a-time", "One message per page.", ""),
 )
 _switch("E74", "poll-last-cursor-kept", "The last page has a cursor that leads to an empty page.")
 _switch("E74", "poll-bad-cursor-first-page", "An unknown cursor gives the first page instead of 400.")
-_switch("E74", "poll-nobody-400", "400 instead of 401 for a poll that names nobody.")
+_switch("E74", "poll-nobody-400", "400 instead of 401 for a poll without a principal.")
 _switch("E74", "poll-absent-404", "404 instead of 405 where polling is not offered.")
 
 # --- Identity and documents ---------------------------------------------------------------------------------------------
@@ -196,11 +196,11 @@ _group(
 )
 _switch("E22", "document-base64-multibase", "Multikey with base64url multibase (prefix u).", "d", **WEB)
 _switch("E23", "document-relative-ids", "Method ids are relative: #key-1.", **WEB)
-_switch("E23", "document-embedded", "Methods stand in the relationships instead of verificationMethod.", **WEB)
+_switch("E23", "document-embedded", "Methods are in the relationships instead of verificationMethod.", **WEB)
 _switch("E23", "document-several-methods", "A P-256 method with a smaller id and an old Ed25519 key with a larger one.", **WEB)
-_switch("E23", "document-authentication-only", "No assertionMethod; the key stands under authentication.", **WEB, excludes=("document-embedded", "document-several-methods"))
+_switch("E23", "document-authentication-only", "No assertionMethod; the key is under authentication.", **WEB, excludes=("document-embedded", "document-several-methods"))
 _switch("E44", "document-without-services", "The document has no service.")
-_switch("E22", "two-agreement-keys", "Two keyAgreement methods, both of which open.", **WEB)
+_switch("E22", "two-agreement-keys", "Two keyAgreement methods, both of which decrypt.", **WEB)
 _switch("E22", "agreement-derived", "The X25519 key of a did:web identity is the derived one.", **WEB)
 _switch("E22", "no-encryption", "No keyAgreement; encrypted messages are refused with 3001.", "u", **WEB)
 _group(
@@ -218,10 +218,10 @@ _switch("E21", "reply-to-full-sender", "to of a reply keeps the fragment of the 
 _switch("E21", "fragment-in-to-refused", "to with a fragment does not name the target: 3001.", "s")
 _switch("E23", "fragment-needs-assertion", "A fragment must be listed under assertionMethod.", "s")
 _switch("E23", "fragments-not-resolved", "A from with a fragment cannot be looked up: 3001.", "d")
-_switch("E23", "revoked-still-used", "A method marked as revoked is used all the same.", "s")
-_switch("E23", "every-sender-agreement-key", "Boxes of every keyAgreement key of the sender open.", "s")
+_switch("E23", "revoked-still-used", "A method marked as revoked is still used.", "s")
+_switch("E23", "every-sender-agreement-key", "Boxes of every keyAgreement key of the sender are decrypted.", "s")
 
-# --- Form of what is sent -----------------------------------------------------------------------------------------------
+# --- Form of sent messages ----------------------------------------------------------------------------------------------
 
 _group(
     "envelope",
@@ -240,10 +240,10 @@ _switch("E21", "to-as-array", "to of a reply is an array of one.")
 _group(
     "out-ttl",
     "E42",
-    ("out-ttl-minute", "Replies live a minute.", "*"),
-    ("out-ttl-day", "Replies live 24 hours.", ""),
-    ("out-ttl-month", "Replies live 30 days.", ""),
-    ("out-ttl-short", "Replies live five seconds.", ""),
+    ("out-ttl-minute", "Replies have a ttl of a minute.", "*"),
+    ("out-ttl-day", "Replies have a ttl of 24 hours.", ""),
+    ("out-ttl-month", "Replies have a ttl of 30 days.", ""),
+    ("out-ttl-short", "Replies have a ttl of five seconds.", ""),
 )
 _group(
     "encrypted-replies",
@@ -292,12 +292,12 @@ _switch("E18", "utf8-unchecked", "Text is not checked for UTF-8.", "s")
 _switch("E15", "ext-unchecked", "ext may be anything.", "s")
 _switch("E20", "reply-to-size-checked", "reply_to of another length than 16: 1001.")
 _switch("E20", "thread-id-not-empty", "An empty thread_id: 1001.")
-_switch("E21", "to-syntax-checked", "An entry of to that is no DID: 1001.")
+_switch("E21", "to-syntax-checked", "An entry of to that is not a DID: 1001.")
 _switch("E34", "optional-types-unchecked", "Types of optional body members are not checked.", "s")
 _group(
     "ping-body",
     "E34 E41",
-    ("ping-body-ignored", "The body of PING is not looked at.", "*s"),
+    ("ping-body-ignored", "The body of PING is not checked.", "*s"),
     ("ping-body-refused", "PING with a body: 1001.", ""),
 )
 _switch("E09", "decrypted-must-be-sorted", "Decrypted bytes that are not deterministic: 1001.")
@@ -392,18 +392,18 @@ _group(
     ("bad-control-bare", "A bare refusal of a bad ACK, PROC or ERROR.", "*s"),
     ("error-for-bad-ack", "ERROR for a bad ACK or PROC, a bare refusal of a bad ERROR.", ""),
     ("error-for-bad-control", "ERROR for a bad ACK, PROC or ERROR too.", "s"),
-    ("bad-control-silent", "Nothing answers a bad ACK, PROC or ERROR; 202 over HTTP.", ""),
+    ("bad-control-silent", "A bad ACK, PROC or ERROR is not answered; 202 over HTTP.", ""),
 )
-_switch("E32", "error-answers-error", "A sound ERROR is answered by one ERROR.", "s")
+_switch("E32", "error-answers-error", "A valid ERROR is answered by one ERROR.", "s")
 
 # --- Acknowledgement ----------------------------------------------------------------------------------------------------
 
 _group(
     "acknowledgement",
     "E42",
-    ("ack-explicit", "ACK, and what follows behind it.", "*"),
-    ("ack-implicit", "PROC_OK, RESPONSE or PROC_FAIL stand for the ACK.", "", {"target": {"ack": "implicit"}}),
-    ("ack-with-proc-ok", "ACK and PROC_OK for what has no other answer.", ""),
+    ("ack-explicit", "ACK, and other answers after it.", "*"),
+    ("ack-implicit", "PROC_OK, RESPONSE or PROC_FAIL replace the ACK.", "", {"target": {"ack": "implicit"}}),
+    ("ack-with-proc-ok", "ACK and PROC_OK for messages without another answer.", ""),
     ("answer-before-ack", "RESPONSE or DOC_SEND before the ACK.", ""),
 )
 _group(
@@ -414,7 +414,7 @@ _group(
     ("ack-target-for-arrays", "ack_target if to is an array.", ""),
     ("ack-target-never", "No ack_target.", "w"),
 )
-_switch("E45", "ack-target-as-addressed", "ack_target as it stands in to, fragment included.", needs=("ack-target-always",))
+_switch("E45", "ack-target-as-addressed", "ack_target as in to, fragment included.", needs=("ack-target-always",))
 _group(
     "received-at",
     "E07",
@@ -445,9 +445,9 @@ _switch("E40", "unknown-op-fails", "A REQUEST with an unknown operation fails.")
 _group(
     "failure",
     "E40 E61",
-    ("failures-are-proc-fail", "PROC_FAIL for what the application cannot do.", "*"),
-    ("failures-are-errors", "ERROR for what the application cannot do.", ""),
-    ("ack-then-error", "ACK, then ERROR, for what the application cannot do.", ""),
+    ("failures-are-proc-fail", "PROC_FAIL for failures of the application.", "*"),
+    ("failures-are-errors", "ERROR for failures of the application.", ""),
+    ("ack-then-error", "ACK, then ERROR, for failures of the application.", ""),
 )
 _switch("E34", "proc-ok-details", "PROC_OK has details.", needs=("ack-with-proc-ok",))
 _switch("E34", "proc-fail-empty", "PROC_FAIL has an empty map.")
@@ -470,7 +470,7 @@ _group(
     ("replay-until-expiry", "Ids are kept until ts + ttl.", ""),
 )
 _switch("E47", "reused-id-cached", "An id reused for other content gets the cached reply.")
-_switch("E21", "replay-key-full-sender", "The fragment of from counts in the key of the cache.", "s")
+_switch("E21", "replay-key-full-sender", "The fragment of from is part of the key of the cache.", "s")
 _switch("E47", "errors-remembered", "ERRORs about the content are cached.")
 
 # --- Negotiation --------------------------------------------------------------------------------------------------------
@@ -482,25 +482,25 @@ _group(
     ("select-first-offered", "The first supported version that is offered.", ""),
     ("select-last-offered", "The last supported version that is offered.", ""),
     ("select-lowest", "The lowest supported version that is offered.", ""),
-    ("select-own-string", "1.0, whatever the spelling of the offer.", "s"),
+    ("select-own-string", "1.0, for any spelling of the offer.", "s"),
 )
 _switch("E43", "hello-answer-without-reply-to", "HELLO_ACK and HELLO_REJECT without reply_to.", "s")
-_switch("E42", "ack-beside-hello-ack", "ACK behind HELLO_ACK.")
+_switch("E42", "ack-beside-hello-ack", "ACK after HELLO_ACK.")
 _group(
     "reject-body",
     "E52",
-    ("reject-with-reason", "HELLO_REJECT says why.", "*"),
+    ("reject-with-reason", "HELLO_REJECT has a reason.", "*"),
     ("reject-without-reason", "HELLO_REJECT has an empty map.", ""),
     ("reject-null", "HELLO_REJECT has a null body.", "s"),
 )
 _switch("E52", "hello-empty-rejected", "An empty list of versions: HELLO_REJECT.")
 _switch("E52 E85", "hello-version-reject", "HELLO with another v: HELLO_REJECT.")
-_switch("E50", "hello-bad-entries-skipped", "Entries that are no versions are skipped.")
+_switch("E50", "hello-bad-entries-skipped", "Entries that are not versions are skipped.")
 _switch("E53", "second-hello-refused", "A second HELLO on a connection: 1001.")
 _group(
     "hello-members",
     "E34",
-    ("hello-members-ignored", "agent_info and extensions are not looked at.", "*s"),
+    ("hello-members-ignored", "agent_info and extensions are not checked.", "*s"),
     ("agent-info-checked", "agent_info without name, and members of HELLO of another type: 1001.", ""),
 )
 _group(
@@ -513,7 +513,7 @@ _group(
 )
 _switch("E72", "before-hello-1008", "WebSocket close 1008 instead of 1002 before HELLO.", needs=("before-hello-closes",))
 
-# --- Types that are not supported ---------------------------------------------------------------------------------------
+# --- Unsupported types --------------------------------------------------------------------------------------------------
 
 for _name, _types in (
     ("ping", "PING"),
@@ -527,7 +527,7 @@ for _name, _types in (
     ("delegation", "DELEG_GRANT DELEG_REVOKE DELEG_QUERY"),
     ("extension", "EXTENSION"),
 ):
-    _full = _name in ("streams", "documents", "credentials", "delegation")  # what only full has (E65)
+    _full = _name in ("streams", "documents", "credentials", "delegation")  # only in full (E65)
     _switch(
         "E39", "without-" + _name, f"1005 for {_types.replace(' ', ', ')}.", "u",
         lacks=tuple(_types.split()), target={"level": "binding"} if _full else {},
@@ -545,16 +545,16 @@ _group(
     ("batch-container-only", "Only the container is acknowledged.", "wd"),
 )
 _switch("E55", "nested-batch-refused", "A batch in a batch: ERROR.")
-_switch("E55", "bad-item-silent", "An item that cannot be decoded is passed over.")
+_switch("E55", "bad-item-silent", "An item that cannot be decoded is ignored.")
 _switch("E55", "no-batch-index", "ERROR for such an item without batch_index.")
-_switch("E55", "bad-item-alone", "An item that is no byte string sinks itself only.")
-_switch("E55", "batch-reverse", "Items are taken from the last to the first.", "w")
+_switch("E55", "bad-item-alone", "An item that is not a byte string fails alone.")
+_switch("E55", "batch-reverse", "Items are processed from the last to the first.", "w")
 
 # --- Streams, documents, credentials, delegation ------------------------------------------------------------------------
 
 _switch("E56", "stream-plain-acks", "Plain ACKs for STREAM_START and STREAM_DATA.")
 _switch("E56", "stream-end-acked-too", "A plain ACK for STREAM_END before the final one.")
-_switch("E56", "stream-proc-ok", "PROC_OK behind the final ACK.")
+_switch("E56", "stream-proc-ok", "PROC_OK after the final ACK.")
 _switch("E56", "no-chunks-received", "No chunks_received in the final ACK.")
 _switch("E56", "stream-failure-ack", "A failed stream ends in an ACK with verified false.", "s")
 _switch("E60", "stream-failure-5001", "A failed stream ends in 5001.", "w")
@@ -562,52 +562,52 @@ _switch("E60", "stream-unknown-silent", "Chunks of unknown streams are dropped."
 _switch("E57", "stream-surplus-ignored", "Chunks beyond the count are ignored.")
 _switch("E58", "stream-numbers-unchecked", "Contradictions in STREAM_START are found at the end only.", "s")
 _switch("E58", "stream-empty-refused", "An empty stream: 4001.")
-_switch("E59", "stream-any-hash-name", "hash_algo is not looked at.", "s")
+_switch("E59", "stream-any-hash-name", "hash_algo is not checked.", "s")
 _switch("E57", "stream-waits-for-chunks", "STREAM_END waits 0.8 s for late chunks.")
 _switch("E61", "documents-unchecked", "Size and hash of DOC_SEND are not compared.", "s")
-_switch("E42", "documents-proc-ok", "PROC_OK behind the ACK for DOC_SEND.")
-_switch("E61", "document-unknown-4004", "4004 for a document that is not there.", needs=("failures-are-errors",))
-_switch("E42", "credentials-proc-ok", "PROC_OK behind the ACK for credentials.")
+_switch("E42", "documents-proc-ok", "PROC_OK after the ACK for DOC_SEND.")
+_switch("E61", "document-unknown-4004", "4004 for an unknown document.", needs=("failures-are-errors",))
+_switch("E42", "credentials-proc-ok", "PROC_OK after the ACK for credentials.")
 _switch("E60", "credential-formats-known", "Unknown credential formats: 4004.")
-_switch("E42", "delegation-proc-ok", "PROC_OK behind the ACK for delegations.")
-_switch("E89", "delegation-garbage-refused", "A credential that is none: 3004.")
+_switch("E42", "delegation-proc-ok", "PROC_OK after the ACK for delegations.")
+_switch("E89", "delegation-garbage-refused", "An invalid credential: 3004.")
 _switch("E89", "delegation-unknown-refused", "DELEG_REVOKE and DELEG_QUERY of an unknown id: 3004.")
 _group(
     "delegation-expiry",
     "E34",
     ("delegation-expiry-any-text", "expires may be any text.", "*s"),
-    ("delegation-expiry-checked", "expires that is no time stamp: 4001.", ""),
+    ("delegation-expiry-checked", "expires that is not a time stamp: 4001.", ""),
 )
 _group(
     "chunk-sizes",
     "E58",
-    ("chunks-of-any-size", "A chunk in the middle may be shorter than announced, as long as the whole fits.", "*s"),
+    ("chunks-of-any-size", "A chunk in the middle may be shorter than announced, as long as the total is right.", "*s"),
     ("chunk-sizes-checked", "A chunk in the middle that is shorter than announced: 4001.", ""),
 )
 _group(
     "document-size",
     "E61",
-    ("documents-any-size", "DOC_SEND of any size is taken and sent.", "*s"),
+    ("documents-any-size", "DOC_SEND of any size is accepted and sent.", "*s"),
     ("documents-inline-limited", "DOC_SEND with more than a mebibyte: 4001.", ""),
 )
 
 # --- WebSocket ----------------------------------------------------------------------------------------------------------
 
 _switch("E70", "ws-fragments", "Messages go out in four fragments, one empty, with a ping between.")
-_switch("E70", "ws-pings-after-replies", "A ping behind every reply.")
+_switch("E70", "ws-pings-after-replies", "A ping after every reply.")
 _switch("E70", "ws-greets-with-ping", "A ping before anything else.")
 _switch("E70", "ws-close-without-code", "The close is answered without a code.")
-_switch("E70", "ws-one-at-a-time", "Messages of a connection are taken one after the other.")
+_switch("E70", "ws-one-at-a-time", "Messages of a connection are processed sequentially.")
 _switch("E77", "ws-size-header", "X-AMP-Max-Message-Size in the handshake.")
-_switch("E100", "ws-size-effective", "The smaller of what both sides say at the upgrade is the maximum; saying nothing means 1 MiB.", needs=("ws-size-header",))
-_switch("E71", "ws-close-after-error", "The connection is closed with 1008 behind every ERROR.", "u")
+_switch("E100", "ws-size-effective", "The smaller limit declared at the upgrade is the maximum [default: 1 MiB].", needs=("ws-size-header",))
+_switch("E71", "ws-close-after-error", "The connection is closed with 1008 after every ERROR.", "u")
 _group(
     "ws-refusal",
     "E72",
     ("ws-refuses-400", "400 without amp.v1.", "*"),
     ("ws-refuses-426", "426 without amp.v1.", ""),
     ("ws-refuses-403", "403 without amp.v1.", ""),
-    ("ws-refuses-by-close", "101 without a subprotocol and close 1002 at once.", ""),
+    ("ws-refuses-by-close", "101 without a subprotocol and an immediate close 1002.", ""),
 )
 _group(
     "ws-text",
@@ -621,36 +621,36 @@ _group(
 _group(
     "ws-malformed",
     "E32",
-    ("ws-malformed-1002", "Close 1002 where no sender can be read.", "*"),
-    ("ws-malformed-1007", "Close 1007 where no sender can be read.", ""),
-    ("ws-malformed-1008", "Close 1008 where no sender can be read.", ""),
-    ("ws-malformed-1003", "Close 1003 where no sender can be read.", ""),
-    ("malformed-error-to-peer", "ERROR 1001 to the peer of the connection, without reply_to, where no sender can be read.", ""),
+    ("ws-malformed-1002", "Close 1002 if the sender is unreadable.", "*"),
+    ("ws-malformed-1007", "Close 1007 if the sender is unreadable.", ""),
+    ("ws-malformed-1008", "Close 1008 if the sender is unreadable.", ""),
+    ("ws-malformed-1003", "Close 1003 if the sender is unreadable.", ""),
+    ("malformed-error-to-peer", "ERROR 1001 to the peer of the connection, without reply_to, if the sender is unreadable.", ""),
 )
 
 # --- TCP ----------------------------------------------------------------------------------------------------------------
 
 _switch(
-    "E72", "tcp-bare-frames", "Frames without a type byte: no handshake, and nothing but messages.", "u",
+    "E72", "tcp-bare-frames", "Frames without a type byte: no handshake, and only messages.", "u",
     target={"frames": "bare"}, excludes=("tcp-pings", "tcp-goaway-before-close"),
 )  # fmt: skip
 _switch("E72", "tcp-in-pieces", "Frames are written three bytes at a time.")
-_switch("E72", "tcp-pings", "A PING frame behind every message.")
-_switch("E72", "tcp-one-at-a-time", "Messages of a connection are taken one after the other.")
+_switch("E72", "tcp-pings", "A PING frame after every message.")
+_switch("E72", "tcp-one-at-a-time", "Messages of a connection are processed sequentially.")
 _switch("E72", "tcp-handshake-extensions", "The handshake response has extensions.")
 _switch("E72", "tcp-refusal-without-text", "A refused handshake without error.", "w")
 _switch("E72", "tcp-handshake-two-seconds", "Two seconds for the handshake.", "s")
 _switch("E72", "tcp-second-handshake-ignored", "A second handshake is ignored.")
-_switch("E72", "tcp-goaway-goes-on", "Service goes on behind GOAWAY.")
+_switch("E72", "tcp-goaway-goes-on", "Service continues after GOAWAY.")
 _switch("E72", "tcp-goaway-before-close", "GOAWAY before every close.")
-_switch("E71", "tcp-close-after-error", "The connection is closed behind every ERROR.", "u")
+_switch("E71", "tcp-close-after-error", "The connection is closed after every ERROR.", "u")
 _group(
     "tcp-errors",
     "E72",
     ("tcp-error-frame", "ERROR frame, then close.", "*"),
     ("tcp-errors-close-only", "Close without an ERROR frame.", "u"),
 )
-_switch("E72", "tcp-malformed-goes-on", "ERROR frame without close where a message is malformed.", excludes=("tcp-errors-close-only",))
+_switch("E72", "tcp-malformed-goes-on", "ERROR frame without close for a malformed message.", excludes=("tcp-errors-close-only",))
 _group(
     "tcp-unknown-frame",
     "E72",
@@ -662,15 +662,15 @@ _group(
 # --- Relay --------------------------------------------------------------------------------------------------------------
 
 _switch("E90", "relay-adds-ext", "The relay adds to ext.", "s", role="relay")
-_switch("E49", "relay-does-not-verify", "The relay does not verify what it passes on.", role="relay")
+_switch("E49", "relay-does-not-verify", "The relay does not verify messages that it forwards.", role="relay")
 _switch("E49", "relay-keeps-confirmed", "The relay keeps messages after the ACK of the recipient.", role="relay")
-_switch("E49", "relay-poll-only", "Connections get only what comes while they are open.", role="relay")
+_switch("E49", "relay-poll-only", "Connections get only messages that arrive while they are open.", role="relay")
 _switch("E30", "relay-ttl-limited", "A ttl above 30 days: 2003.", role="relay")
 _switch("E30", "relay-ttl-4001", "A ttl above 30 days: 4001.", role="relay", codes={"relay-ttl": 4001}, needs=("relay-ttl-limited",))
-_switch("E29", "relay-expired-2004", "2004 for a message that expired before it came.", role="relay", codes={"relay-expired": 2004})
+_switch("E29", "relay-expired-2004", "2004 for a message that expired before its arrival.", role="relay", codes={"relay-expired": 2004})
 _switch("E24", "relay-stores-unknown", "Messages for DIDs that cannot be resolved are stored.", role="relay")
 _switch("E27", "no-ttl-details", "2003 for ttl 0 without details.", "s", role="relay")
-_switch("E42", "relay-silent", "The relay sends no ACK of its own.", "u", role="relay")
+_switch("E42", "relay-silent", "The relay sends no ACK.", "u", role="relay")
 
 # --- Initiator ----------------------------------------------------------------------------------------------------------
 
@@ -678,7 +678,7 @@ _switch("E48", "retry-literal-formula", "Waits of 2, 4, 8, 16 s instead of 1, 2,
 
 
 def chosen(names=(), preset=None, roles=("agent", "initiator")):
-    """The set of names in force: the defaults, a preset on top, the named choices on top of that."""
+    """The set of names in force: the defaults, overridden by a preset, overridden by the named choices."""
     force = {c.name for c in CHOICES.values() if c.default}
     picked = []
     if preset and preset.startswith("random:"):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A trivial or hostile server. No case of a harness may pass against it, and every run against it must end.
+"""A trivial or hostile server. No case of a harness may pass against it, and every run against it has to end.
 
     python3 peers/dumb_server.py --kind KIND [--port 0] [--port-file FILE]
 
-Raw sockets, a thread for each connection. Python 3.11, standard library only.
+Raw sockets, one thread per connection. Python 3.11, standard library only.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A small HTTP client and the views of the binding, for the self-check. Shares no code with the server."""
+"""A small HTTP client and the views of the binding, for the self-check. It shares no code with the server."""
 
 import base64
 import http.client
@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "vectors/confirm"))
-import agentic as confirm  # noqa: E402  the canonical form as the vectors are confirmed by
+import agentic as confirm  # noqa: E402  the canonical form of the vector confirmation
 
 NULLABLE = {"estimated_next_actor", "parent_package_id", "topic", "artifact_type", "storage_path"}
 DEFAULTS = {
@@ -71,7 +71,7 @@ class Client:
                 continue
             reply.hops = hops
             return reply
-        raise AssertionError("redirected in a circle")
+        raise AssertionError("a redirect loop")
 
     def close(self):
         self.http.close()
@@ -145,7 +145,7 @@ def texts(value):
 
 
 def hex_of(text):
-    """The hash that a text spells, as lower-case hex, or None."""
+    """The hash in a text, as lower-case hex, or None."""
     text = text.strip().removeprefix("W/").strip('"')
     bare = text.lower().removeprefix("sha256:")
     if len(bare) == 64 and all(c in "0123456789abcdef" for c in bare):
@@ -158,7 +158,7 @@ def hex_of(text):
 
 
 def hash_view(reply, acceptable):
-    """The hash of an answer: a named candidate if there is one, else any text or header that fits; None without."""
+    """The hash of an answer: a named candidate if present, else any matching text or header, else None."""
     value = reply.json
     if isinstance(value, dict):
         for name in ("content_hash", "contentHash", "hash", "package_hash"):
@@ -199,7 +199,7 @@ def same(a, b):
 
 
 def same_package(returned, deposited, but=()):
-    """What `same-package` of the binding allows in lenient mode. Returns the first difference or None."""
+    """The comparison `same-package` of the binding in lenient mode. Returns the first difference or None."""
     if not isinstance(returned, dict):
         return f"no package: {returned!r}"
     for name in sorted({*returned, *deposited} - set(but)):

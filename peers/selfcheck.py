@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Check the peer itself: each choice against the specification and the rulings, each mutant for showing at all.
+"""Check the peer itself: each choice against the specification and the rulings, each mutant for a visible difference.
 
     python3 peers/selfcheck.py [--only NAME]... [--quick] [--jobs N]
 
-Part 1 starts the server once with each choice, with each preset and with some random ones, and asks what any legal server
-has to answer. Part 2 sends one fixed scenario to the server with and without each choice and each mutant: the answers must
-differ, or the choice or mutant does nothing. Part 3 talks to the dumb servers. Closing line: N passed, M failed.
+Part 1 starts the server once with each choice, with each preset and with some random ones, and checks the answers that
+every legal server gives. Part 2 sends one fixed scenario to the server with and without each choice and each mutant: the answers must
+differ, or the choice or mutant has no effect. Part 3 checks the trivial servers. Last line: N passed, M failed.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def at(**ago):
 
 
 class Running:
-    """A server in this process, on a port of its own."""
+    """A server in this process, on its own port."""
 
     def __init__(self, choices, mutant=None, level="L3", keys=None):
         self.server = make_server(choices, mutant, level, keys)
@@ -131,7 +131,7 @@ def p_full(identity, parent, project="proj_a", **more):
     )
 
 
-# --- Part 1: what any legal server answers ------------------------------------------------------------------------------
+# --- Part 1: answers of every legal server ------------------------------------------------------------------------------
 
 
 def smoke(port, choices, f):
@@ -325,7 +325,7 @@ def smoke(port, choices, f):
 
 
 def listed(c, project):
-    """As many packages of the project as the server will list at once."""
+    """As many packages of the project as the server lists at once."""
     reply = c.latest(project, 1000)
     return list_view((reply if reply.ok else c.latest(project, 50)).json)
 
@@ -488,7 +488,7 @@ def archive_and_export(c, f):
     exported = {r["package_id"]: r for r in records if "package_id" in r and "title" in r}
     pulled = {p["package_id"]: p for p in listed(c, "proj_a")}
     f.check("10.1-05 every package", set(pulled) <= set(exported), set(pulled) - set(exported))
-    # An import under another project is how this check sees import without a second server.
+    # An import under another project tests import without a second server.
     copies = [{**r, "package_id": "copy " + r["package_id"], "project_id": "proj_c"} for r in exported.values()]
     body = "".join(json.dumps(r) + "\n" for r in copies).encode()
     reply = c.ask("POST", "/v1/import", body, headers={"Content-Type": "application/x-ndjson"})
@@ -542,13 +542,13 @@ def racing(port, f):
     c.close()
 
 
-# --- Part 2: does a choice or mutant show? ------------------------------------------------------------------------------
+# --- Part 2: visible choices and mutants --------------------------------------------------------------------------------
 
 
 def scenario(part="all"):
-    """Steps (method, path, body, headers) that touch everything. The same bytes each time.
+    """Steps (method, path, body, headers) that cover everything, with the same bytes each time.
 
-    `core` leaves out the long look at facts and review, `state` most of what comes before it.
+    `core` leaves out the detailed steps on facts and review, `state` most of the earlier steps.
     """
     steps = []
     add = lambda method, path, body=None, headers=None: steps.append((method, path, body, headers))
@@ -590,7 +590,7 @@ def scenario(part="all"):
         {"topic": "other", "x-new": 1},
     ):
         deposit({**full, **change})
-    # What a package may hold
+    # Permitted packages
     with open(HERE.parent / "vectors/agentic/content-hash.json", encoding="utf-8") as vectors:
         tests = [t for g in json.load(vectors)["groups"] for t in g["tests"]]
     for test in tests:
@@ -721,7 +721,7 @@ def scenario(part="all"):
         deposit(p_min(identity, title="id " + identity[-3:]))
     for identity in ("pkg_ful", "pkg_%", "PKG_FULL", "p_g_full", "unknown", "prefix", "sp  "):
         add("GET", "/v1/packages/" + segment(identity))
-    # What it may not hold
+    # Invalid packages
     required = list(p_min("x"))
     for name in required:
         package = p_min(f"pkg_without_{name}")
@@ -943,7 +943,7 @@ def scenario(part="all"):
 
 
 def fact_steps(add, json_of):
-    """Facts: what an assert may hold, who is superseded, what ends, what a query finds."""
+    """Facts: permitted asserts, supersession, invalidation, queries."""
     ask = lambda project, tail: add("GET", f"/v1/projects/{project}/facts{tail}")
     pair = lambda subject, predicate: f"?subject={segment(subject)}&predicate={segment(predicate)}"
 
@@ -1068,7 +1068,7 @@ def fact_steps(add, json_of):
 
 
 def review_steps(add, deposit, json_of, odd):
-    """Every move from every state, and the list of what waits after each."""
+    """Every transition from every state, and the list of waiting packages after each."""
     move = lambda identity, status: add("PATCH", f"/v1/packages/{identity}/status", json_of({"status": status}))
     flag = lambda identity, body: add("POST", f"/v1/packages/{identity}/flag", json_of(body))
 
@@ -1131,7 +1131,7 @@ TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?")
 
 
 def normalise(body, sent):
-    """Times and ids of the server's own, which differ from run to run, are replaced; what was sent is left."""
+    """Times and ids made by the server, which differ between runs, are replaced; sent ones are kept."""
     now = time.time()
 
     def each(found):
@@ -1164,7 +1164,7 @@ def ask_facts(port, token, tail=""):
 
 
 def watched(port, token):
-    """How many current facts a reader sees while another writes."""
+    """The number of current facts that a reader sees during writes."""
 
     def one(c, i):
         c.token = token
@@ -1186,7 +1186,7 @@ def watched(port, token):
 
 
 def raced_moves(port, token):
-    """Whether a package was seen to go both ways out of a review."""
+    """Whether a package took both transitions out of a review."""
     both = False
     for n in range(4):
         c = Client(port, token)
@@ -1200,7 +1200,7 @@ def raced_moves(port, token):
 
 
 def race_marks(port, token):
-    """What holds for parallel requests in any order: booleans only."""
+    """Properties of parallel requests in any order: booleans only."""
     ask = lambda work: at_once(port, 12, work)
     deposit = lambda c, package: c.deposit(package, token=token)
     different = ask(lambda c, i: deposit(c, p_min("pkg_r1", title=f"r {i}")))
@@ -1232,7 +1232,7 @@ def race_marks(port, token):
 
 
 def trace(choices, mutant=None, level="L3", auth=False, part="all"):
-    """What the scenario gives: a list of comparable answers."""
+    """The result of the scenario: a list of comparable answers."""
     keys = {"key-a": "owner-a", "key-b": "owner-b"} if auth else None
     token = "key-a" if auth else None
     steps = scenario(part)
@@ -1256,7 +1256,7 @@ def trace(choices, mutant=None, level="L3", auth=False, part="all"):
                     ) / 60
                     shown.append(("date", f"{round(away)} min"))
                 text = normalise(reply.body, sent)
-                if b'"<pkg>"' in text:  # an id of the server's own, so the hash is another each time
+                if b'"<pkg>"' in text:  # an id made by the server, so the hash differs each time
                     shown = [(n, "<hash>" if hex_of(v) else v) for n, v in shown]
                 out.append((reply.status, reply.version, reply.hops, shown, text))
             except (OSError, HTTPException) as e:
@@ -1289,7 +1289,7 @@ NOISY = {
     "facts-shuffled",
     "hash-recomputed-per-read",
     "split-writes",
-}  # differ from themselves, or on the wire only
+}  # differ between runs, or on the wire only
 
 
 def base_of(name):
@@ -1330,7 +1330,7 @@ def shows(name):
     return differences, len(seen)
 
 
-# --- Part 3: dumb servers -----------------------------------------------------------------------------------------------
+# --- Part 3: trivial servers --------------------------------------------------------------------------------------------
 
 
 def dumb(kind):
@@ -1377,7 +1377,7 @@ def dumb(kind):
             "null": head.startswith(b"HTTP/1.1 200") and rest == b"null",
             "html": b"text/html" in head and rest.startswith(b"<!doctype html>"),
         }
-        f.check("answers as it should", wanted[kind], data[:200])
+        f.check("answers as expected", wanted[kind], data[:200])
     finally:
         process.kill()
         process.wait()
@@ -1413,8 +1413,8 @@ def one_visible(name):
 
 
 def stable(_):
-    """Part 2 means nothing if the scenario does not repeat itself."""
-    f = Findings("the scenario repeats itself")
+    """Part 2 requires a deterministic scenario."""
+    f = Findings("the scenario is deterministic")
     first, second = trace(resolve([])), trace(resolve([]))
     odd = [(i, a, b) for i, (a, b) in enumerate(zip(first, second)) if a != b]
     f.check("two runs agree", not odd, odd[:1])

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs proofmark against servers that share no code with it: correct ones that take every legal choice, which must not
+"""Runs proofmark against servers that share no code with it: correct ones with every legal choice, which must not
 fail, and ones with a single bug, which must be detected.
 
     python3 peers/sweep.py --binary target/release/proofmark [--random 24] [--singles] [--mutants 40 | --mutants all]
-    python3 peers/sweep.py --level L3 --suites suites --random 0 --mutants all       # bugs of review alone
+    python3 peers/sweep.py --level L3 --suites suites --random 0 --mutants all       # only bugs of review
     python3 peers/sweep.py --singles --only fact- --mutants 0                        # some choices, one at a time
 
 Correct servers: no case may have the verdict fail or error, whatever the choices. Servers with a bug: among the
-requirements that the bug breaks at least one must fail; only the cases that cover these are put. `--level` restricts both:
-the servers offer that level and no more, and the bugs are those of that level (a list with commas is a list of levels).
+requirements that the bug breaks at least one must fail; only the cases that cover these run. `--level` restricts both:
+the servers offer only that level, and the bugs are those of that level (commas separate several levels).
 Standard library only; servers listen on loopback and are ended.
 """
 
@@ -29,7 +29,7 @@ KEYS = ["--auth", "key-a=pm-actor-a", "--auth", "key-b=pm-actor-b"]
 
 
 class Peer:
-    """A server on a free port, for the time of a `with` block."""
+    """A server on a free port, for the duration of a `with` block."""
 
     def __init__(self, arguments):
         self.arguments = arguments
@@ -62,7 +62,7 @@ class Peer:
         return self.words.read()
 
 
-AUTHENTICATED = ("auth-401", "auth-403", "drafts-private")  # choices that show only where credentials are wanted
+AUTHENTICATED = ("auth-401", "auth-403", "drafts-private")  # choices that show only if credentials are required
 
 
 def check(binary, suites, url, more=(), auth=False):
@@ -113,11 +113,11 @@ def correct(binary, suites, arguments, more):
     cases = record["summary"]["cases"]
     found = accusations(record)
     if said:
-        found.append(("-", "an exception in the server, which is to be mended first", said[-700:]))
+        found.append(("-", "an exception in the server, which has to be fixed first", said[-700:]))
     if code not in (0, 3):
         found = found or [("-", f"exit {code}", record["summary"]["conclusion"])]
     if cases["pass"] < 20 and "--requirement" not in more and "--only" not in more:
-        found.append(("-", "hardly anything passed", json.dumps(cases)))
+        found.append(("-", "almost no case passed", json.dumps(cases)))
     return arguments, code, found, cases
 
 
@@ -155,14 +155,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="target/release/proofmark")
     parser.add_argument("--suites", help="suites to use instead of the embedded ones")
-    parser.add_argument("--random", type=int, default=12, help="mixtures of random choices")
+    parser.add_argument("--random", type=int, default=12, help="number of random sets of choices")
     parser.add_argument("--seed", type=int, default=1, help="first mixture")
     parser.add_argument("--singles", action="store_true", help="each choice alone as well")
     parser.add_argument("--only", action="append", default=[], help="choices or bugs with this in the name; repeatable")
     parser.add_argument("--mutants", default="24", help="how many servers with a bug, or all")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument(
-        "--survivors", help="file with names of bugs that are known to go unnoticed, each with a reason, behind 'at times: ' if it is luck"
+        "--survivors", help="file with names of known undetected bugs, each with a reason, after 'at times: ' if detection is random"
     )
     parser.add_argument(
         "--level", help="level that the servers offer, and of the bugs; L1 also means L0; L2,L3 means both"
@@ -190,7 +190,7 @@ def main():
             name = " ".join(arguments) or "the default choices"
             if found:
                 accused += 1
-                print(f"FALSE ACCUSATION with {name} (exit {code}):")
+                print(f"FALSE POSITIVE with {name} (exit {code}):")
                 for case, verdict, what in found[:12]:
                     print(f"    {verdict} {case}\n        {what}", flush=True)
             else:
@@ -212,20 +212,20 @@ def main():
             reason = known.get(entry["name"])
             if caught and reason and not reason.startswith("at times: "):
                 missed += 1
-                print(f"NO LONGER UNNOTICED: {entry['name']}: take it out of the list of survivors")
+                print(f"NOW DETECTED: {entry['name']}: remove it from the list of survivors")
             elif caught:
                 passed += 1
             elif entry["name"] in known:
                 passed += 1
-                print(f"unnoticed as known: {entry['name']}: {known[entry['name']]}")
+                print(f"undetected as known: {entry['name']}: {known[entry['name']]}")
             else:
                 missed += 1
-                print(f"UNNOTICED {entry['name']} ({entry['level']}): {entry['about']}\n    {states}", flush=True)
+                print(f"UNDETECTED {entry['name']} ({entry['level']}): {entry['about']}\n    {states}", flush=True)
     slowest = max(timed, key=timed.get, default=None)
     if slowest:
         print(f"slowest bug: {slowest}, {timed[slowest]:.1f} s")
     seconds = time.monotonic() - started
-    summary = f"{len(runs)} correct servers, {accused} accused; {len(mutants)} with a bug, {missed} unnoticed; {seconds:.0f} s"
+    summary = f"{len(runs)} correct servers, {accused} with false positives; {len(mutants)} with a bug, {missed} undetected; {seconds:.0f} s"
     print(f"{summary}: {passed} passed, {accused + missed} failed")
     return 1 if accused or missed else 0
 

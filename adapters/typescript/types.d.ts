@@ -1,7 +1,7 @@
 // The shapes of the library. Section numbers are those of The Agentic Protocol v0.1, E-numbers those of
 // suites/agentic/errata.md.
 
-/** A JSON value. Objects are maps: they keep the order of their members, and no name means anything to the language. */
+/** A JSON value. Objects are maps: they keep the order of their members, and no name is special to JavaScript. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject extends Map<string, Json> {}
 
@@ -12,7 +12,7 @@ export type Status = "draft" | "awaiting_review" | "revision_requested" | "compl
 export type ActorType = "human" | "agent" | "script";
 export type Reviewer = "human" | "agent";
 
-/** Something wrong with a value, and where: a JSON pointer (RFC 6901). */
+/** A defect of a value, and its place: a JSON pointer (RFC 6901). */
 export interface Issue {
   pointer: string;
   reason: string;
@@ -61,11 +61,11 @@ export interface Assertion {
   readonly sourcePackageId: string | null;
 }
 
-/** A package as it stands in a store, its hash beside it (section 6.6). */
+/** A stored package, and its hash (section 6.6). */
 export interface StoredPackage {
   content: ContextPackage;
   hash: string;
-  /** Of the package as it was deposited: what a repeated deposit is compared with (section 11.2). */
+  /** Of the deposited package, for comparison with a repeated deposit (section 11.2). */
   readonly depositedHash: string;
 }
 
@@ -83,11 +83,11 @@ export interface Counts {
 }
 
 export interface Clock {
-  /** The time that was set, or null for that of this machine. */
+  /** The set time, or null for that of this machine. */
   fixed: string | null;
   now(): string;
 }
 
-/** Params and results of JSON-RPC are JSON as JSON.parse has it. */
+/** Params and results of JSON-RPC are JSON as read by JSON.parse. */
 export type Params = Readonly<Record<string, unknown>>;
 export type Method = (params: Params) => object;

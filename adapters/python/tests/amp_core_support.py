@@ -1,4 +1,4 @@
-"""What the tests of amp-core share: the library, if PyNaCl is there, data, and the identities of binding.md section 6."""
+"""Shared by the tests of amp-core: the library, if PyNaCl is installed, data, and the identities of binding.md section 6."""
 
 import hashlib
 import json
@@ -42,7 +42,7 @@ def published(name):
 
 
 def flip(data, bit):
-    """`data` with one bit the other way round."""
+    """`data` with one bit flipped."""
     changed = bytearray(data)
     changed[bit // 8] ^= 128 >> bit % 8
     return bytes(changed)
@@ -96,7 +96,7 @@ def parsed(data):
 
 
 def read(data):
-    """Type and body of a message in the clear."""
+    """Type and body of a plain message."""
     envelope = parsed(data)
     return envelope.type, envelope.body
 

@@ -1,4 +1,4 @@
-"""The loop: what a harness that behaves never sends."""
+"""The loop: input that a correct harness never sends."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The methods of the adapter, asked over its lines as a harness would."""
+"""The methods of the adapter, called over its lines as by a harness."""
 
 import json
 import subprocess

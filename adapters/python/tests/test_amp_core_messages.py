@@ -24,7 +24,7 @@ def code_of(data, *rest, **named):
 
 
 def edited(data, remove=(), **members):
-    """A message with members replaced, not signed anew."""
+    """A message with members replaced, not signed again."""
     source = amp.envelope.message_map(data)
     names = {"from_": "from"}
     changes = {names.get(name, name): value for name, value in members.items()}
@@ -149,7 +149,7 @@ class Codec(unittest.TestCase):
 @support.needs_nacl
 class Tampering(unittest.TestCase):
     def test_every_bit_of_a_signed_message(self):
-        """v is the one member outside of the signature, and no bit of it gives a version that is supported."""
+        """v is the only unsigned member, and no flipped bit of it gives a supported version."""
         message = support.message("alice", "bob", body={"msg": "proofmark"})
         self.assertIsNone(refusal_of(message))
         for bit in range(len(message) * 8):
@@ -223,7 +223,7 @@ class Tampering(unittest.TestCase):
 
 @support.needs_nacl
 class Order(unittest.TestCase):
-    """E31: of two faults the earlier step answers."""
+    """E31: of two faults, the one of the earlier step is reported."""
 
     def test_each_pair_of_faults(self):
         base = support.message("alice", "bob", typ=0x0C)  # the last step: unknown type

@@ -1,4 +1,4 @@
-"""A node: its memory, its answers, its retries."""
+"""A node: its state, its answers, its retries."""
 
 import hashlib
 import unittest

@@ -13,7 +13,7 @@ def context(self_name, vector):
 
 
 def judge(vector):
-    """What `receive` makes of a vector: the opened message, or the code of the refusal."""
+    """The result of `receive` for a vector: the decrypted message, or the code of the refusal."""
     where, now, message = context(vector["self"], vector), vector["now"], bytes.fromhex(vector["message"])
     original = vector.get("original")
     try:
@@ -111,7 +111,7 @@ class Published(unittest.TestCase):
 
 @support.needs_nacl
 class ProofmarkVectors(unittest.TestCase):
-    """The strict reading: what `tolerate` adds is not used."""
+    """The strict reading: `tolerate` is ignored."""
 
     def test_all(self):
         for vector in support.VECTORS.values():

@@ -1,4 +1,4 @@
-"""The library, where proofmark does not look or looks at one value only."""
+"""Tests of the library for behaviour that proofmark does not check, or checks with one value only."""
 
 import math
 import random

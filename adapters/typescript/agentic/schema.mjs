@@ -181,7 +181,7 @@ export function factIssues(value) {
   return backwards ? [{ pointer: "/valid_to", reason: "must not be before valid_from" }] : [];
 }
 
-// --- Reading: a checked value, under the names of the library -----------------------------------------------------------------
+// --- Reading: a checked value, under the names of the library --------------------------------------------------------
 
 /**
  * @param {readonly Issue[]} issues

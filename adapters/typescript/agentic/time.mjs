@@ -11,17 +11,17 @@ export const DAY = 86_400_000_000_000n;
 
 /**
  * @param {string} text
- * @returns {Instant | null} null if it is no time, or not in UTC
+ * @returns {Instant | null} null if it is not a time, or not in UTC
  */
 export function instant(text) {
   const found = FORM.exec(text);
   if (found === null) return null;
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = found.slice(1, 7).map(Number);
-  // Not Date.UTC, which takes the years up to 99 for those of another century.
+  // Not Date.UTC, which reads the years up to 99 as those of another century.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second);
-  // Date carries what is too large into the next unit, so it is no date unless it is the same one afterwards.
+  // Date carries overflows into the next unit, so the date is valid only if it stays the same.
   const same =
     date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day &&
     date.getUTCHours() === hour && date.getUTCMinutes() === minute && date.getUTCSeconds() === second;

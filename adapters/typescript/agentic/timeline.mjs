@@ -21,7 +21,7 @@ export class Timeline {
     return Array.from(this.facts.values());
   }
 
-  /** A fact is current as long as no end has been set, whatever the clock says (section 7.3, E39). */
+  /** A fact is current until an end is set, whatever the time (section 7.3, E39). */
   current() {
     return this.all().filter((fact) => fact.validTo === null);
   }
@@ -35,7 +35,7 @@ export class Timeline {
   }
 
   /**
-   * Section 8.6. Nothing happens in between: the old fact ends and the new one begins, or this throws before either.
+   * Section 8.6. This is atomic: the old fact ends and the new one begins, or this throws before either.
    *
    * @param {Assertion} assertion
    * @param {Json | undefined} author who made the source package, and so the assertion (section 7.2)
@@ -47,10 +47,10 @@ export class Timeline {
     const start = certain(beginning);
     const history = this.history(assertion.subject, assertion.predicate);
     if (history.some((fact) => start < (fact.validTo ?? fact.validFrom) && fact.validFrom !== fact.validTo)) {
-      // Taking it would leave an interval that runs backwards, or two facts that hold at once (section 10.1, E42).
-      throw new Refusal(FACT_CONFLICT, "valid_from lies before what is known since", "/valid_from");
+      // Accepting it would leave a negative interval, or two facts that are valid at once (section 10.1, E42).
+      throw new Refusal(FACT_CONFLICT, "valid_from is before a later known time", "/valid_from");
     }
-    // Null says no more than a member that is not there.
+    // Null is the same as an absent member.
     /** @type {JsonObject} */
     const members = new Map(Array.from(assertion.members).filter(([, value]) => value !== null));
     members.set("fact_id", `fact_${randomBytes(16).toString("hex")}`);
@@ -66,7 +66,7 @@ export class Timeline {
   }
 
   /**
-   * Section 8.7. Ends what is current, of that value if one is given (E49), and says how much that was.
+   * Section 8.7. Ends the current facts, of that value if one is given (E49), and returns their number.
    *
    * @param {string} subject
    * @param {string} predicate
@@ -78,7 +78,7 @@ export class Timeline {
       (fact) => fact.validTo === null && (value === undefined || fact.value === value),
     );
     for (const fact of matching) {
-      // A fact of the future is called off: it holds from its beginning to its beginning.
+      // A future fact is cancelled: its interval is empty.
       const later = fact.validFrom > certain(now);
       end(fact, later ? /** @type {string} */ (fact.members.get("valid_from")) : now);
     }
@@ -86,7 +86,7 @@ export class Timeline {
   }
 
   /**
-   * Current facts, or those of an instant, or all of them; in the order of their beginnings.
+   * Current facts, or those of an instant, or all of them; in the order of their starts.
    *
    * @param {FactQuestion} question
    */
@@ -109,7 +109,7 @@ function end(fact, when) {
 }
 
 /**
- * From the beginning on, and no longer at the end (section 7.3).
+ * The interval includes its start and excludes its end (section 7.3).
  *
  * @param {Fact} fact
  * @param {Instant} then

@@ -1,4 +1,4 @@
-// The library, where proofmark does not look or looks at one value only.
+// Tests of the library for behaviour that proofmark does not check, or checks with one value only.
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import test from "node:test";
 
@@ -35,7 +35,7 @@ const aPackage = (other = {}) =>
 const told = (value, validFrom) =>
   object({ project_id: "proj_1", subject: "s", predicate: "p", value, valid_from: validFrom });
 
-test("what is no JSON is refused", () => {
+test("invalid JSON is refused", () => {
   const texts = [
     "", " ", "{", "[1,]", '{"a":1,}', "{'a':1}", "01", "+1", ".5", "1.", "1e", "-", "NaN", "Infinity", "tru", '"\t"', '"\\x41"',
     '"\\u12g4"', "1 2", '"a', "\ufeff1", '{"a":1,"\\u0061":2}', '{"a" 1}', "[1 2]", '"\\ud800"', '"\\udc00\\ud800"', "1e400",
@@ -53,7 +53,7 @@ test("a value is written as it was read", () => {
   equal(canonicalize(read(text)), '{"":0.1,"10":0,"9":[null,true,"\\u0000\\"é🚀"],"__proto__":{"b":1}}');
 });
 
-test("depth is bounded, and everything up to the bound works", () => {
+test("depth is limited, and every depth up to the limit works", () => {
   const deep = (/** @type {number} */ depth) => '{"k":['.repeat(depth / 2) + "1" + "]}".repeat(depth / 2);
   equal(canonicalize(read(deep(MAX_DEPTH))), deep(MAX_DEPTH));
   equal(stringify(read(deep(MAX_DEPTH))), deep(MAX_DEPTH));
@@ -102,7 +102,7 @@ test("a refused assertion changes nothing, a number becomes its text", () => {
   deepEqual(store.queryFacts("proj_1", { includeEnded: true }).map(({ value }) => value), ["97.5"]);
 });
 
-test("a fact that never began has no interval that runs backwards", () => {
+test("a fact that never began has no negative interval", () => {
   const store = new Store("2026-01-10T00:00:00Z");
   store.assertFact(told("one", "2026-02-01T00:00:00Z"));
   equal(store.invalidateFact("proj_1", "s", "p"), 1);
@@ -120,7 +120,7 @@ test("an import is all or nothing", () => {
   throws(() => store.intact("pkg_2"), { code: "package_not_found" });
 });
 
-test("an export goes into an empty store and comes out the same", () => {
+test("an export imported into an empty store is exported unchanged", () => {
   const store = new Store(null);
   store.deposit("proj_1", aPackage({ "x-n": 1.5, fact_id: "no fact", content_md: "one\n\u2028two" }));
   store.assertFact(told("one", "2026-01-05T00:00:00Z"));

@@ -1,4 +1,4 @@
-// The loop: what a harness that behaves never sends.
+// The loop: input that a correct harness never sends.
 import { deepEqual, equal, ok, throws } from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import test from "node:test";
@@ -21,7 +21,7 @@ test("a call is answered under its id", () => {
   equal(JSON.stringify(answer), '{"jsonrpc":"2.0","id":"a","result":{"__proto__":1,"x":[1]}}');
 });
 
-test("what is no JSON has no id", () => {
+test("invalid JSON has no id", () => {
   for (const line of ["{", Buffer.from("ff", "hex"), '{"id":NaN}', "\ufeff{}", "[".repeat(200_000)]) {
     const { id, error } = ask(line);
     deepEqual([id, error.code], [null, rpc.PARSE_ERROR]);
