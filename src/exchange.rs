@@ -169,14 +169,14 @@ impl Transport {
         }
     }
 
-    /// The kind of target that is reached by it: `endpoint` or `adapter`.
-    pub fn kind(self) -> &'static str {
-        if self == Self::Adapter { "adapter" } else { "endpoint" }
+    /// What is reached over it: an endpoint, or a library behind an adapter.
+    pub fn reaches(self) -> TargetClass {
+        if self == Self::Adapter { TargetClass::Adapter } else { TargetClass::Endpoint }
     }
 
     /// Whether a word in a suite, the name of a transport or of a kind of target, means it.
     pub fn is_meant_by(self, word: &str) -> bool {
-        word == self.name() || word == self.kind()
+        word == self.name() || word == self.reaches().name()
     }
 
     /// Whether messages of both sides share a connection that stays open, so that an answer may be several of them.
@@ -196,6 +196,35 @@ impl Transport {
     }
 }
 
+/// What a run tests: where the messages of proofmark go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetClass {
+    /// Something that is reached over a network, or through files.
+    Endpoint,
+    /// A library behind an adapter.
+    Adapter,
+    /// The embedded reference implementation.
+    Reference,
+}
+
+impl TargetClass {
+    /// Its name in suites and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Endpoint => "endpoint",
+            Self::Adapter => "adapter",
+            Self::Reference => "reference",
+        }
+    }
+}
+
+impl std::fmt::Display for TargetClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// How an answer ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -212,11 +241,58 @@ pub enum Ended {
     Unreachable(String),
 }
 
+/// How a message arrived that is not the response to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArrivalKind {
+    /// A request for a WebSocket connection.
+    WsUpgrade,
+    /// A binary WebSocket message.
+    WsBinary,
+    /// A WebSocket text message.
+    WsText,
+    /// A WebSocket ping.
+    WsPing,
+    /// A WebSocket pong.
+    WsPong,
+    /// A WebSocket close.
+    WsClose,
+    /// A frame over TCP.
+    TcpFrame,
+    /// A page that was fetched from a mailbox of the target.
+    Polled,
+    /// A request to a listener of proofmark.
+    CalledBack,
+}
+
+impl ArrivalKind {
+    /// Its name in observations and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WsUpgrade => "ws-upgrade",
+            Self::WsBinary => "ws-binary",
+            Self::WsText => "ws-text",
+            Self::WsPing => "ws-ping",
+            Self::WsPong => "ws-pong",
+            Self::WsClose => "ws-close",
+            Self::TcpFrame => "tcp-frame",
+            Self::Polled => "polled",
+            Self::CalledBack => "called-back",
+        }
+    }
+}
+
+impl std::fmt::Display for ArrivalKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 /// Something that arrived on its own: a message of a connection that stays open, or one that was fetched later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Arrival {
-    /// What it came as: `ws-binary`, `ws-text`, `ws-ping`, `ws-pong`, `ws-close`, `tcp-frame`, `polled` or `called-back`.
-    pub kind: String,
+    /// How it arrived.
+    pub kind: ArrivalKind,
     /// Type byte of a TCP frame, code of a WebSocket close.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Exchange, HostUrls, Stray, Transport};
+use crate::exchange::{Exchange, HostUrls, Stray, TargetClass, Transport};
 use crate::verdict::{Grant, NotRun, Profile, Verdict};
 
 /// Name and version of the record's shape.
@@ -59,8 +59,8 @@ pub struct Asked {
 /// What was tested, as far as it may be written down: never a credential.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRecord {
-    /// `endpoint`, `adapter`, or `reference` for the embedded reference implementation.
-    pub kind: String,
+    /// What was tested: an endpoint, a library behind an adapter, or the embedded reference implementation.
+    pub kind: TargetClass,
     /// URL, adapter command or a name from the target file.
     pub name: String,
     /// What the target says of itself: level, implementation name and version, capabilities, by protocol.

@@ -210,11 +210,6 @@ impl Testable {
         matches!(self, Self::Both | Self::Endpoint)
     }
 
-    /// Whether a kind of target, `endpoint` or `adapter`, can show it.
-    pub fn at(self, kind: &str) -> bool {
-        if kind == "adapter" { self.at_adapter() } else { self.at_endpoint() }
-    }
-
     /// Whether a library behind an adapter can show it.
     pub fn at_adapter(self) -> bool {
         matches!(self, Self::Both | Self::Library)

@@ -213,13 +213,13 @@ fn error(code: i128) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exchange::{Arrival, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport};
+    use crate::exchange::{Arrival, ChannelAction, Encoded, Ended, Incoming, Outgoing, TargetClass, Transport};
     use crate::target::{Limits, Target};
     use crate::transport::{Connections, Session, Wait};
 
     async fn ask(behaviour: Behaviour, transport: Transport) -> Incoming {
         let endpoint = Endpoint::start(behaviour.clone()).await.unwrap();
-        let mut target = Target::new("endpoint", "trivial");
+        let mut target = Target::new(TargetClass::Endpoint, "trivial");
         target.url = Some(url::Url::parse(&endpoint.url).unwrap());
         let mut connections = Connections::new(&target).unwrap();
         connections.adapter = Some(library(behaviour));

@@ -69,7 +69,7 @@ fn record() -> (f64, RunRecord) {
         started_at: "2026-01-02T03:04:05.000Z".to_owned(),
         asked: Asked::default(),
         target: TargetRecord {
-            kind: "endpoint".to_owned(),
+            kind: proofmark::exchange::TargetClass::Endpoint,
             name: server.url.to_string(),
             declared: BTreeMap::new(),
             config: TargetConfig::default(),

@@ -16,7 +16,7 @@ use super::program::Program;
 use super::reference::{self, Reference, Start};
 use super::start::{now, runtime};
 use super::{interrupt, launch};
-use crate::exchange::Transport;
+use crate::exchange::{TargetClass, Transport};
 use crate::judge;
 use crate::plan::{self, Knowledge, Plan, Selection, TargetScope, glob};
 use crate::protocol;
@@ -118,7 +118,7 @@ pub(super) fn report_file(word: &str) -> Result<(Format, PathBuf), Failure> {
 
 pub(super) fn target(at: &TargetOptions) -> Result<Target, Failure> {
     if at.reference {
-        return Ok(Target::new("reference", "the embedded reference implementation"));
+        return Ok(Target::new(TargetClass::Reference, "the embedded reference implementation"));
     }
     if let Some(path) = &at.target {
         let name = path.display().to_string();
@@ -129,7 +129,7 @@ pub(super) fn target(at: &TargetOptions) -> Result<Target, Failure> {
     }
     if let Some(command) = &at.adapter {
         let words = adapter::words(command)?;
-        let mut target = Target::new("adapter", command);
+        let mut target = Target::new(TargetClass::Adapter, command);
         target.adapter = Some(words);
         return Ok(target);
     }
@@ -294,7 +294,7 @@ fn claims(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
     named("role", target.roles.iter().flatten(), &roles())?;
     for knowledge in known {
         let mut transports = knowledge.protocol.transports().to_vec();
-        if target.kind != "reference" {
+        if target.class != TargetClass::Reference {
             transports.retain(|transport| target.is_reached_over(*transport));
         }
         let scope = TargetScope::new(knowledge, target, &transports);
@@ -355,7 +355,7 @@ fn list(program: &Program, known: &[Knowledge], target: &Target, selection: &Sel
     let mut out = anstream::stdout();
     for knowledge in known {
         let mut target = target.clone();
-        if target.kind == "reference" {
+        if target.class == TargetClass::Reference {
             reference::stand_in(program.implementation(knowledge.protocol.slug())?, &mut target)?;
         }
         let plan = plan::build(knowledge, &target, selection);
@@ -394,7 +394,7 @@ async fn check(
             shard: options.shard.map(|shard| format!("{}/{}", shard.index, shard.count)),
         },
         target: TargetRecord {
-            kind: target.kind.to_owned(),
+            kind: target.class,
             name: target.name.clone(),
             declared: BTreeMap::new(),
             config: TargetConfig::default(),
@@ -649,7 +649,7 @@ impl Sink for Progress {
 /// The transports of a record, in the order in which a plan lists them.
 pub(super) fn target_of_record(record: &RunRecord) -> Target {
     let config = &record.target.config;
-    let mut target = Target::new("endpoint", record.target.name.clone());
+    let mut target = Target::new(TargetClass::Endpoint, record.target.name.clone());
     target.levels.clone_from(&config.levels);
     target.kinds.clone_from(&config.kinds);
     target.roles.clone_from(&config.roles);

@@ -15,6 +15,7 @@ use super::exit::Failure;
 use super::program::Program;
 use super::reference::{self, Reference, Start};
 use super::start::now;
+use crate::exchange::TargetClass;
 use crate::plan::Knowledge;
 use crate::prove::{self, Fault, Options, Progress, Running, Setting, Subject};
 use crate::report::files;
@@ -103,7 +104,7 @@ impl<'k> Embedded<'k> {
         begun: Instant,
     ) -> Result<Self, Failure> {
         let setting = |setup: &reference_impl::Setup| {
-            let mut target = Target::new("reference", "the embedded reference implementation");
+            let mut target = Target::new(TargetClass::Reference, "the embedded reference implementation");
             // Every start of it has addresses of its own.
             reference::stand_in(implementation, &mut target)?;
             reference::describe(knowledge.protocol, setup, &mut target);

@@ -51,8 +51,12 @@ impl Campaign<'_> {
             return Some(self.lost(suspects, state));
         }
         let any = suspects.iter().any(|(.., suspicion)| suspicion.is_some());
-        let silent =
-            || Suspicion { kind: Kind::Survival, requirement: None, words: "does not answer any more".to_owned() };
+        let silent = || Suspicion {
+            kind: Kind::Survival,
+            requirement: None,
+            is_gone: false,
+            words: "does not answer any more".to_owned(),
+        };
         for (trial, words, suspicion) in suspects {
             if *cancel.borrow() {
                 return Some(End::Interrupted);
@@ -108,9 +112,7 @@ impl Campaign<'_> {
         let mut any = false;
         for (trial, words, suspicion) in suspects {
             // Inputs after the end are only reported as such.
-            let broken = suspicion.filter(|suspicion| {
-                suspicion.kind == Kind::Survival && !suspicion.words.starts_with("cannot be reached")
-            });
+            let broken = suspicion.filter(|suspicion| suspicion.kind == Kind::Survival && !suspicion.is_gone);
             if let Some(suspicion) = broken {
                 let signature = self.signature(&trial, &suspicion, &trial.edits);
                 if state.known.insert(signature.clone()) {

@@ -16,6 +16,8 @@ pub(super) struct Suspicion {
     pub(super) kind: Kind,
     /// The requirement that it breaks, if it is not the one of the operation.
     pub(super) requirement: Option<&'static str>,
+    /// Whether the target was gone before the message, so that the message shows nothing.
+    pub(super) is_gone: bool,
     /// In words, fit to follow the name of the target.
     pub(super) words: String,
 }
@@ -25,12 +27,15 @@ pub(super) fn suspect(context: &Context<'_>, exchange: &Exchange) -> Option<Susp
     let fuzz = context.plan.knowledge.manifest.fuzz.as_ref()?;
     let protocol = context.plan.knowledge.protocol;
     let seen_in = context.observation_context(exchange.sent.transport);
-    let survival = |words: String| Some(Suspicion { kind: Kind::Survival, requirement: None, words });
+    let survival = |words: String| Some(Suspicion { kind: Kind::Survival, requirement: None, is_gone: false, words });
     let waits = exchange.sent.transport.is_channel();
     match &exchange.received.ended {
         Ended::Closed(why) if !waits => return survival(format!("breaks off: {why}")),
         Ended::TimedOut if !waits => return survival("does not answer in time".to_owned()),
-        Ended::Unreachable(why) => return survival(format!("cannot be reached any more: {why}")),
+        Ended::Unreachable(why) => {
+            let found = survival(format!("cannot be reached any more: {why}"));
+            return found.map(|found| Suspicion { is_gone: true, ..found });
+        }
         _ => {}
     }
     let seen = protocol.observe(exchange, &seen_in);
@@ -40,7 +45,7 @@ pub(super) fn suspect(context: &Context<'_>, exchange: &Exchange) -> Option<Susp
     if hold(context, &fuzz.accepted, &seen) {
         let Defect { requirement, because } = protocol.oracle()?.defect(exchange, &seen_in)?;
         let words = format!("takes a message that has {because}");
-        return Some(Suspicion { kind: Kind::Refusal, requirement: Some(requirement), words });
+        return Some(Suspicion { kind: Kind::Refusal, requirement: Some(requirement), is_gone: false, words });
     }
     None
 }

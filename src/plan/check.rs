@@ -276,7 +276,7 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
 
 fn known_kind(knowledge: &Knowledge, kind: &Located<String>, problems: &mut Problems) {
     let mut names: Vec<&str> = knowledge.manifest.kinds.iter().map(|kind| kind.name.value.as_str()).collect();
-    for name in Transport::ALL.iter().flat_map(|transport| [transport.kind(), transport.name()]) {
+    for name in Transport::ALL.iter().flat_map(|transport| [transport.reaches().name(), transport.name()]) {
         if !names.contains(&name) {
             names.push(name);
         }

@@ -363,7 +363,7 @@ fn path(target: &Target, scope: &TargetScope<'_>, case: &Case, transport: Transp
         || operations.iter().any(|operation| operation.tree.is_some());
     let open = of_tree
         && reach(&|word| transport.is_meant_by(word) || of_some_kind(word))
-        && covered().any(|found| found.testable.at(transport.kind()))
+        && covered().any(|found| scope::can_show(transport, found.testable))
         && operations.iter().all(|operation| operation.is_offered(transport, target))
         // A library has no way to reach a host.
         && !((raw || case.receives()) && transport == Transport::Adapter);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Knowledge;
-use crate::exchange::Transport;
-use crate::requirement::Requirement;
+use crate::exchange::{TargetClass, Transport};
+use crate::requirement::{Requirement, Testable};
 use crate::suite::{LevelSet, TargetKind};
 use crate::target::Target;
 
@@ -100,7 +100,7 @@ impl<'k> TargetScope<'k> {
         let levels = &self.knowledge.manifest.levels;
         let level = levels.position(&requirement.level);
         let role = self.knowledge.role_of(requirement);
-        requirement.testable.at(transport.kind())
+        can_show(transport, requirement.testable)
             && level.is_none_or(|level| self.levels(transport).contains(level))
             && role.is_none_or(|role| self.playable_roles(transport).contains(&role))
     }
@@ -163,5 +163,13 @@ impl LevelDemand {
     pub fn missing(&self, held: LevelSet) -> LevelSet {
         let nearest = self.any.iter().map(|set| set.without(held)).min_by_key(|set| set.len());
         self.all.without(held).union(nearest.unwrap_or_default())
+    }
+}
+
+/// Whether what is reached over a transport can show a requirement.
+pub(super) fn can_show(transport: Transport, testable: Testable) -> bool {
+    match transport.reaches() {
+        TargetClass::Adapter => testable.at_adapter(),
+        TargetClass::Endpoint | TargetClass::Reference => testable.at_endpoint(),
     }
 }

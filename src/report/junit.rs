@@ -72,7 +72,7 @@ fn run_properties(record: &RunRecord, protocol: &ProtocolRecord) -> Vec<Property
         property("proofmark.spec", &protocol.spec),
         property("proofmark.suite-hash", &protocol.suite_hash),
         property("proofmark.target", &record.target.name),
-        property("proofmark.target-kind", &record.target.kind),
+        property("proofmark.target-kind", record.target.kind.name()),
         property("proofmark.conclusion", &record.summary.conclusion),
     ];
     for level in &protocol.levels {

@@ -69,7 +69,7 @@ impl Page {
         let _ = writeln!(
             head,
             "Target {name} ({}), profile {}, seed {}, proofmark {}, {}.\n",
-            escape(&record.target.kind),
+            escape(record.target.kind.name()),
             record.profile.word(),
             record.seed,
             escape(&record.proofmark),

@@ -166,7 +166,7 @@ impl Runner<'_> {
             return 0;
         }
         let clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
-        match clocks.get(transport.kind()) {
+        match clocks.get(&transport.reaches()) {
             Some((ahead_ms, lost)) if *lost == self.adapter_lost() => *ahead_ms,
             _ => 0,
         }
@@ -181,7 +181,7 @@ impl Runner<'_> {
         if let Action::Advance { .. } = planned.step.action {
             case.clock_ms.store(walk.clock_ms(), Ordering::Relaxed);
             let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
-            clocks.insert(walk.transport().kind(), (walk.clock_ms(), self.adapter_lost()));
+            clocks.insert(walk.transport().reaches(), (walk.clock_ms(), self.adapter_lost()));
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::case::CaseSession;
 use super::mailbox::Mailbox;
 use super::runner::{Runner, milliseconds};
-use crate::exchange::{Arrival, Body, Encoded, Ended, Exchange, Incoming, Outgoing, Transport};
+use crate::exchange::{Arrival, ArrivalKind, Body, Encoded, Ended, Exchange, Incoming, Outgoing, Transport};
 use crate::transport::{Delivery, Session, Wait};
 
 /// How many refused fetches in a row suspend fetching for [`FETCH_REST`].
@@ -88,7 +88,7 @@ impl Runner<'_> {
         loop {
             let at_ms = milliseconds(carried.begun.elapsed());
             for body in self.with_mailbox(&owner, |mailbox| mailbox.since(&mut seen)) {
-                carried.received.arrived.push(Arrival { kind: "polled".to_owned(), code: None, body, at_ms });
+                carried.received.arrived.push(Arrival { kind: ArrivalKind::Polled, code: None, body, at_ms });
             }
             if enough(&carried.sent, &carried.received)
                 || self.is_fetching_refused()

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::OnceCell;
 
 use super::mailbox::Mailbox;
+use crate::exchange::TargetClass;
 use crate::target::Limits;
 use crate::transport::Connections;
 use crate::transport::host::Hosts;
@@ -31,7 +32,7 @@ pub struct Runner<'r> {
     pub(super) fetch_refused_ms: AtomicU64,
     /// How far the clock of the target is ahead, by kind of target, because cases have advanced it: in milliseconds, with how
     /// often the adapter had been lost then.
-    pub(super) clocks: Mutex<BTreeMap<&'static str, (u64, u64)>>,
+    pub(super) clocks: Mutex<BTreeMap<TargetClass, (u64, u64)>>,
     /// The pages fetched from mailboxes of the target, by owner.
     pub(super) mailboxes: Mutex<BTreeMap<String, Mailbox>>,
     /// The peers that proofmark plays for the target, once they are started.

@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
 use super::*;
-use crate::exchange::{Transport, TreeAction};
+use crate::exchange::{TargetClass, Transport, TreeAction};
 use crate::judge;
 use crate::plan::{Knowledge, Selection, build};
 use crate::protocol::{Input, ObservationContext, Operation, Protocol, TreePlan, base_view};
@@ -13,6 +16,7 @@ use crate::record::ProtocolRecord;
 use crate::source::Source;
 use crate::target::{Target, TreeRoot};
 use crate::template::{Clock, format_time, parse_time};
+use crate::transport::Connections;
 use crate::value::Value;
 use crate::verdict::{NotRun, Profile, Verdict};
 use crate::walk::Features;
@@ -246,7 +250,7 @@ async fn run(knowledge: &Knowledge) -> (ProtocolRecord, ProtocolRecord) {
     let end = Arc::new(AtomicBool::new(false));
     let ended = Arc::clone(&end);
     let target_side = std::thread::spawn(move || answer(&root, &ended));
-    let mut target = Target::new("endpoint", "files");
+    let mut target = Target::new(TargetClass::Endpoint, "files");
     target.tree = Some(TreeRoot::new(folder.path()));
     target.timeouts.insert("patience".into(), Duration::from_secs(20));
     let plan = build(knowledge, &target, &Selection::default());

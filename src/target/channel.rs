@@ -3,7 +3,7 @@
 //! Plain data, so that transports need no protocol. A protocol supplies it once the target file is read
 //! (`protocol::complete`).
 
-use crate::exchange::{Arrival, Transport};
+use crate::exchange::{Arrival, ArrivalKind, Transport};
 
 /// How a protocol uses connections that stay open, and what it expects of a listener.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -94,17 +94,17 @@ impl ChannelProfile {
     /// section 5.5), or a TCP frame of a type that the protocol has for it. It may come at any time, and answers no message.
     pub fn is_keep_alive(&self, arrival: &Arrival) -> bool {
         let pong = self.tcp.types.and_then(|types| types.pong);
-        self.is_ping(arrival) || arrival.kind == "ws-pong" || is_frame(arrival, pong)
+        self.is_ping(arrival) || arrival.kind == ArrivalKind::WsPong || is_frame(arrival, pong)
     }
 
     /// Whether an arrival asks whether the connection is alive, which answers nothing at all.
     pub fn is_ping(&self, arrival: &Arrival) -> bool {
-        arrival.kind == "ws-ping" || is_frame(arrival, self.tcp.types.and_then(|types| types.ping))
+        arrival.kind == ArrivalKind::WsPing || is_frame(arrival, self.tcp.types.and_then(|types| types.ping))
     }
 }
 
 fn is_frame(arrival: &Arrival, kind: Option<u8>) -> bool {
-    kind.is_some() && arrival.kind == "tcp-frame" && arrival.code == kind.map(u16::from)
+    kind.is_some() && arrival.kind == ArrivalKind::TcpFrame && arrival.code == kind.map(u16::from)
 }
 
 #[cfg(test)]
@@ -114,22 +114,22 @@ mod tests {
 
     #[test]
     fn only_the_types_of_the_protocol_keep_a_connection_alive() {
-        let arrival = |kind: &str, code| Arrival { kind: kind.to_owned(), code, body: Body::default(), at_ms: 0 };
+        let arrival = |kind: ArrivalKind, code| Arrival { kind, code, body: Body::default(), at_ms: 0 };
         let types = Some(FrameTypes { message: 1, ping: Some(3), pong: Some(4) });
         let typed = ChannelProfile { tcp: TcpProfile { types }, ..ChannelProfile::default() };
         let bare = ChannelProfile::default();
         for (kind, code, ping, keep_alive) in [
-            ("ws-ping", None, true, true),
-            ("ws-pong", None, false, true),
-            ("ws-binary", None, false, false),
-            ("tcp-frame", Some(3), true, true),
-            ("tcp-frame", Some(4), false, true),
-            ("tcp-frame", Some(1), false, false),
-            ("tcp-frame", None, false, false),
+            (ArrivalKind::WsPing, None, true, true),
+            (ArrivalKind::WsPong, None, false, true),
+            (ArrivalKind::WsBinary, None, false, false),
+            (ArrivalKind::TcpFrame, Some(3), true, true),
+            (ArrivalKind::TcpFrame, Some(4), false, true),
+            (ArrivalKind::TcpFrame, Some(1), false, false),
+            (ArrivalKind::TcpFrame, None, false, false),
         ] {
             let arrival = arrival(kind, code);
             assert_eq!((typed.is_ping(&arrival), typed.is_keep_alive(&arrival)), (ping, keep_alive), "{kind} {code:?}");
-            let control = kind == "ws-ping" || kind == "ws-pong";
+            let control = matches!(kind, ArrivalKind::WsPing | ArrivalKind::WsPong);
             assert_eq!(bare.is_keep_alive(&arrival), control, "{kind} {code:?}");
         }
     }

@@ -12,7 +12,7 @@ use super::tree::read_tree;
 use super::{
     Credential, HostAddress, RouteOverride, SECOND_INSTANCE, Target, TcpAddress, UrlScheme, Waiver, WaiverSubject,
 };
-use crate::exchange::Transport;
+use crate::exchange::{TargetClass, Transport};
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse};
 use crate::value::Value;
 
@@ -41,7 +41,7 @@ pub fn load_with(
     let mut fields = Fields::new(&root, &TARGET, &mut problems);
     let launch = fields.take("launch");
     let mut ports = Ports::new(launch.is_some(), free_port);
-    let mut target = Target::new("endpoint", "");
+    let mut target = Target::new(TargetClass::Endpoint, "");
     target.protocol = fields.text("protocol", &mut problems).map(|text| text.value);
     let name = fields.text("name", &mut problems);
     if let Some(text) = address(&mut fields, "url", &mut ports, &mut problems) {
@@ -97,7 +97,7 @@ pub fn load_with(
     }
     let adapter = fields.texts("adapter", &mut problems);
     if !adapter.is_empty() {
-        target.kind = if target.url.is_some() { "endpoint" } else { "adapter" };
+        target.class = if target.url.is_some() { TargetClass::Endpoint } else { TargetClass::Adapter };
         target.adapter = Some(adapter.into_iter().map(|word| word.value).collect());
     }
     let (level, levels) = (fields.text("level", &mut problems), fields.texts("levels", &mut problems));

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use url::Url;
 
-use crate::exchange::Transport;
+use crate::exchange::{TargetClass, Transport};
 use crate::source::Span;
 use crate::value::Value;
 
@@ -34,8 +34,8 @@ pub const SECOND: &str = "second";
 pub struct Target {
     /// How it is called in reports.
     pub name: String,
-    /// `endpoint`, `adapter` or `reference`, for reports.
-    pub kind: &'static str,
+    /// What it is, for reports.
+    pub class: TargetClass,
     /// The protocol that a target file is for.
     pub protocol: Option<String>,
     /// Where its HTTP endpoint is.
@@ -207,10 +207,10 @@ pub enum WaiverSubject {
 
 impl Target {
     /// A target of a kind, with nothing configured.
-    pub fn new(kind: &'static str, name: impl Into<String>) -> Self {
+    pub fn new(class: TargetClass, name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            kind,
+            class,
             protocol: None,
             url: None,
             ws: None,
@@ -240,7 +240,7 @@ impl Target {
 
     /// An endpoint at `url`, with nothing configured.
     pub fn endpoint(url: Url) -> Self {
-        let mut target = Self::new("endpoint", url.as_str().trim_end_matches('/'));
+        let mut target = Self::new(TargetClass::Endpoint, url.as_str().trim_end_matches('/'));
         target.url = Some(url);
         target
     }

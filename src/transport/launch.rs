@@ -437,6 +437,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
+    use crate::exchange::TargetClass;
     use crate::target::Variable;
 
     fn launch(folder: &Path, script: &str, ready: Ready) -> Launch {
@@ -455,7 +456,7 @@ mod tests {
     }
 
     async fn start(launch: &Launch) -> Result<Launched, LaunchError> {
-        Launched::start(launch, &Target::new("endpoint", "t"), &BTreeMap::new()).await
+        Launched::start(launch, &Target::new(TargetClass::Endpoint, "t"), &BTreeMap::new()).await
     }
 
     /// The number that a script wrote into a file.

@@ -452,16 +452,16 @@ fn raw_frame(opcode: u8, payload: Vec<u8>) -> WireItem {
 /// An arrival as an exchange holds it.
 pub(super) fn to_arrival(arrival: channel::Arrival, offset: u64) -> Arrival {
     let (kind, code) = match arrival.kind {
-        ArrivalKind::WsBinary => ("ws-binary", None),
-        ArrivalKind::WsText => ("ws-text", None),
-        ArrivalKind::WsPing => ("ws-ping", None),
-        ArrivalKind::WsPong => ("ws-pong", None),
-        ArrivalKind::WsClose(code) => ("ws-close", code),
-        ArrivalKind::TcpFrame(kind) => ("tcp-frame", Some(u16::from(kind))),
-        ArrivalKind::TcpBare => ("tcp-frame", None),
-        ArrivalKind::HttpRequest { .. } => ("called-back", None),
+        ArrivalKind::WsBinary => (crate::exchange::ArrivalKind::WsBinary, None),
+        ArrivalKind::WsText => (crate::exchange::ArrivalKind::WsText, None),
+        ArrivalKind::WsPing => (crate::exchange::ArrivalKind::WsPing, None),
+        ArrivalKind::WsPong => (crate::exchange::ArrivalKind::WsPong, None),
+        ArrivalKind::WsClose(code) => (crate::exchange::ArrivalKind::WsClose, code),
+        ArrivalKind::TcpFrame(kind) => (crate::exchange::ArrivalKind::TcpFrame, Some(u16::from(kind))),
+        ArrivalKind::TcpBare => (crate::exchange::ArrivalKind::TcpFrame, None),
+        ArrivalKind::HttpRequest { .. } => (crate::exchange::ArrivalKind::CalledBack, None),
     };
-    Arrival { kind: kind.to_owned(), code, body: Body(arrival.body), at_ms: arrival.at_ms.saturating_sub(offset) }
+    Arrival { kind, code, body: Body(arrival.body), at_ms: arrival.at_ms.saturating_sub(offset) }
 }
 
 fn milliseconds(duration: Duration) -> u64 {

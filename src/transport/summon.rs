@@ -9,7 +9,7 @@ use std::time::Instant;
 use super::host::{Arrived, Correlate, HostSpec, Hosts, Rules};
 use super::http::Http;
 use super::{Delivery, Wait};
-use crate::exchange::{Arrival, Body, Encoded, Ended, HostArrival, HostReply, HostedKind, Peer, Summons};
+use crate::exchange::{Arrival, ArrivalKind, Body, Encoded, Ended, HostArrival, HostReply, HostedKind, Peer, Summons};
 use crate::target::{ChannelProfile, Limits};
 use crate::value::Value;
 
@@ -84,16 +84,19 @@ fn take(arrived: Arrived, summons: &Summons, profile: &ChannelProfile) -> Arriva
     let (kind, reply) = match (hosted.kind, summons.peer) {
         (HostedKind::Http, Peer::Accept) if fetches => {
             let headers = vec![("content-type".to_owned(), profile.http.media_type.clone())];
-            ("called-back", HostReply::Message { status: 200, headers, body: summons.held.clone() })
+            (ArrivalKind::CalledBack, HostReply::Message { status: 200, headers, body: summons.held.clone() })
         }
-        (HostedKind::Http, Peer::Accept) => ("called-back", HostReply::status(202)),
-        (HostedKind::Http, Peer::Cut) => ("called-back", HostReply::Close),
-        (HostedKind::Http, Peer::Silent) => ("called-back", HostReply::Silence),
-        (HostedKind::WsUpgrade, _) => ("ws-upgrade", HostReply::status(202)),
-        (other, _) => (other.name(), HostReply::Close),
+        (HostedKind::Http, Peer::Accept) => (ArrivalKind::CalledBack, HostReply::status(202)),
+        (HostedKind::Http, Peer::Cut) => (ArrivalKind::CalledBack, HostReply::Close),
+        (HostedKind::Http, Peer::Silent) => (ArrivalKind::CalledBack, HostReply::Silence),
+        (HostedKind::WsUpgrade, _) => (ArrivalKind::WsUpgrade, HostReply::status(202)),
+        (HostedKind::WsBinary, _) => (ArrivalKind::WsBinary, HostReply::Close),
+        (HostedKind::WsText, _) => (ArrivalKind::WsText, HostReply::Close),
+        (HostedKind::TcpFrame, _) => (ArrivalKind::TcpFrame, HostReply::Close),
+        (HostedKind::Nothing | HostedKind::Fence, _) => (ArrivalKind::CalledBack, HostReply::Close),
     };
     arrived.reply(reply);
-    Arrival { kind: kind.to_owned(), code: hosted.code, body: Body(body), at_ms }
+    Arrival { kind, code: hosted.code, body: Body(body), at_ms }
 }
 
 fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {

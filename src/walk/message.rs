@@ -12,6 +12,20 @@ use crate::target::RouteOverride;
 use crate::template::{Expr, RenderError};
 use crate::value::Value;
 
+/// Why a message cannot be built.
+enum BuildError {
+    /// A template has no value.
+    Render(RenderError),
+    /// Another reason, in words.
+    Other(String),
+}
+
+impl From<RenderError> for BuildError {
+    fn from(error: RenderError) -> Self {
+        Self::Render(error)
+    }
+}
+
 /// The distance between the numbers of repetitions of one set-up and those of the next.
 const REBUILT: usize = 1 << 20;
 
@@ -61,14 +75,16 @@ impl<'p> Walk<'p> {
         for (index, item) in (first..).zip(&items) {
             self.bind_round(planned, index, item).map_err(broken)?;
             messages.push(self.message(planned, index).map_err(|error| match error {
-                Ok(error) => broken(error),
-                Err(text) => Stop::Broken(format!("cannot build the request: {text} at {}", planned.step.span.place())),
+                BuildError::Render(error) => broken(error),
+                BuildError::Other(text) => {
+                    Stop::Broken(format!("cannot build the request: {text} at {}", planned.step.span.place()))
+                }
             })?);
         }
         Ok(messages)
     }
 
-    fn message(&mut self, planned: Planned<'_>, index: usize) -> Result<Encoded, Result<RenderError, String>> {
+    fn message(&mut self, planned: Planned<'_>, index: usize) -> Result<Encoded, BuildError> {
         let stream = format!("step {} round {index}", planned.number);
         let protocol = self.context.plan.knowledge.protocol;
         match &planned.step.action {
@@ -79,7 +95,7 @@ impl<'p> Walk<'p> {
             Action::Advance { by, with: own } => {
                 let way = self.context.plan.clock(self.ready.transport).map(|way| &way.step.action);
                 let Some(Action::Send { operation, with, headers, .. }) = way else {
-                    return Err(Err("the target has no clock that can be advanced".to_owned()));
+                    return Err(BuildError::Other("the target has no clock that can be advanced".to_owned()));
                 };
                 let (before, after) = (self.clock_ms, self.advanced(by));
                 self.scope.bind("advance_ms", Value::from(after - before));
@@ -90,7 +106,7 @@ impl<'p> Walk<'p> {
                 message
             }
             Action::Request { base, method, path, headers, body } => {
-                let path = match self.scope.render(path, &format!("{stream} path")).map_err(Ok)? {
+                let path = match self.scope.render(path, &format!("{stream} path"))? {
                     Value::Text(path) => path,
                     other => crate::wire::json::compact(&other),
                 };
@@ -107,8 +123,7 @@ impl<'p> Walk<'p> {
                     None => {}
                     Some(RequestBody::Value(expr)) => {
                         message.headers.push(("content-type".to_owned(), "application/json".to_owned()));
-                        message.body =
-                            MessageBody::Value(self.scope.render(expr, &format!("{stream} body")).map_err(Ok)?);
+                        message.body = MessageBody::Value(self.scope.render(expr, &format!("{stream} body"))?);
                     }
                     Some(RequestBody::Bytes(bytes)) => {
                         message.headers.push(("content-type".to_owned(), "application/json".to_owned()));
@@ -120,7 +135,7 @@ impl<'p> Walk<'p> {
                 self.encode(&RAW_REQUEST, &Inputs::new(), message, &[], layout, &stream)
             }
             Action::Parallel(_) | Action::Pause(_) | Action::Sweep | Action::Receive(_) => {
-                Err(Err("a step without a message".to_owned()))
+                Err(BuildError::Other("a step without a message".to_owned()))
             }
         }
     }
@@ -134,12 +149,13 @@ impl<'p> Walk<'p> {
         edits: &[Edit],
         layout: Option<&str>,
         stream: &str,
-    ) -> Result<Encoded, Result<RenderError, String>> {
+    ) -> Result<Encoded, BuildError> {
         let protocol = self.context.plan.knowledge.protocol;
-        let found = protocol.operation(operation).ok_or_else(|| Err(format!("no operation {operation}")))?;
+        let found =
+            protocol.operation(operation).ok_or_else(|| BuildError::Other(format!("no operation {operation}")))?;
         let mut inputs = Inputs::new();
         for (name, expr) in with {
-            let value = self.scope.render(expr, &format!("{stream} {}", **name)).map_err(Ok)?;
+            let value = self.scope.render(expr, &format!("{stream} {}", **name))?;
             inputs.insert(name.value.clone(), value);
         }
         for input in found.inputs {
@@ -147,7 +163,7 @@ impl<'p> Walk<'p> {
                 && !inputs.contains_key(input.name)
                 && self.scope.knows(default)
             {
-                inputs.insert(input.name.to_owned(), self.scope.lookup(default).map_err(Ok)?);
+                inputs.insert(input.name.to_owned(), self.scope.lookup(default)?);
             }
         }
         let target = self.context.plan.target;
@@ -159,7 +175,7 @@ impl<'p> Walk<'p> {
             route.or_else(|| protocol.target_knowledge()?.route(found.name, target))
         };
         let mut message = build(protocol, found, &inputs, self.ready.transport, route.as_ref())
-            .map_err(|error| Err(error.to_string()))?;
+            .map_err(|error| BuildError::Other(error.to_string()))?;
         self.set_headers(&mut message, headers, stream)?;
         let edits: &[Edit] = if self.part == Part::Twin { &[] } else { edits };
         let usual = protocol.codec().layouts().first().copied().unwrap_or_default();
@@ -172,9 +188,9 @@ impl<'p> Walk<'p> {
         message: &mut Message,
         headers: &[(String, Expr)],
         stream: &str,
-    ) -> Result<(), Result<RenderError, String>> {
+    ) -> Result<(), BuildError> {
         for (name, expr) in headers {
-            let value = match self.scope.render(expr, &format!("{stream} header {name}")).map_err(Ok)? {
+            let value = match self.scope.render(expr, &format!("{stream} header {name}"))? {
                 Value::Text(text) => text,
                 other => crate::wire::json::compact(&other),
             };
@@ -192,7 +208,7 @@ impl<'p> Walk<'p> {
         edits: &[Edit],
         layout: &str,
         stream: &str,
-    ) -> Result<Encoded, Result<RenderError, String>> {
+    ) -> Result<Encoded, BuildError> {
         let protocol = self.context.plan.knowledge.protocol;
         let context = self.context;
         for stage in [Stage::Built, Stage::Protected] {
@@ -203,14 +219,14 @@ impl<'p> Walk<'p> {
                 let body = std::mem::replace(value, Value::Null);
                 *value = security
                     .protect(operation, body, inputs, &context.observation_context(self.ready.transport))
-                    .map_err(Err)?;
+                    .map_err(BuildError::Other)?;
             }
             for (position, edit) in edits.iter().enumerate().filter(|(_, edit)| edit.stage == stage) {
                 if let Change::Header(name, value) = &edit.change {
                     set_header(&mut message.headers, name, value.as_deref());
                     continue;
                 }
-                let rendered = self.rendered(edit, position, stream).map_err(Ok)?;
+                let rendered = self.rendered(edit, position, stream)?;
                 let edited =
                     match &mut message.body {
                         // In a call without a document the parameters are edited, which correspond to the body of a request.
@@ -224,11 +240,12 @@ impl<'p> Walk<'p> {
                             edited
                         }
                         body => {
-                            let value = payload(body).ok_or_else(|| Err("there is no body to edit".to_owned()))?;
+                            let value = payload(body)
+                                .ok_or_else(|| BuildError::Other("there is no body to edit".to_owned()))?;
                             edit.apply(value, rendered)
                         }
                     };
-                edited.map_err(|error| Err(error.to_string()))?;
+                edited.map_err(|error| BuildError::Other(error.to_string()))?;
             }
         }
         let mut encoded = Encoded {
@@ -256,7 +273,7 @@ impl<'p> Walk<'p> {
             }
         }
         for edit in edits.iter().filter(|edit| edit.stage == Stage::Encoded) {
-            edit.apply_to_bytes(&mut encoded.body).map_err(|error| Err(error.to_string()))?;
+            edit.apply_to_bytes(&mut encoded.body).map_err(|error| BuildError::Other(error.to_string()))?;
         }
         Ok(encoded)
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark::exchange::Body;
+use proofmark::exchange::{Body, TargetClass};
 use proofmark::record::{
     Asked, Because, CaseRecord, CaseTotals, FeatureRecord, FeatureState, LevelRecord, ProtocolRecord,
     RequirementRecord, RunRecord, SCHEMA, Summary, TargetRecord, WaiverRecord,
@@ -30,7 +30,7 @@ pub(crate) fn record() -> RunRecord {
         started_at: "2026-11-20T12:00:00.000Z".to_owned(),
         asked: Asked { levels: vec!["L1".to_owned()], ..Asked::default() },
         target: TargetRecord {
-            kind: "endpoint".to_owned(),
+            kind: TargetClass::Endpoint,
             name: "http://127.0.0.1:8787".to_owned(),
             declared: BTreeMap::from([(
                 "agentic".to_owned(),

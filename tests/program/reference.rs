@@ -11,6 +11,7 @@ use std::time::Instant;
 use libtest_mimic::{Failed, Trial};
 use proofmark::bundle::Bundle;
 use proofmark::cli::reference::{Reference, Start};
+use proofmark::exchange::TargetClass;
 use proofmark::judge;
 use proofmark::plan::{self, Knowledge, LoadError, Selection};
 use proofmark::protocol;
@@ -78,7 +79,7 @@ fn suite_of(id: &str) -> &str {
 
 /// The reference with all that it has, before it is started.
 fn target() -> Target {
-    Target::new("reference", "the embedded reference implementation")
+    Target::new(TargetClass::Reference, "the embedded reference implementation")
 }
 
 fn ordinary(implementation: &dyn Implementation) -> &'static Setup {

@@ -2,7 +2,7 @@
 
 use super::reading::{self, typ};
 use super::{did, party, receipt};
-use crate::exchange::{Arrival, Ended, Exchange, Transport};
+use crate::exchange::{Arrival, ArrivalKind, Ended, Exchange, Transport};
 use crate::protocol::{ObservationContext, base_view};
 use crate::value::Value;
 use crate::wire::cbor::{self, Limits};
@@ -208,10 +208,10 @@ pub(super) fn answers_another(message: &[u8], arrival: &Arrival) -> bool {
         let Some(map) = said.map.filter(|_| said.id.is_some() && !of_item && !holds_several) else { return false };
         !answers(&Value::map([("message", map)]), &sent, &[])
     };
-    match arrival.kind.as_str() {
-        "ws-binary" => another(&arrival.body.0),
-        "tcp-frame" => arrival.code.is_none_or(|kind| kind == MESSAGE_FRAME) && another(&arrival.body.0),
-        "polled" => {
+    match arrival.kind {
+        ArrivalKind::WsBinary => another(&arrival.body.0),
+        ArrivalKind::TcpFrame => arrival.code.is_none_or(|kind| kind == MESSAGE_FRAME) && another(&arrival.body.0),
+        ArrivalKind::Polled => {
             let page = cbor::parse(&arrival.body.0).ok();
             let messages = page.as_ref().and_then(|page| page.member("messages")).and_then(Value::as_array);
             messages.is_some_and(|all| all.iter().all(|one| matches!(one, Value::Bytes(bytes) if another(bytes))))
@@ -302,13 +302,13 @@ fn replies(exchange: &Exchange, context: &ObservationContext<'_>) -> (Vec<Value>
         _ => {}
     }
     for arrival in &received.arrived {
-        match (arrival.kind.as_str(), arrival.code) {
-            ("ws-binary", _) => unpack(&arrival.body.0, "ws", context, &mut found, &mut batch),
-            ("tcp-frame", Some(MESSAGE_FRAME) | None) => {
+        match (arrival.kind, arrival.code) {
+            (ArrivalKind::WsBinary, _) => unpack(&arrival.body.0, "ws", context, &mut found, &mut batch),
+            (ArrivalKind::TcpFrame, Some(MESSAGE_FRAME) | None) => {
                 unpack(&arrival.body.0, "tcp", context, &mut found, &mut batch);
             }
-            ("polled", _) => wrapped(&arrival.body.0, context, &mut found),
-            ("called-back", _) => unpack(&arrival.body.0, "called-back", context, &mut found, &mut batch),
+            (ArrivalKind::Polled, _) => wrapped(&arrival.body.0, context, &mut found),
+            (ArrivalKind::CalledBack, _) => unpack(&arrival.body.0, "called-back", context, &mut found, &mut batch),
             _ => {}
         }
     }
@@ -382,14 +382,18 @@ fn frames(exchange: &Exchange) -> Option<Value> {
     let frames = exchange.received.arrived.iter().map(|arrival| {
         let shown = &arrival.body.0[..arrival.body.len().min(SHOWN)];
         let mut view = vec![
-            ("kind", Value::text(&arrival.kind)),
+            ("kind", Value::text(arrival.kind.name())),
             ("size", Value::from(arrival.body.len() as u64)),
             ("hex", Value::Text(data_encoding::HEXLOWER.encode(shown))),
             ("at_ms", Value::from(arrival.at_ms)),
         ];
         view.extend(arrival.code.map(|code| ("code", Value::from(u64::from(code)))));
         view.extend(
-            arrival.body.text().filter(|_| arrival.kind.starts_with("ws-")).map(|text| ("text", Value::text(text))),
+            arrival
+                .body
+                .text()
+                .filter(|_| arrival.kind.name().starts_with("ws-"))
+                .map(|text| ("text", Value::text(text))),
         );
         view.extend(cbor::parse(&arrival.body.0).ok().map(|value| ("cbor", value)));
         Value::map(view)
@@ -439,8 +443,10 @@ fn amount(
     if let Some(error) = replies.iter().find(|reply| answers(reply, sent, &[typ::ERROR])) {
         return refused("error", error.member("body").and_then(|body| body.member("code")).cloned());
     }
-    let transport_error =
-        received.arrived.iter().find(|arrival| arrival.kind == "tcp-frame" && arrival.code == Some(ERROR_FRAME));
+    let transport_error = received
+        .arrived
+        .iter()
+        .find(|arrival| arrival.kind == ArrivalKind::TcpFrame && arrival.code == Some(ERROR_FRAME));
     if let Some(error) = transport_error {
         return refused("frame", cbor::parse(&error.body.0).ok().and_then(|body| body.member("code").cloned()));
     }
@@ -468,7 +474,8 @@ fn amount(
         let code = hinted.filter(|_| setting("errors") == Some("transport"));
         return refused("http", code.map(Value::Integer));
     }
-    let close = received.arrived.iter().find(|arrival| arrival.kind == "ws-close").and_then(|arrival| arrival.code);
+    let close =
+        received.arrived.iter().find(|arrival| arrival.kind == ArrivalKind::WsClose).and_then(|arrival| arrival.code);
     if exchange.sent.transport.is_channel() {
         if let Some(code) = close {
             let how = if REFUSING_CLOSES.contains(&code) { "close" } else { "closed" };

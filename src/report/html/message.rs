@@ -194,7 +194,7 @@ fn arrivals(arrived: &[Arrival]) -> Vec<Chunk> {
     for arrival in arrived.iter().take(ARRIVALS_SHOWN) {
         let code = arrival.code.map(|code| format!(" {code}")).unwrap_or_default();
         let size = printable::size(arrival.body.len());
-        let kind = printable::short(&arrival.kind, 40);
+        let kind = arrival.kind.name();
         chunks.push(Chunk { class: "", text: format!("{kind}{code}, {size}, after {} ms\n", arrival.at_ms) });
         let (mut drawn, _, _) = body(&arrival.body, &[]);
         chunks.append(&mut drawn);

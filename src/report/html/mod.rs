@@ -144,7 +144,7 @@ fn policy() -> String {
 
 fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     let mut facts = vec![
-        ("kind", record.target.kind.clone()),
+        ("kind", record.target.kind.to_string()),
         ("profile", record.profile.word().to_owned()),
         ("seed", record.seed.to_string()),
     ];
