@@ -352,7 +352,7 @@ _group(
     "slash",
     "E23",
     ("slash-ids", "An id with a slash can be deposited and pulled.", "*"),
-    ("slash-ids-404", "Paths are decoded before they are taken apart, so an id with a slash is not found.", "s"),
+    ("slash-ids-404", "Paths are decoded before they are split, so an id with a slash is not found.", "s"),
 )
 _group(
     "media-type",
@@ -392,8 +392,8 @@ _group(
 _group(
     "limits",
     "E65",
-    ("limit-clamped", "Limits out of range are clamped, those that are no number ignored.", "*"),
-    ("limit-400", "Limits out of range or no number are refused with 400.", ""),
+    ("limit-clamped", "Limits out of range are clamped, other values than numbers are ignored.", "*"),
+    ("limit-400", "Limits out of range, and other values than numbers, are refused with 400.", ""),
     ("limit-max-50", "Limits above 50 mean 50.", ""),
     ("limit-max-50-400", "Limits above 50 are refused with 400.", ""),
 )
@@ -442,7 +442,7 @@ _group(
 _group(
     "orient-window",
     "E51",
-    ("window-ignored", "recent_packages of orient are the newest, whatever the window.", "*s"),
+    ("window-ignored", "recent_packages of orient are the newest, regardless of the window.", "*s"),
     ("window-filters", "recent_packages of orient are those inside the window.", ""),
 )
 _group("orient-recent", "E51", ("orient-recent-five", "recent_packages of orient are five at most.", ""))
@@ -450,8 +450,8 @@ _group("orient-facts", "E51", ("orient-facts-five", "active_facts of orient are 
 _group(
     "window-edge",
     "E52",
-    ("window-clamped", "A window out of range is clamped, one that is no number becomes 14.", "*"),
-    ("window-400", "A window out of range or no number is refused with 400.", ""),
+    ("window-clamped", "A window out of range is clamped, one that is not a number becomes 14.", "*"),
+    ("window-400", "A window out of range, or not a number, is refused with 400.", ""),
 )
 _group(
     "orchestrate",
@@ -467,7 +467,7 @@ _group(
     "E68",
     ("descriptor-more", "The descriptor has further members and capabilities.", "*"),
     ("descriptor-exact", "The descriptor is exactly that of the example.", ""),
-    ("descriptor-absent", "There is no descriptor.", "w"),
+    ("descriptor-absent", "No descriptor.", "w"),
     ("descriptor-no-capabilities", "The descriptor has no capabilities.", "w"),
     ("descriptor-no-implementation", "The descriptor does not name the implementation.", "w"),
 )
@@ -485,7 +485,7 @@ _group(
     ("export-plain", "Export writes bare records.", ""),
     ("export-data", "Export wraps each record under data.", ""),
     ("export-array", "Export is a JSON array.", ""),
-    ("export-absent", "There is no export route.", "u"),
+    ("export-absent", "No export route.", "u"),
 )
 _group(
     "export-lines",
@@ -508,12 +508,12 @@ _group(
     ("import-204", "Import answers 204.", "*"),
     ("import-200", "Import answers 200 and counts.", ""),
     ("import-201", "Import answers 201 and counts.", ""),
-    ("import-absent", "There is no import route.", "u"),
+    ("import-absent", "No import route.", "u"),
 )
 _group(
     "sessions",
     "E71",
-    ("sessions-absent", "There are no sessions.", "*u"),
+    ("sessions-absent", "No sessions.", "*u"),
     ("sessions-listed", "Sessions are listed, one for each session_id seen.", ""),
 )
 _group(
@@ -530,9 +530,9 @@ _group(
     "E37",
     ("facts-query", "Facts can be queried.", "*"),
     ("facts-query-pair", "A query has to name subject and predicate; without it is refused with 400.", ""),
-    ("facts-query-404", "There is no fact query: 404.", "u"),
-    ("facts-query-405", "There is no fact query: 405.", "u"),
-    ("facts-query-501", "There is no fact query: 501.", "u"),
+    ("facts-query-404", "No fact query: 404.", "u"),
+    ("facts-query-405", "No fact query: 405.", "u"),
+    ("facts-query-501", "No fact query: 501.", "u"),
 )
 _group(
     "facts-order",
@@ -548,10 +548,10 @@ _group(
     ("assert-200", "An assert answers 200 and the fact.", "*"),
     ("assert-201", "An assert answers 201 and the fact.", ""),
     ("assert-201-location", "An assert answers 201, the fact and a Location.", ""),
-    ("assert-201-beside", "An assert answers 201 and the fact under fact, beside what it superseded.", ""),
+    ("assert-201-beside", "An assert answers 201 and the fact under fact, with the superseded fact.", ""),
     ("assert-empty", "An assert answers 200 without a body.", ""),
     ("assert-201-empty", "An assert answers 201 and a Location, without a body.", ""),
-    ("assert-ack", "An assert answers 200 and says ok, no more.", "s"),
+    ("assert-ack", "An assert answers 200 and only ok.", "s"),
 )
 _group(
     "assert-refusal",
@@ -568,7 +568,7 @@ _group(
     ("count-bare", "The count is the body.", ""),
     ("count-only-integer", "The count is the only integer of the body, under a name of its own.", ""),
     ("count-among-numbers", "The count is under count, after other integers.", ""),
-    ("count-with-facts", "The count is under invalidated, beside the facts that were ended.", ""),
+    ("count-with-facts", "The count is under invalidated, with the ended facts.", ""),
 )
 _group(
     "none-ended",
@@ -614,14 +614,14 @@ _group(
     "low-confidence",
     "E79 E84",
     ("low-confidence-hidden", "Facts with a confidence below 0.5 are not listed as current.", "*"),
-    ("low-confidence-listed", "Facts are listed whatever their confidence.", ""),
-    ("low-confidence-never", "Facts with a confidence below 0.5 are in no query, be it for the past or all.", ""),
+    ("low-confidence-listed", "Facts are listed regardless of their confidence.", ""),
+    ("low-confidence-never", "No query returns facts with a confidence below 0.5, not even for the past or for all.", ""),
 )
 _group(
     "asserted-by-default",
     "E45",
     ("asserted-by-caller", "Without source package asserted_by names the caller.", "*"),
-    ("asserted-by-absent", "Without source package there is no asserted_by.", ""),
+    ("asserted-by-absent", "Without source package, asserted_by is absent.", ""),
 )
 _group(
     "asserted-by-shape",
@@ -640,7 +640,7 @@ _group(
     ("source-unknown-400", "A source_package_id that names no package of the project is refused with 400.", "*"),
     ("source-unknown-404", "A source_package_id that names no package of the project is refused with 404.", ""),
     ("source-unknown-409", "A source_package_id that names no package of the project is refused with 409.", ""),
-    ("source-unknown-accepted", "A source_package_id that names no package is taken.", ""),
+    ("source-unknown-accepted", "A source_package_id that names no package is accepted.", ""),
 )
 _group(
     "fact-times",
@@ -693,7 +693,7 @@ _group(
     "fact-body",
     "E46 E48",
     ("fact-body-open", "An assert may have further members and null for optional ones.", "*"),
-    ("fact-body-closed", "An assert with a member that is no input is refused.", "s"),
+    ("fact-body-closed", "An assert with an unknown member is refused.", "s"),
     ("fact-body-no-nulls", "An assert with null for an optional input is refused.", ""),
 )
 _group(
@@ -739,32 +739,32 @@ _group(
 _group(
     "status-route",
     "E14",
-    ("status-route-here", "PATCH /v1/packages/{id}/status moves a package.", "*"),
-    ("status-route-404", "There is no status route: 404.", "u"),
-    ("status-route-405", "There is no status route: 405.", "u"),
-    ("status-route-501", "There is no status route: 501.", "u"),
+    ("status-route-here", "PATCH /v1/packages/{id}/status changes the status of a package.", "*"),
+    ("status-route-404", "No status route: 404.", "u"),
+    ("status-route-405", "No status route: 405.", "u"),
+    ("status-route-501", "No status route: 501.", "u"),
 )
 _group(
     "self-move",
     "E15",
-    ("self-move-ok", "A move to the same state answers 200 and changes nothing.", "*s"),
+    ("self-move-ok", "A transition to the same state answers 200 and changes nothing.", "*s"),
     ("self-move-refused", "A transition to the same state is refused.", ""),
     ("self-move-complete", "Only complete may be requested again; it answers 200 and changes nothing.", "s"),
-    ("self-move-not-complete", "A move to the same state answers 200, but for complete, which is refused.", "s"),
+    ("self-move-not-complete", "A transition to the same state answers 200, except for complete, which is refused.", "s"),
 )
 _group(
     "move-answer",
     "E14",
     ("move-package", "A transition answers the package.", "*"),
     ("move-empty", "A transition answers 200 without a body.", ""),
-    ("move-ack", "A transition answers 200 and the new status, no more.", ""),
-    ("move-hash", "A transition answers 200 and the hash, no more.", ""),
+    ("move-ack", "A transition answers 200 and only the new status.", ""),
+    ("move-hash", "A transition answers 200 and only the hash.", ""),
 )
 _group(
     "move-to-review",
     "E77",
     ("move-to-review-ok", "The status route also moves into awaiting_review.", "*"),
-    ("move-to-review-refused", "The status route refuses awaiting_review: that is what flag is for.", "w"),
+    ("move-to-review-refused", "The status route refuses awaiting_review, which only a flag sets.", "w"),
 )
 _group(
     "unknown-status",
@@ -783,11 +783,11 @@ _group(
 _group(
     "illegal-move",
     "E16",
-    ("illegal-move-409", "An illegal move is refused with 409.", "*s"),
-    ("illegal-move-400", "An illegal move is refused with 400.", ""),
-    ("illegal-move-422", "An illegal move is refused with 422.", "s"),
-    ("illegal-move-403", "An illegal move is refused with 403.", "s"),
-    ("illegal-move-412", "An illegal move is refused with 412.", "s"),
+    ("illegal-move-409", "An illegal transition is refused with 409.", "*s"),
+    ("illegal-move-400", "An illegal transition is refused with 400.", ""),
+    ("illegal-move-422", "An illegal transition is refused with 422.", "s"),
+    ("illegal-move-403", "An illegal transition is refused with 403.", "s"),
+    ("illegal-move-412", "An illegal transition is refused with 412.", "s"),
 )
 _group(
     "finish",
@@ -802,7 +802,7 @@ _group(
     "E18",
     ("review-type-stays", "After a review review_type stays.", "*"),
     ("review-type-reset", "After an approval review_type becomes none.", "w"),
-    ("review-type-reset-both", "After a review, whatever its result, review_type becomes none.", "w"),
+    ("review-type-reset-both", "After every review, review_type becomes none.", "w"),
 )
 _group(
     "note",
@@ -810,7 +810,7 @@ _group(
     ("note-dropped", "The note of a flag is not kept.", "*"),
     ("note-as-x-member", "The note of a flag becomes x-review-note.", "w"),
     ("note-in-answer", "The note of a flag is shown in a header of the answer.", ""),
-    ("note-beside", "The note of a flag is shown beside the package, where the hash is not part of it.", ""),
+    ("note-beside", "The note of a flag is shown with the package, if the hash is not part of the package.", ""),
 )
 _group(
     "flag-refusal",
@@ -822,14 +822,14 @@ _group(
     "awaiting",
     "E19 E93",
     ("awaiting-queue", "Waiting packages are listed by /review-queue; status= is ignored.", "*"),
-    ("awaiting-filter", "Waiting packages are listed by status=; there is no /review-queue.", ""),
+    ("awaiting-filter", "Waiting packages are listed by status=; /review-queue does not exist.", ""),
     ("awaiting-both", "Waiting packages are listed by status= and by /review-queue.", ""),
-    ("awaiting-filter-empty", "status= lists them; /review-queue is there for another purpose and always empty.", ""),
+    ("awaiting-filter-empty", "status= lists them; /review-queue has another purpose and is always empty.", ""),
     ("awaiting-queue-notes", "/review-queue lists objects with package, note and place; status= is ignored.", ""),
     ("awaiting-queue-400", "/review-queue lists them; status= on the list is refused with 400.", ""),
-    ("awaiting-filter-limited", "status= lists them, five unless limit says more, beside a total.", ""),
-    ("awaiting-filter-mode", "status= lists them only where mode=latest is said as well.", "u"),
-    ("awaiting-none", "There is no list of waiting packages.", "u"),
+    ("awaiting-filter-limited", "status= lists them, five unless limit is larger, with a total.", ""),
+    ("awaiting-filter-mode", "status= lists them only together with mode=latest.", "u"),
+    ("awaiting-none", "No list of waiting packages.", "u"),
 )
 
 # --- Transport --------------------------------------------------------------------------------------------------------
@@ -865,8 +865,8 @@ _group(
     "E32",
     ("location-header", "Deposits answer with a Location and a Link.", ""),
 )
-_group("entity-tag", "E02", ("entity-tag-counter", "Every answer has an ETag that is no hash.", ""))
-_group("compression", "E81", ("gzip-answers", "Bodies are compressed where the client says it can take it.", ""))
+_group("entity-tag", "E02", ("entity-tag-counter", "Every answer has an ETag that is not a hash.", ""))
+_group("compression", "E81", ("gzip-answers", "Bodies are compressed if the client accepts it.", ""))
 _group("extra-headers", "E81", ("extra-headers", "Answers have twenty further headers, cookies included.", ""))
 _group(
     "json-style",
@@ -894,7 +894,7 @@ IMPLIED = {
     "hash-flat": ("package-view", ("package-bare",)),
     "hash-flat-camel": ("package-view", ("package-bare",)),
     "hash-flat-in-envelope": ("package-view", ("package-under-package", "package-under-data")),
-    # E90 accepts the hash of the package as deposited or as returned, so nothing else may be added to what is returned.
+    # E90 accepts the hash of the deposited or of the returned package, so nothing else may be added to the latter.
     "storage-path-hashed": ("defaults", ("defaults-hidden",)),
 }
 

@@ -929,7 +929,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def setup(self):
         super().setup()
-        self.kept = {}  # what mutants keep per connection
+        self.kept = {}  # state of mutants per connection
         if self.service.o.has("framing-http10"):
             self.protocol_version = "HTTP/1.0"
         else:

@@ -114,7 +114,7 @@ class Store(Facts, Review):
         self.started = self.now_text()
         self.gate = threading.Lock()
         self.busy = set()  # facts with an assert in progress
-        self.remembered = {}  # what mutants keep
+        self.remembered = {}  # state of mutants
 
     # --- Time ---------------------------------------------------------------------------------------------------------
 

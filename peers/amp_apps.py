@@ -1,4 +1,4 @@
-"""What a checked message does: control types, negotiation (section 13), batch (4.5), streams and documents (6), credentials (7),
+"""Processing of a checked message: control types, negotiation (section 13), batch (4.5), streams and documents (6), credentials (7),
 delegation, acknowledgement (16.1). Bodies are checked against the schemas of section 4.4."""
 
 import asyncio
@@ -126,7 +126,7 @@ class Apps:
         return await self.reply(m, TYPES["ACK"], body, m.encrypted, **more)
 
     async def done(self, m, *answers):
-        """An ACK and what follows it, as the choices want it."""
+        """An ACK and the following answers, according to the choices."""
         w = self.ways
         answers = [a for a in answers if a is not None]
         if w.bug("no-ack"):
@@ -205,7 +205,7 @@ class Apps:
         return await self.quiet(m)
 
     async def quiet(self, m):
-        """What needs no answer; an ACK of an ACK is a failure under strict only (E42)."""
+        """Messages that need no answer; an ACK of an ACK is a failure in strict only (E42)."""
         if self.ways.has("acks-everything"):
             return [await self.ack(m)]
         if self.ways.bug("control-answered-by-error"):
@@ -470,7 +470,7 @@ class Apps:
             if isinstance(item, bytes):
                 done, refusal = await self.take(item, channel, batch=(m, index, level))
             else:
-                refusal = Refusal("item-type", 1001)  # told in any case (4.5)
+                refusal = Refusal("item-type", 1001)  # always reported (4.5)
                 error = await self.error(refusal, batch=(m, index, level))
                 done = [error] if error else []
             if w.bug("batch-stops-at-error") and refusal:
@@ -666,7 +666,7 @@ class Apps:
         right = hashlib.sha256(data).digest()
         if not w.has("documents-unchecked") and not w.bug("document-mismatch-accepted"):
             if digest != right or b.get("size") != len(data):
-                return await self.failure(m, "document-mismatch", 4001, "size or hash does not fit")
+                return await self.failure(m, "document-mismatch", 4001, "size or hash does not match")
         if w.bug("document-type-list") and b.get("content_type") not in ("application/pdf", "text/plain"):
             w.refuse("document-type", 4001)
         if w.bug("document-hash-as-hex-compared"):
@@ -708,7 +708,7 @@ class Apps:
         return await self.done(m, await self.reply(m, TYPES["DOC_SEND"], body, m.encrypted))
 
     async def as_stream(self, m, document, size=1 << 18):
-        """What is too large for one DOC_SEND (sections 4.3, 6.1)."""
+        """Documents that are too large for one DOC_SEND (sections 4.3, 6.1)."""
         data, name = document["data"], os.urandom(8).hex()
         parts = [data[n : n + size] for n in range(0, len(data), size)]
         start = {

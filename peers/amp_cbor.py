@@ -1,8 +1,8 @@
-"""CBOR (RFC 8949): a decoder that notices what the deterministic form forbids, and an encoder for the deterministic form and
-for the ones that are not.
+"""CBOR (RFC 8949): a decoder that reports deviations from the deterministic form, and an encoder for the deterministic form
+and for others.
 
-Maps are `Map`, a list of pairs, since 1, 1.0 and True are different keys and a map may be a key. The encoder takes dicts too.
-Nothing is allocated on the word of a length: a length has to be covered by bytes that are there.
+Maps are `Map`, a list of pairs, because 1, 1.0 and True are different keys and a map may be a key. The encoder takes dicts too.
+Nothing is allocated for a declared length: a length has to be covered by available bytes.
 """
 
 import math
@@ -140,7 +140,7 @@ BREAK = object()
 
 
 class Decoder:
-    """Reads one item. `notes` says what was met: indefinite, wide, duplicate, unsorted, float, tag, simple, utf8."""
+    """Reads one item. `notes` lists its forms: indefinite, wide, duplicate, unsorted, float, tag, simple, utf8."""
 
     def __init__(self, data, depth=128, utf8="strict", duplicates="keep", bounds=True):
         self.data, self.at, self.depth, self.utf8, self.duplicates = data, 0, depth, utf8, duplicates
@@ -269,7 +269,7 @@ class Decoder:
         if low == 31:
             if may_break:
                 return BREAK
-            raise CborError("break without a beginning")
+            raise CborError("break without a start")
         if low == 24:
             low = self.take(1)[0]
             if low < 32:
@@ -284,13 +284,13 @@ def decode(data, **more):
     decoder = Decoder(data, **more)
     value = decoder.item()
     if decoder.at != len(data):
-        raise CborError("bytes behind the item")
+        raise CborError("bytes after the item")
     return value
 
 
 def top_level(data, **more):
-    """The pairs of a map with the places of their values: [(key, value, start, end)], the decoder, and the error that ended
-    the reading or None. What was read before the error is kept, so that a refusal can name the sender."""
+    """The pairs of a map with the positions of their values: [(key, value, start, end)], the decoder, and the error that ended
+    the reading or None. The part before the error is kept, so that a refusal can name the sender."""
     decoder = Decoder(data, **more)
     pairs = []
     try:

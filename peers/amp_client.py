@@ -1,5 +1,5 @@
-"""A small AMP client over HTTP, WebSocket and TCP for the self-check. It builds Sig_Input by itself, so that a fault shared with the
-server would show."""
+"""A small AMP client over HTTP, WebSocket and TCP for the self-check. It builds Sig_Input independently, so that the
+server's bugs are visible."""
 
 import asyncio
 import base64
@@ -25,7 +25,7 @@ def signed_bytes(headers, body_bytes):
 
 
 class Peer:
-    """An identity with what it needs to build messages."""
+    """An identity with its keys for building messages."""
 
     def __init__(self, name, clock=None):
         self.keys = keys.named(name)
@@ -65,7 +65,7 @@ class Peer:
 
 
 def opened(raw, keys_of, reader=None):
-    """A received message as a dict with `ok` (signature), or None if it is none."""
+    """A received message as a dict with `ok` (signature), or None if it is invalid."""
     try:
         message = cbor.decode(raw)
     except (cbor.CborError, RecursionError):
@@ -97,7 +97,7 @@ def opened(raw, keys_of, reader=None):
 
 
 async def http(server, method, path, body=b"", headers=None, seconds=6.0):
-    """(status, headers, body) of one request on a connection of its own; status 0 if the connection ended without one."""
+    """(status, headers, body) of one request on its own connection; status 0 if the connection ended without one."""
 
     async def run():
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)

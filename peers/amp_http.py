@@ -93,7 +93,7 @@ async def read_request(reader, limit, writer):
 
 
 def error_status(code, ways):
-    """The status beside an ERROR message; any 2xx or 4xx fits (E71), the table of RFC 002 6.4 or a single one."""
+    """The status with an ERROR message; any 2xx or 4xx is legal (E71), the table of RFC 002 6.4 or a single one."""
     if ways.has("status-by-code"):
         if code in (2001, 2002, 4002):
             return 404
@@ -369,7 +369,7 @@ class HttpFace:
             return None
 
     def keep(self, replies):
-        """Replies that wait for the poll of their addressee."""
+        """Replies that wait for the poll of their recipient."""
         for raw in replies:
             message = cbor.decode(raw)
             to = message.get("to") if isinstance(message.get("to"), str) else message.get("to")[0]
@@ -433,7 +433,7 @@ class HttpFace:
 
 
 async def linger(reader, writer, seconds=2.0):
-    """Ends our half first and reads what still comes, so that the other side sees an end and no reset."""
+    """Closes our half first and reads the rest, so that the other side sees an end and not a reset."""
     try:
         await writer.drain()
         if writer.can_write_eof():

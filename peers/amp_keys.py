@@ -96,7 +96,7 @@ def verify(public, data, signature, malleable=False):
 
 
 def box_key(public, secret):
-    """The key that two parties share; a RuntimeError for a key of low order, with which anybody would share it."""
+    """The key that two parties share; a RuntimeError for a key of low order, with which every party would share it."""
     return bindings.crypto_box_beforenm(public, secret)
 
 
@@ -177,7 +177,7 @@ def numeric(name):
 
 
 def only_for_agreement(document, name, ways):
-    """Whether a method is listed for key agreement and for nothing else, so that it signs nothing (E23)."""
+    """Whether a method is listed for key agreement only, so that it cannot sign (E23)."""
     listed = [r for r in ("assertionMethod", "authentication", "keyAgreement") if name in [n for n, _ in methods(document, r)]]
     return listed == ["keyAgreement"] and not ways.bug("key-listed-for-agreement")
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A small AMP library behind an adapter, as a third party would wrap one: the modules of the peers, and results that hold
-nothing but what the question asks for. `receive` answers with an outcome alone, a build with the message alone.
+only the required members. `receive` answers with only an outcome, a build with only the message.
 
     proofmark check --adapter "python3 peers/amp_library.py" --protocol amp-core --level core
     python3 peers/amp_library.py --mutant key-numeric-order                # one of the bugs of amp_mutants.py
-    python3 peers/amp_library.py --also signer,sig_input                  # optional members after all; `signer!` gives a wrong one
+    python3 peers/amp_library.py --also signer,sig_input                  # adds optional members; `signer!` gives a wrong one
 """
 
 import argparse
@@ -88,7 +88,7 @@ class Library:
         decoder = cbor.Decoder(unhex(params, name))
         value = decoder.item()
         if decoder.at != len(decoder.data) or "duplicate" in decoder.notes:
-            raise cbor.CborError("one value without duplicate keys is wanted")
+            raise cbor.CborError("one value without duplicate keys is required")
         return value
 
     # --- keys and encoding --------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ class Library:
         message = unhex(params, "message")
 
         async def take():
-            """All checks of a message on its own; nothing is done about it."""
+            """All checks of a single message, without processing it."""
             taken = read(message, ways)
             taken.batch = None
             await node.check(taken)
@@ -213,7 +213,7 @@ class Library:
                 await node.on_ack(taken, Channel())
             elif taken.typ == TYPES["BATCH"]:
                 taken.channel = Channel()
-                await node.on_batch(taken, taken.channel)  # its items are looked at, and forgotten with the node
+                await node.on_batch(taken, taken.channel)  # its items are checked, and dropped with the node
             return taken
 
         try:
@@ -254,7 +254,7 @@ class Library:
     # --- RFC 002 ------------------------------------------------------------------------------------------------------
 
     def wrapper_decode(self, params):
-        """Looks into the messages of a wrapper as well, and refuses one that no relay may pass on (E99)."""
+        """Also checks the messages of a wrapper, and refuses one that no relay may forward (E99)."""
         whole = unhex(params, "cbor")
         wrapper = self.value(params, "cbor")
         members = WRAPPERS.get(params["kind"])

@@ -1,7 +1,7 @@
 """Messages: reading and checking an envelope (sections 4, 8), Sig_Input, and building one.
 
 A check is `ways.refuse(rule, code)` where it fails; a choice or a bug may give the rule another code, a bug may leave the rule
-out. After a rule that was left out, values are bent into what a lenient library would make of them.
+out. After a rule that was left out, values are coerced as by a lenient library.
 """
 
 import os
@@ -42,7 +42,7 @@ CATEGORIES = {1: "protocol", 2: "routing", 3: "security", 4: "client", 5: "serve
 
 
 class Refusal(Exception):
-    """A message that is not taken. `silent` if nothing at all is said, `bare` if no ERROR message names the sender."""
+    """A message that is not accepted. `silent` without any answer, `bare` if no ERROR message names the sender."""
 
     def __init__(self, rule, code, details=None):
         super().__init__(f"{code} {rule}")
@@ -142,7 +142,7 @@ def notes_of(decoder, ways):
 
 
 def salvage(pairs, refusal):
-    """The sender and id of a message that could not be read to the end."""
+    """The sender and id of a message that could not be read completely."""
     for key, value, *_ in pairs or ():
         if key == "from" and keys.is_did(value):
             refusal.sender = value
@@ -156,7 +156,7 @@ def salvage(pairs, refusal):
 
 
 def read(data, ways):
-    """Steps 1 of E31: everything that can be said without a clock, a key or a memory."""
+    """Step 1 of E31: all checks that need no clock, key or state."""
     pairs = []
     try:
         depth = 6 if ways.bug("depth-six") else 16 if ways.has("depth-16") else 150 if not ways.has("depth-64") else 66
@@ -421,7 +421,7 @@ def sig_input(fields, body_bytes, ways=None):
 
 
 def misread_scalar(value, name):
-    """What libraries of other languages make of a value when they read it."""
+    """A value as read by libraries of other languages."""
     if name == "reads-integers-as-doubles" and type(value) is int and abs(value) > 2**53:
         return int(float(value)) % 2**64 if value > 0 else max(int(float(value)), -(2**64))
     if name == "reads-integers-as-signed-64" and type(value) is int and value >= 2**63:
@@ -495,7 +495,7 @@ class Unsorted(cbor.Map):
 
 
 def canonical(body, ways, message=None):
-    """Deterministic bytes of a body, or what a bug makes of it."""
+    """Deterministic bytes of a body, or those of a bug."""
     order = "bytewise"
     if ways.sig_bug("sig-length-first-order"):
         order = "length-first"
@@ -519,7 +519,7 @@ def canonical(body, ways, message=None):
 
 
 def wire(fields, ways):
-    """The bytes of an envelope whose parts are signed already. Any order and form is legal (E09)."""
+    """The bytes of an envelope with signed parts. Any order and form is legal (E09)."""
     order = "bytewise"
     if ways.has("out-declaration-order"):
         first = ("v", "id", "typ", "ts", "ttl", "from", "to", "reply_to", "thread_id", "sig", "body", "enc", "ext")

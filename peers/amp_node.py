@@ -1,4 +1,4 @@
-"""A node: what a message that can be read leads to (E31 from step 2 on), replies, repeats, negotiation, batch, and the relay.
+"""A node: the processing of a readable message (E31 from step 2 on), replies, repeats, negotiation, batch, and the relay.
 
 `Node.take` gets bytes from a channel and returns the messages that answer it, in order. A channel has `kind` (http, ws, tcp),
 `peer` (a DID or None), `negotiated`, and `deliver(bytes)` on persistent ones.
@@ -146,7 +146,7 @@ class Node(Apps):
             try:
                 sealed = keys.seal(plain, nonce, public, secret)
             except RuntimeError:
-                return  # a key of low order, for which there is no box
+                return  # a key of low order, which cannot encrypt
         if w.bug("box-tag-last"):
             sealed = sealed[16:] + sealed[:16]
         enc["ciphertext"] = sealed
@@ -449,7 +449,7 @@ class Node(Apps):
         return False
 
     def prefix_fits(self, key, signed, sig):
-        """A comparison that stops early cannot be built without the secret; only a flipped last byte gets through."""
+        """An incomplete comparison cannot be built without the secret; only a flipped last byte is accepted."""
         return any(keys.verify(key, signed, sig[:63] + bytes([sig[63] ^ 1 << n])) for n in range(8))
 
     def sig_bytes(self, m):
@@ -586,7 +586,7 @@ class Node(Apps):
             return extra + ([error] if error is not None else []), refusal
 
     def before_hello(self, m, channel, batch):
-        """RFC 002 3.3: on a connection nothing goes before HELLO."""
+        """RFC 002 3.3: HELLO is the first message of a connection."""
         w = self.ways
         if channel.kind == "http" or channel.negotiated or batch or m.typ in HELLOS:
             return
@@ -657,7 +657,7 @@ class Node(Apps):
         self.seen[self.cache_key(m)] = [self.digest(m), list(replies), until]
 
     async def once(self, m, channel):
-        """Step 9: a repeat gets what the first one got; then steps 10 and 11."""
+        """Step 9: a repeat gets the earlier answer; then steps 10 and 11."""
         w = self.ways
         m.channel = channel
         key = self.cache_key(m)
@@ -725,7 +725,7 @@ class Node(Apps):
         return entry
 
     async def forward(self, m, channel):
-        """Store and forward by `to`, section 8.3 and 16.5; the bytes are passed on as they came."""
+        """Store and forward by `to`, section 8.3 and 16.5; the bytes are forwarded unchanged."""
         w = self.ways
         if m.v != 1:
             w.refuse("version", 1004)

@@ -301,7 +301,7 @@ _group(
     ("ping-body-refused", "PING with a body: 1001.", ""),
 )
 _switch("E09", "decrypted-must-be-sorted", "Decrypted bytes that are not deterministic: 1001.")
-_switch("E27", "ttl-zero-lenient", "ttl 0 is taken up to ten seconds late.")
+_switch("E27", "ttl-zero-lenient", "ttl 0 is accepted up to ten seconds late.")
 _switch("E30", "ttl-limited", "A ttl above 400 days: 1003.", "s")
 _group(
     "order",
@@ -315,9 +315,9 @@ _group(
 _group(
     "for-others",
     "E25",
-    ("for-others-3001", "A message for somebody else: 3001.", "*"),
-    ("for-others-2001", "A message for somebody else: 2001.", "", {"codes": {"for-others": 2001}}),
-    ("for-others-silent", "A message for somebody else is dropped.", ""),
+    ("for-others-3001", "A message for another recipient: 3001.", "*"),
+    ("for-others-2001", "A message for another recipient: 2001.", "", {"codes": {"for-others": 2001}}),
+    ("for-others-silent", "A message for another recipient is dropped.", ""),
 )
 
 # --- Codes that the register tolerates ----------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 """A fixed conversation with the AMP peer, in parts, whose course is compared between servers. Every step gives a text in which
-what is random or depends on the time has been replaced, so that two runs of one server give the same."""
+random and time-dependent parts are replaced, so that two runs of one server give the same answers."""
 
 import asyncio
 import hashlib

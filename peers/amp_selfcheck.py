@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the AMP peers: every correct server takes a good message and refuses a forged one over HTTP, WebSocket and TCP; every
-choice and every bug shows somewhere in a fixed conversation (the hook is really there).
+"""Checks the AMP peers: every correct server accepts a valid message and refuses a forged one over HTTP, WebSocket and TCP;
+every choice and every bug is visible in a fixed conversation (its hook exists).
 
     python3 peers/amp_selfcheck.py [--quick] [--only NAME]... [--jobs 2] [--basics] [--choices] [--mutants] [--verbose]
 
@@ -134,7 +134,7 @@ async def transcript(part, choice=(), mutant=None, role="agent"):
 
 
 async def differs(part, reference, choice=(), mutant=None, role="agent"):
-    """The first step at which a server departs from the reference, or None; and whether its hook was met."""
+    """The first step at which a server differs from the reference, or None; and whether its hook was reached."""
     server, world = await started(choice, mutant, None, role)
     at = 0
     try:
@@ -169,7 +169,7 @@ def reference_of(part, needs, role):
     key = (part, tuple(sorted(needs)), role)
     if key not in KEPT:
         first = quiet_loop(transcript(part, needs, None, role))
-        for _ in range(4):  # a busy machine may upset one run
+        for _ in range(4):  # a busy machine may disturb one run
             second = quiet_loop(transcript(part, needs, None, role))
             if first == second:
                 break
@@ -221,7 +221,7 @@ def look_mutant(name):
         hits += met
         if found and met:
             return name, True, f"{part}: {found[0]}", found
-    return name, False, f"shows nowhere, its hook was met {hits} times", None
+    return name, False, f"not visible, its hook was reached {hits} times", None
 
 
 SLOW = ("slow-300-ms", "slow-1500-ms", "slow-at-random")

@@ -151,7 +151,7 @@ class Server:
         await upgrade(self, request, reader, writer)
 
     async def pause(self):
-        """How long an answer takes."""
+        """The duration of an answer."""
         w = self.ways
         if w.has("slow-300-ms"):
             await asyncio.sleep(0.3)
@@ -258,7 +258,7 @@ class Server:
                 return
 
     async def post(self, url, raw, state):
-        """One POST; answers in the response are taken like any message."""
+        """One POST; answers in the response are processed like any message."""
         w = self.ways
         scheme, _, rest = url.partition("://")
         authority, _, path = rest.partition("/")
@@ -313,7 +313,7 @@ def arguments(words=None):
     parser.add_argument("--fixtures", action="store_true", help="the fixture documents of the binding are known")
     parser.add_argument("--list-choices", action="store_true")
     parser.add_argument("--list-mutants", action="store_true")
-    parser.add_argument("--show", action="store_true", help="the choices that a preset makes, and what a target file has to say")
+    parser.add_argument("--show", action="store_true", help="the choices that a preset makes, and the settings for a target file")
     parser.add_argument("--json", action="store_true")
     return parser.parse_args(words)
 
@@ -356,7 +356,7 @@ async def main():
 
 def make_ways(choice=(), preset=None, mutant=None):
     if mutant is not None and mutant not in MUTANTS:
-        raise SystemExit(f"there is no bug {mutant}")
+        raise SystemExit(f"unknown bug {mutant}")
     entry = MUTANTS.get(mutant)
     names = list(choice) + list(entry.needs if entry else ())
     return Ways(chosen(names, preset), entry)

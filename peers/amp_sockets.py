@@ -38,7 +38,7 @@ def ws_frame(opcode, payload, final=True):
 
 
 class Persistent(Channel):
-    """What WebSocket and TCP share: messages taken at the same time, written one after the other."""
+    """Shared by WebSocket and TCP: messages processed concurrently, replies written sequentially."""
 
     def __init__(self, server, reader, writer):
         super().__init__()
@@ -46,7 +46,7 @@ class Persistent(Channel):
         self.reader, self.writer = reader, writer
         self.tasks = set()
         self.open, self.known = True, False
-        self.most, self.theirs = self.ways.max_size, None  # what is taken here, and what the other side said it takes
+        self.most, self.theirs = self.ways.max_size, None  # our maximum, and that of the other side
 
     def later(self, coroutine):
         task = asyncio.get_running_loop().create_task(coroutine)
@@ -60,7 +60,7 @@ class Persistent(Channel):
         return True
 
     async def handle(self, data):
-        """One message: its replies, or what a refusal without ERROR leads to. True if the connection goes on."""
+        """One message: its replies, or the effect of a refusal without ERROR. True if the connection stays open."""
         w, kind = self.ways, self.kind
         await self.server.pause()
         replies, refusal = await self.node.take(data, self)
@@ -97,7 +97,7 @@ class Persistent(Channel):
         return True
 
     async def fitting(self, raw):
-        """A message that is not larger than the other side takes (RFC 002 4.4, 5.3); an ERROR in the place of one that is."""
+        """A message within the limit of the other side (RFC 002 4.4, 5.3); an ERROR instead of a larger one."""
         if self.theirs is None or len(raw) <= self.theirs or self.ways.bug(f"{self.kind}-sends-any-size"):
             return raw
         message = cbor.decode(raw)
@@ -113,7 +113,7 @@ class Persistent(Channel):
             self.open = False
         except Exception:
             if not self.open:
-                return  # an answer that came when our half had ended
+                return  # an answer after our half was closed
             if not self.ways.mutant:
                 raise
             await self.finish(1011)
@@ -285,7 +285,7 @@ class WebSocket(Persistent):
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.TimeoutError, OSError):
             pass
         except RuntimeError:
-            if self.open:  # otherwise our half has ended while theirs was still read
+            if self.open:  # otherwise our half is closed and theirs is still read
                 raise
         finally:
             self.open = False
@@ -365,7 +365,7 @@ class Tcp(Persistent):
     def write_frame(self, kind, payload):
         w = self.ways
         if self.bare:
-            if kind == 1:  # there is no way to say anything else
+            if kind == 1:  # no other answer is possible
                 self.send_bytes(len(payload).to_bytes(4, "big") + payload)
             return
         size = len(payload) + 1

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs proofmark against AMP servers that share no code with it: correct ones that take other legal choices, which must not
+"""Runs proofmark against AMP servers that share no code with it: correct ones with other legal choices, which must not
 fail, and ones with a single bug, which must be detected.
 
     python3 peers/amp_sweep.py --binary BINARY --suites suites [--random 24] [--singles] [--mutants 40 | --mutants all]
@@ -7,8 +7,8 @@ fail, and ones with a single bug, which must be detected.
     python3 peers/amp_sweep.py --binary BINARY --random 0 --mutants all --shows ws,tcp
 
 Correct servers: no case may have the verdict fail or error, and the run must end with 0 or 3. Servers with a bug: among the
-requirements that the bug breaks one must fail; where hardly anything works (`fatal`) any end but 0 will do. Servers with a bug
-are asked only about those requirements; `--whole` asks about everything. Exit 1 for an accusation or an unnoticed bug.
+requirements that the bug breaks one must fail; where almost nothing works (`fatal`) any exit code but 0 suffices. Servers with
+a bug run only the cases of those requirements; `--whole` runs all cases. Exit 1 for a false positive or an undetected bug.
 """
 
 import argparse
@@ -33,8 +33,8 @@ import amp_keys  # noqa: E402
 SERVER = [sys.executable, str(HERE / "amp_server.py"), "--fixtures"]
 LIBRARY = f"{sys.executable} {HERE / 'amp_library.py'}"
 
-# Libraries behind an adapter: its arguments, the only cases that run, and what must fail (nothing: a correct library).
-# A name with `!` is an optional member of a result that is there and wrong.
+# Libraries behind an adapter: the arguments, the only cases that run, and what must fail (nothing: a correct library).
+# A name with `!` is an optional member of a result that is present and wrong.
 OPTIONAL = "signer,sig_input,encrypted,body,plaintext,nonce,ciphertext,stage"
 LIBRARIES = [
     ("no optional member", "", [], False),
@@ -43,13 +43,13 @@ LIBRARIES = [
     ("a wrong Sig_Input", "--also sig_input!", ["amp-core/vectors/build-*"], True),
     ("a wrong body", "--also body!", ["amp-core/vectors/receive-bodies*"], True),
     ("a wrong word on encryption", "--also encrypted!", ["amp-core/vectors/receive-encryption*", "amp-core/decryption*"], True),
-    ("a wrong ciphertext beside the message", "--also ciphertext!", ["amp-core/vectors/build-encrypted*"], True),
+    ("a wrong ciphertext with the message", "--also ciphertext!", ["amp-core/vectors/build-encrypted*"], True),
     ("keys in numeric order", "--mutant key-numeric-order", ["amp-core/vectors/select-key*"], True),
 ]
 
 
 class Peer:
-    """A server on free ports, for the time of a `with` block: `url`, `tcp`, `did`."""
+    """A server on free ports, for the duration of a `with` block: `url`, `tcp`, `did`."""
 
     def __init__(self, arguments):
         self.arguments = arguments
@@ -121,7 +121,7 @@ class DocumentHandler(http.server.BaseHTTPRequestHandler):
 
 
 def target_yaml(peer, extra):
-    """The target file. Everything that proofmark's form of it decides stands here."""
+    """The target file. Only this function depends on its format."""
     keys = {"protocol": "amp-core", "url": peer.url, "tcp": peer.tcp, "level": "full"}
     settings, features = {"did": peer.did}, {"did-documents": True}
     for key, value in extra.items():
@@ -187,7 +187,7 @@ def correct(options, name, arguments, extra, more):
     cases = record["summary"]["cases"]
     found = accusations(record)
     if said:
-        found.append(("-", "an exception in the server, which is to be mended first", said[-700:]))
+        found.append(("-", "an exception in the server, which has to be fixed first", said[-700:]))
     if code not in (0, 3) and not found:
         found = [("-", f"exit {code}", str(record["summary"].get("conclusion", errors[-300:])))]
     if cases.get("pass", 0) < 20 and not any(w in more for w in ("--requirement", "--only")):
@@ -225,7 +225,7 @@ def mutant(options, entry):
 
 
 def library(options, entry):
-    """(name, what is wrong with the verdicts) of one library."""
+    """(name, wrong verdicts) of one library."""
     name, arguments, cases, wrong = entry
     with tempfile.TemporaryDirectory() as out:
         command = [options.binary, "check", "--adapter", f"{LIBRARY} {arguments}", "--protocol", "amp-core", "--level", "binding"]
@@ -241,7 +241,7 @@ def library(options, entry):
         record = json.loads(report.read_text())
     found = accusations(record)
     if wrong:
-        return name, [] if any(verdict == "fail" for _, verdict, _ in found) else [("-", "unnoticed", arguments)]
+        return name, [] if any(verdict == "fail" for _, verdict, _ in found) else [("-", "undetected", arguments)]
     if record["summary"]["cases"].get("pass", 0) < 20:
         found.append(("-", "hardly anything passed", json.dumps(record["summary"]["cases"])))
     return name, found
@@ -264,7 +264,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", default="target/release/proofmark")
     parser.add_argument("--suites", help="suites to use instead of the embedded ones")
-    parser.add_argument("--random", type=int, default=12, help="mixtures of random choices")
+    parser.add_argument("--random", type=int, default=12, help="number of random sets of choices")
     parser.add_argument("--seed", type=int, default=1, help="first mixture")
     parser.add_argument("--singles", action="store_true", help="each choice alone as well")
     parser.add_argument("--disputed", action="store_true", help="choices too that the register can be read against, and pending ones")
@@ -273,10 +273,10 @@ def main():
     parser.add_argument("--profile", help="bugs of this profile only: lenient or strict")
     parser.add_argument("--libraries", action="store_true", help="libraries behind an adapter as well")
     parser.add_argument("--mutants", default="24", help="how many servers with a bug, without the slow ones, or all")
-    parser.add_argument("--whole", action="store_true", help="ask about everything, not only about what a bug breaks")
-    parser.add_argument("--no-slow", action="store_true", help="without the bugs that show after many seconds only")
+    parser.add_argument("--whole", action="store_true", help="run all cases, not only those of the requirements that a bug breaks")
+    parser.add_argument("--no-slow", action="store_true", help="without the bugs that are visible only after many seconds")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--survivors", help="file with names of bugs that are known to go unnoticed, each with a reason")
+    parser.add_argument("--survivors", help="file with names of known undetected bugs, each with a reason")
     parser.add_argument("--case", action="append", default=[], help="correct servers: only cases like this; repeatable")
     parser.add_argument("--set", action="append", default=[], help="KEY=VALUE in every target file")
     parser.add_argument("--argument", action="append", default=[], help="further argument of proofmark check")
@@ -300,7 +300,7 @@ def main():
         if wanted("proofmark by did:web"):
             web = {"identities": "did:web", "did_web_base": Documents().base}
             runs.append(("proofmark by did:web", [], web, ["--only", "amp-core/encryption*", "--only", "amp-core/envelope#*"]))
-        # Told to send: the peers POST and nothing else, whatever the scheme of the address.
+        # When instructed to send, the peers only POST, for any scheme of the address.
         for name in ("", "to-as-array"):
             words = ["--control"] + (["--choice", name] if name else [])
             if wanted("initiator" + name):
@@ -323,7 +323,7 @@ def main():
             name, code, found, cases = job.result()
             if found:
                 accused += 1
-                print(f"FALSE ACCUSATION with {name} (exit {code}):")
+                print(f"FALSE POSITIVE with {name} (exit {code}):")
                 for case, verdict, what in found[:12]:
                     print(f"    {verdict} {case}\n        {what}", flush=True)
             else:
@@ -343,7 +343,7 @@ def main():
             mutants = [m for m in mutants if m["shows"] in options.shows.split(",")]
         if options.profile:
             mutants = [m for m in mutants if m["profile"] == options.profile]
-        if options.no_slow or options.mutants != "all":  # a sample is for those in a hurry
+        if options.no_slow or options.mutants != "all":  # a sample has to be fast
             mutants = [m for m in mutants if not m["slow"]]
         if options.mutants != "all":
             random.Random(options.seed).shuffle(mutants)
@@ -361,20 +361,20 @@ def main():
             timed[entry["name"]] = took
             if caught and entry["name"] in known:
                 missed += 1
-                print(f"NO LONGER UNNOTICED: {entry['name']}: take it out of the list of survivors")
+                print(f"NOW DETECTED: {entry['name']}: remove it from the list of survivors")
             elif caught:
                 passed += 1
             elif entry["name"] in known:
                 passed += 1
-                print(f"unnoticed as known: {entry['name']}: {known[entry['name']]}")
+                print(f"undetected as known: {entry['name']}: {known[entry['name']]}")
             else:
                 missed += 1
-                print(f"UNNOTICED {entry['name']} ({entry['profile']}, {entry['shows']}): {entry['about']}\n    {states}", flush=True)
+                print(f"UNDETECTED {entry['name']} ({entry['profile']}, {entry['shows']}): {entry['about']}\n    {states}", flush=True)
     slowest = max(timed, key=timed.get, default=None)
     if slowest:
         print(f"slowest bug: {slowest}, {timed[slowest]:.1f} s")
     seconds = time.monotonic() - started
-    print(f"{len(runs)} correct servers, {accused} accused; {len(mutants)} with a bug, {missed} unnoticed; {seconds:.0f} s: {passed} passed, {accused + missed} failed")
+    print(f"{len(runs)} correct servers, {accused} with false positives; {len(mutants)} with a bug, {missed} undetected; {seconds:.0f} s: {passed} passed, {accused + missed} failed")
     return 1 if accused or missed else 0
 
 
