@@ -166,7 +166,7 @@ cases:
           - { send: describe, as: b, repeat: 3, concurrent: true }
       - send: pull-specific
         with: { package_id: "${id}" }
-        retry-for: 2s
+        until: 2s
         expect: [{ at: /status, equals: 200, covers: [A-1] }, { at: /package, exists: true, strict-only: true, covers: [A-2] }]
         expect-all: [{ at: /answers, each: { at: /status, one-of: [200] } }]
       - pause: 10ms

@@ -402,7 +402,7 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
         known_time(names.knowledge, time, problems);
     }
     if step.until.is_some() && step.expect.is_empty() {
-        problems.note(Diagnostic::new(&step.span, "`retry-for` needs expectations to wait for"));
+        problems.note(Diagnostic::new(&step.span, "`until` needs expectations to wait for"));
     }
     match &step.action {
         Action::Send { operation, with, headers, edits, layout } => {

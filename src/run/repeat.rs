@@ -1,4 +1,4 @@
-//! Steps that send more than one message: lists, retries at a busy target, `retry-for` and `hold-for`.
+//! Steps that send more than one message: lists, retries at a busy target, `until` and `quiet`.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -155,7 +155,7 @@ cases:
       - { send: put, with: { id: '${x}', message: { at: '${time}', delay_ms: 600, limit: '${timeouts/patience}' } } }
       - send: peek
         with: { id: '${x}' }
-        retry-for: patience
+        until: patience
         expect: [{ at: /files, length: 1 }]
   - case: sends-small-numbers-in-a-case
     covers: [FILES-1]

@@ -293,7 +293,7 @@ fn readers_and_schemas_take_and_refuse_the_same_documents() {
         ("suite", good.replace("case: a", "case: 'A b'")),
         ("suite", good.replace("covers: P-1", "covers: { a: 1 }")),
         ("suite", good.replace("send: deposit", "send: deposit, pause: 1s")),
-        ("suite", good.replace("send: deposit", "retry-for: 5 minutes, send: deposit")),
+        ("suite", good.replace("send: deposit", "until: 5 minutes, send: deposit")),
         ("suite", good.replace("send: deposit", "layout: wide, send: deposit")),
         ("suite", good.replace("send: deposit", "edit: [{ remove: /a, whole: 1 }], send: deposit")),
         ("suite", good.replace("send: deposit", "edit: [{ flip: -1 }], send: deposit")),

@@ -263,19 +263,19 @@ pub(super) static STEP: Shape = Shape {
             .default("false")
             .formerly(&["at-once"]),
         KeyRow::new(
-            "retry-for",
+            "until",
             Kind::Time,
             "Repeats the step until the expectations hold, for at most this long; the last answer alone is judged.",
-            "retry-for: 2s",
+            "until: 2s",
         )
-        .formerly(&["until"]),
+        .formerly(&["retry-for"]),
         KeyRow::new(
-            "hold-for",
+            "quiet",
             Kind::Time,
             "Repeats the step for this long; the expectations must hold each time.",
-            "hold-for: 1s",
+            "quiet: 1s",
         )
-        .formerly(&["quiet"]),
+        .formerly(&["hold-for"]),
         KeyRow::new(
             "collect-for",
             Kind::Time,

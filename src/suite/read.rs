@@ -297,11 +297,11 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
     };
     let at_once = fields.flag("concurrent", problems);
     let advance = read_time(&mut fields, "advance", problems);
-    let until = read_time(&mut fields, "retry-for", problems);
+    let until = read_time(&mut fields, "until", problems);
     let settle = read_time(&mut fields, "collect-for", problems);
     let sweep = fields.flag("sweep", problems);
     let without_waiting = fields.flag("no-wait", problems);
-    let quiet = read_time(&mut fields, "hold-for", problems);
+    let quiet = read_time(&mut fields, "quiet", problems);
     let assume = read_expectations(fields.list("assume", problems), problems);
     let expect = read_expectations(fields.list("expect", problems), problems);
     let expect_all = read_expectations(fields.list("expect-all", problems), problems);

@@ -288,7 +288,7 @@ impl<'p> Walk<'p> {
         })
     }
 
-    /// Whether every expectation of a step holds for an answer: what `retry-for` waits for.
+    /// Whether every expectation of a step holds for an answer: what `until` waits for.
     pub fn holds(&mut self, planned: Planned<'_>, exchange: &Exchange) -> bool {
         let seen = self.observe(exchange);
         self.scope.bind("answer", seen.clone());
