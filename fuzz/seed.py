@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Make the corpora from suites/ and vectors/ anew: small inputs from which a fuzzer starts.
+"""Rebuild the corpora from suites/ and vectors/: small inputs from which a fuzzer starts.
 
     python3 fuzz/seed.py
 
-Files that it did not make are left alone; its own start with `seed-`.
+It keeps files that it did not make; its own start with `seed-`.
 """
 
 import hashlib
@@ -31,18 +31,18 @@ def vectors(kind):
 
 
 def tests(name):
-    """The tests of one vector file, each over what its group says for all of them."""
+    """The tests of one vector file, each with the defaults of its group."""
     for group in json.loads((ROOT / "vectors" / f"{name}.json").read_text(encoding="utf-8"))["groups"]:
         for test in group["tests"]:
             yield {**group.get("with", {}), **test}
 
 
 def picked(name, member, most):
-    """At most so many tests of a vector file, spread over it, by id: the bytes of one member."""
+    """Up to the given number of tests of a vector file, evenly spread, by id: the bytes of one member."""
     found = {}
     for test in tests(name):
         if isinstance(test.get(member), str):
-            # The same bytes twice teach a fuzzer nothing.
+            # Duplicate bytes are of no use to a fuzzer.
             found.setdefault(bytes.fromhex(test[member]), test["id"].lower())
     found = [(name, data) for data, name in found.items() if len(data) <= 1024]
     step = max(1, -(-len(found) // most))
@@ -53,7 +53,7 @@ MESSAGES = ["published", "signature", "structure", "encoding", "encryption", "bo
 
 
 def choices(number):
-    """Bytes for a target whose input is choices: the same ones each time."""
+    """Bytes for a target whose input is choices: always the same."""
     out = b""
     while len(out) < 640:
         out += hashlib.sha256(f"{number}/{len(out)}".encode()).digest()
@@ -61,7 +61,7 @@ def choices(number):
 
 
 def halved(choices, rest):
-    """An input of two parts: its first byte says how long the first one is."""
+    """An input of two parts: its first byte is the length of the first one."""
     return bytes([len(choices)]) + choices + rest
 
 
@@ -91,7 +91,7 @@ def amp_core():
     for kind in MESSAGES:
         for name, data in picked(f"amp-core/receive-{kind}", "message", 12):
             write("amp_envelope", name, data)
-        # As choices: a message and its mutation take some hundreds of bytes.
+        # As choices: a message and its mutation need some hundreds of bytes.
         for name, data in picked(f"amp-core/receive-{kind}", "message", 3):
             write("sig_verify", name, data * 2)
     for name, data in picked("amp-core/box-open", "ciphertext", 20):
@@ -123,7 +123,7 @@ def one_vector():
 
 
 def templates():
-    """Every value with a template in it that the suites have, by its function, and those of the manual."""
+    """Every value of the suites with a template in it, by its function, and those of the manual."""
     found = {}
     for path in sorted((ROOT / "suites").glob("*/*.yaml")):
         for text in re.findall(r'"([^"\n]*\$\{[^"\n]*\}[^"\n]*)"', path.read_text(encoding="utf-8")):
@@ -138,7 +138,7 @@ def templates():
         write("template", f"choices-{number}", choices(number)[:160])
 
 
-# One of each form that cases take; the folder of the suites itself is far larger than a fuzzer likes.
+# One of each form of case; the suites themselves are far too large for a fuzzer.
 SUITES = {
     "edit": """suite: agentic/fuzz
 cases:
@@ -194,7 +194,7 @@ EXPECTATIONS = [
     ("/t", {"at": "/t", "time": {"form": "rfc3339-utc", "from": "2026-01-01T00:00:00Z"}}, {"t": "2026-02-31T25:61:61Z"}),
 ]
 
-# Header in hex, and payload: RFC 6455 section 5.7, lengths of all widths, and what is no frame.
+# Header in hex, and payload: RFC 6455 section 5.7, lengths of all widths, and invalid frames.
 WS_FRAMES = {
     "text": ("8105", b"Hello"),
     "masked": ("818537fa213d7f9f4d5158", b""),
@@ -272,7 +272,7 @@ REQUESTS = {
     "frames": "\x02\x05Hello\x09",
 }
 
-# What a target may say, and a report has to show without obeying it.
+# Text that a target may send, and that a report has to show without executing it.
 HOSTILE = [
     "</script><img src=x onerror=alert(1)>",
     "\x1b[2J\x1b]0;owned\x07\r\u202e",

@@ -245,7 +245,7 @@ def look_choice(name):
         found, _ = quiet_loop(differs(part, reference, (name,), None, role))
         if found:
             return name, True, f"{part}: {found[0]}", found
-    return name, False, "shows nowhere", None
+    return name, False, "not visible", None
 
 
 def look_basics(job):

@@ -1,5 +1,5 @@
-//! How fast the targets are without a fuzzer: each goes over its corpus for a second, and beside it the decoder that it is
-//! about, alone.
+//! The speed of the targets without a fuzzer: each runs over its corpus for a second, and then only its
+//! decoder.
 //!
 //!     cargo run --manifest-path fuzz/Cargo.toml --example rate [TARGET...]
 
@@ -43,7 +43,7 @@ fn inputs(name: &str) -> Vec<Vec<u8>> {
 
 /// Inputs a second.
 fn rate(inputs: &[Vec<u8>], run: fn(&[u8])) -> f64 {
-    // What is made once, such as a reference to ask, is made here.
+    // One-time setup, such as a reference, happens here.
     inputs.iter().take(1).for_each(|input| run(input));
     let (begun, mut runs) = (Instant::now(), 0_u32);
     for input in inputs.iter().cycle() {
@@ -56,7 +56,7 @@ fn rate(inputs: &[Vec<u8>], run: fn(&[u8])) -> f64 {
     f64::from(runs) / begun.elapsed().as_secs_f64()
 }
 
-/// The decoder that a target is about; nothing where it is not about one.
+/// The decoder of a target, if it has a single one.
 fn bare(name: &str) -> Option<fn(&[u8])> {
     fn source(data: &[u8]) -> Arc<Source> {
         Arc::new(Source { name: "x".to_owned(), text: String::from_utf8_lossy(data).into_owned() })

@@ -1,8 +1,8 @@
-//! JSON-RPC on a pair of pipes, from both ends: the adapter of the reference answers each line that asks for it, in order, and
-//! the harness takes the line that answers it, however the bytes come.
+//! JSON-RPC on a pair of pipes, from both ends: the adapter of the reference answers each request line, in order, and
+//! the harness reads the line that answers its request, in whatever pieces the bytes arrive.
 //!
-//! The input is a few choices (see `generate::halves`) and a stream, which is what the other end says. Lines of well-formed
-//! requests and answers are put in between.
+//! The input is a few choices (see `generate::halves`) and a stream, the output of the other end. Lines of well-formed
+//! requests and answers are inserted.
 
 use std::time::Duration;
 
@@ -17,15 +17,15 @@ use tokio::runtime::Runtime;
 
 use crate::generate;
 
-/// Lines that answer nothing, of which the harness skips so many before it gives up.
+/// The number of unrelated lines that the harness skips before it gives up.
 const STRAY_LINES: usize = 1000;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If the reference answers another number of lines, in another order or form, or otherwise once the bytes come in other
-/// pieces; or if the harness takes another line than the first that answers it.
+/// If the reference answers another number of lines, in another order or form, or differently for other
+/// pieces; or if the harness reads another line than the first that answers it.
 pub fn run(data: &[u8]) {
     let (mut u, stream) = generate::halves(data);
     let stream = between(&mut u, stream).unwrap_or_else(|_| stream.to_vec());
@@ -58,7 +58,7 @@ fn between(u: &mut Unstructured<'_>, stream: &[u8]) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What the reference says to a stream of lines.
+/// The expected answers of the reference to a stream of lines.
 fn answers(runtime: &Runtime, u: &mut Unstructured<'_>, stream: &[u8]) {
     let asked = [stream, b"\n{\"jsonrpc\":\"2.0\",\"id\":\"last\",\"method\":\"agentic/hello\"}\n"].concat();
     let said = runtime.block_on(hear(&[&asked]));
@@ -80,13 +80,13 @@ fn answers(runtime: &Runtime, u: &mut Unstructured<'_>, stream: &[u8]) {
     assert_eq!(lines.next(), None, "an answer to nothing: {}", shown());
 }
 
-/// The id that the answer to a line has; `None` for what is not answered.
+/// The id of the answer to a line; `None` for a line without an answer.
 fn asks(line: &[u8]) -> Option<Value> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
     match json::read(line) {
-        // What is odd in JSON the reference does not take for JSON.
+        // The reference refuses JSON that is not I-JSON.
         Ok(document) if document.oddities.is_empty() => match &document.value {
             Value::Map(_) => document.value.member("id").cloned(),
             _ => Some(Value::Null),
@@ -95,7 +95,7 @@ fn asks(line: &[u8]) -> Option<Value> {
     }
 }
 
-/// Everything that the adapter of the reference says to these pieces and the end of the input.
+/// All output of the adapter of the reference for these pieces and the end of the input.
 async fn hear(pieces: &[&[u8]]) -> Vec<u8> {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (read, write) = tokio::io::split(theirs);
@@ -118,7 +118,7 @@ async fn hear(pieces: &[&[u8]]) -> Vec<u8> {
     said
 }
 
-/// What the harness makes of a stream in the place of the answers of an adapter.
+/// The result of the harness for a stream instead of the answers of an adapter.
 fn takes(runtime: &Runtime, u: &mut Unstructured<'_>, stream: &[u8]) {
     let limit = *u.choose(&[1 << 20, 32]).unwrap_or(&(1 << 20));
     let pieces: Vec<Vec<u8>> = generate::pieces(u, stream).into_iter().map(<[u8]>::to_vec).collect();
@@ -150,7 +150,7 @@ fn kind(ended: &Ended) -> &'static str {
     }
 }
 
-/// What has to come of waiting for the answer called `id`: the first line with that id, behind nothing but other JSON.
+/// The expected result of waiting for the answer `id`: the first line with that id, after other JSON only.
 fn wanted<'s>(rest: &mut &'s [u8], id: i128, limit: usize) -> (Ended, &'s [u8]) {
     for _ in 0..STRAY_LINES {
         if rest.is_empty() {
@@ -163,7 +163,7 @@ fn wanted<'s>(rest: &mut &'s [u8], id: i128, limit: usize) -> (Ended, &'s [u8]) 
             return (Ended::TooLong, &[]);
         }
         let end = line.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |last| last + 1);
-        // Without a line end nothing is cut off.
+        // Without a line end nothing is removed.
         let line = if line.ends_with(b"\n") { &line[..end] } else { line };
         let Ok(value) = json::parse(line) else { break };
         if value.member("id").and_then(Value::as_integer) == Some(id) {
@@ -188,7 +188,7 @@ fn message() -> Encoded {
     }
 }
 
-/// Pipes whose other end says these pieces and closes, and takes whatever is said to it.
+/// Pipes whose other end writes these pieces and closes, and accepts all input.
 fn said(pieces: Vec<Vec<u8>>) -> Pipes {
     let (input, mut sink) = tokio::io::duplex(1 << 16);
     let (mut source, output): (DuplexStream, DuplexStream) = tokio::io::duplex(1 << 16);

@@ -1,8 +1,8 @@
-//! Packages and facts of agentic: harness and reference accept and refuse alike, and agree on the hash of a package and on what
-//! comes back of it.
+//! Packages and facts of agentic: harness and reference accept and refuse alike, and agree on the hash of a package and on
+//! the returned package.
 //!
-//! The input is put three times: as a JSON text of its own, and as the choices from which a package and a fact are made that
-//! have one or two members changed.
+//! The input is used three times: as a JSON text, and as the choices for a package and for a fact with one or two
+//! members changed.
 
 use arbitrary::{Result, Unstructured};
 use proofmark::matcher::{Check, Compiler, Outcome};
@@ -21,7 +21,7 @@ const FACT: &str = r#"{"fact_id":"f","project_id":"p","subject":"s","predicate":
 "valid_from":"2026-01-02T03:04:05Z","created_at":"2026-01-02T03:04:05Z","valid_to":"2026-01-02T03:04:06Z","confidence":1.0,
 "asserted_by":{"id":"a","type":"human"},"tags":["a"]}"#;
 
-/// Members of both, and what hostile and careless senders put into them.
+/// Members of both, with hostile and careless values.
 const NAMES: &[&str] = &[
     "package_id",
     "project_id",
@@ -70,11 +70,11 @@ const VALUES: &[&str] = &[
     r#""0000-01-01T00:00:00Z""#, r#""\u0000""#, r#""\ud83d\ude00""#,
 ];
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If one of the two accepts what the other refuses, beyond what the errata let a server refuse; or if they disagree about a
+/// If one of the two accepts what the other refuses, except for refusals that the errata permit; or if they disagree about a
 /// hash.
 pub fn run(data: &[u8]) {
     look(data);
@@ -123,7 +123,7 @@ fn look(text: &[u8]) {
         assert_eq!(theirs["valid"], Json::Bool(errors.is_empty()), "{theirs}");
         let shown = || format!("{matcher}: {}, the reference: {theirs}", String::from_utf8_lossy(text));
         match &value {
-            // What is odd in JSON a server may refuse, and the reference does.
+            // A server may refuse JSON that is not I-JSON, and the reference does.
             None => assert!(!errors.is_empty(), "{}", shown()),
             Some(value) => match compiled(matcher, &Value::Bool(true)).check(Some(value)) {
                 Outcome::Holds(_) => {
@@ -147,22 +147,22 @@ fn look(text: &[u8]) {
     }
 }
 
-/// What a server refuses and the harness lets it return: it judges a shape by what every reading of the text demands.
+/// Refused by a server, but permitted by the harness in answers: it checks only what every reading of the text requires.
 fn is_tolerated(pointer: &str, value: &Value) -> bool {
     let text = |name: &str| value.member(name).and_then(Value::as_text);
     match pointer {
         "/title" => text("title").is_some_and(|title| title.chars().count() > 200),
         "/package_type" => text("package_type") == Some("x-"),
-        // E88: UTC may be written otherwise than with a Z, which a server need not take.
+        // E88: UTC may be written in other forms than Z, which a server need not accept.
         "/created_at" | "/valid_from" => {
             text(&pointer[1..]).is_some_and(|time| !time.ends_with('Z') || time.contains('t'))
         }
         // E42: an interval that ends before it begins.
         "/valid_to" => text("valid_to").is_some(),
         "/confidence" => value.member("confidence").is_some_and(Value::is_number),
-        // E45: of the one who asserted only that it is an object.
+        // E45: asserted_by only has to be an object.
         _ if pointer.starts_with("/asserted_by/") => true,
-        // E62: what a path, a hash or a size looks like.
+        // E62: the form of a path, a hash or a size.
         _ => {
             pointer.starts_with("/deliverables/")
                 && ["/path", "/hash", "/size_bytes"].iter().any(|end| pointer.ends_with(end))
@@ -178,7 +178,7 @@ fn compiled(matcher: &str, argument: &Value) -> Box<dyn Check> {
         .unwrap_or_else(|_| panic!("{} refuses its argument", matcher.name()))
 }
 
-/// The hash that the reference computes is the one that the harness expects, and no other is.
+/// The harness expects exactly the hash that the reference computes.
 fn hash(text: &[u8], value: &Value) {
     let theirs = reference::agentic("content_hash", &json!({ "json_hex": reference::hex(text) }));
     let Some(hash) = theirs.as_ref().ok().and_then(|result| result["hash"].as_str()) else {
@@ -197,7 +197,7 @@ fn hash(text: &[u8], value: &Value) {
     );
 }
 
-/// A package that the reference takes comes back as the one that it was given.
+/// A package that the reference accepts comes back unchanged.
 fn comes_back(text: &[u8], value: &Value) {
     let Ok(result) = reference::agentic("roundtrip_package", &json!({ "json_hex": reference::hex(text) })) else {
         return;

@@ -1,8 +1,8 @@
-//! Envelopes of any content: what the reference takes for a message, the harness reads with the same parts and the same
-//! Sig_Input, and shows as signed; and nothing that comes in the place of a message makes it panic.
+//! Envelopes of any content: if the reference accepts a message, the harness reads the same parts and the same
+//! Sig_Input, and shows it as signed; and no input instead of a message makes it panic.
 //!
-//! The input is put twice: as bytes of its own, and as the choices from which a message with a wrong or strange member, or
-//! none, is made, and signed so.
+//! The input is used twice: as bytes, and as the choices for a signed message with a wrong or unusual member, or with
+//! none.
 
 use std::borrow::Cow;
 
@@ -21,18 +21,18 @@ use serde_json::json;
 use crate::letter::{self, Received};
 use crate::{generate, reference};
 
-/// Members whose value is exchanged for another one.
+/// Members whose value is replaced.
 const MEMBERS: [&str; 12] =
     ["v", "id", "typ", "ts", "ttl", "from", "to", "reply_to", "thread_id", "body", "enc", "ext"];
 
 /// The type of a message that holds others (RFC 001 section 4.5).
 const BATCH: i128 = 0x16;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If the reference takes for a message what the harness reads otherwise, or what it does not show as signed.
+/// If the reference accepts a message that the harness reads differently, or does not show as signed.
 pub fn run(data: &[u8]) {
     look(data);
     if let Ok(bytes) = made(&mut Unstructured::new(data)) {
@@ -74,13 +74,13 @@ fn look(bytes: &[u8]) {
         let material =
             material.unwrap_or_else(|error| panic!("only the reference reads {}: {error}", HEXLOWER.encode(bytes)));
         let shown = || format!("{}: {received:?}, {seen:?}", HEXLOWER.encode(bytes));
-        // A BATCH is shown beside what it holds.
+        // A BATCH is shown with its items.
         let batch = material.envelope().member("typ").and_then(Value::as_integer) == Some(BATCH);
         let first = seen.member("replies").and_then(Value::as_array).and_then(<[Value]>::first);
         let reply = seen.member("result_batch").filter(|_| batch).or(first);
         let reply = reply.unwrap_or_else(|| panic!("the harness shows no message of {}", shown()));
         let state = reply.member("signed").and_then(|signed| signed.member("state")).and_then(Value::as_text);
-        // Of a DID that is not its own key the harness knows no document here.
+        // The harness has no document here for a DID that is not its own key.
         let known = material
             .envelope()
             .member("from")
@@ -94,7 +94,7 @@ fn look(bytes: &[u8]) {
     }
 }
 
-/// Sig_Input of what can be read and is not encrypted.
+/// Sig_Input of a readable message that is not encrypted.
 fn agree(bytes: &[u8], material: &Material) {
     let theirs = reference::amp("sig_input", &json!({ "message": HEXLOWER.encode(bytes) }));
     if theirs.get("sig_input").is_some() {
@@ -103,8 +103,8 @@ fn agree(bytes: &[u8], material: &Material) {
     }
 }
 
-/// A message as it can be looked at in no time: what a signature of full length is over that does not verify is searched for
-/// among thousands of structures, and so it is made shorter.
+/// A message that can be checked quickly: the harness searches thousands of structures for the content of an invalid
+/// signature of full length, so the signature is shortened.
 fn cheap(bytes: &[u8]) -> Cow<'_, [u8]> {
     let Ok(Some(mut envelope)) = cbor::parse(bytes).map(|value| value.member("sig").is_some().then_some(value)) else {
         return bytes.into();
@@ -124,7 +124,7 @@ fn printed(value: &Value) -> String {
     }
 }
 
-/// The bytes as the answer to a message, over HTTP and over a connection, as expectations look at it.
+/// The bytes as the answer to a message, over HTTP and over a connection, in the form for expectations.
 fn observed(bytes: &[u8]) -> Value {
     let amp = protocol::find("amp-core").expect("amp-core is implemented");
     let target = Target::endpoint(url::Url::parse("http://127.0.0.1:1").expect("it is a URL"));

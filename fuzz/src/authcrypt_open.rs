@@ -1,6 +1,6 @@
-//! Boxes: what was sealed opens under the right keys, and nothing else opens, in the harness and in the reference.
+//! Boxes: a valid box decrypts with the right keys, and no other does, in the harness and in the reference.
 //!
-//! The input is choices: two keys, a nonce and a plaintext, one change of what is needed to open the box, and the message
+//! The input is choices: two keys, a nonce and a plaintext, one change of the inputs of decryption, and the message
 //! that carries it.
 
 use arbitrary::{Result, Unstructured};
@@ -13,19 +13,19 @@ use serde_json::json;
 use crate::letter::{self, Received};
 use crate::{generate, reference};
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a box does not open to what was sealed; if it opens with another key, nonce or ciphertext; if the reference disagrees;
-/// or if an encrypted message is refused although it is well formed, or taken although its box was changed.
+/// If a box does not decrypt to its plaintext; if it decrypts with another key, nonce or ciphertext; if the reference
+/// disagrees; or if a well-formed encrypted message is refused, or one with a changed box accepted.
 pub fn run(data: &[u8]) {
     // A stream that ends early gives no box.
     let mut u = Unstructured::new(data);
     let _ = boxes(&mut u).and_then(|()| messages(&mut u));
 }
 
-/// What is needed to open a box.
+/// The inputs of decryption.
 #[derive(Clone, Debug, PartialEq)]
 struct Closed {
     private: [u8; 32],
@@ -37,8 +37,8 @@ struct Closed {
 impl Closed {
     fn open(&self) -> Option<Vec<u8>> {
         let opened = seal::open(&self.private, &self.public, &self.nonce, &self.ciphertext).ok();
-        // A key of low order makes the same box with everybody: the harness opens such boxes to say so, the reference
-        // never does (erratum E64).
+        // A key of low order makes the same box with every party: the harness decrypts such boxes to report them, the
+        // reference never does (erratum E64).
         let refused = seal::is_low_order(&self.public);
         assert_eq!(self.theirs(), opened.clone().filter(|_| !refused), "{self:?}");
         opened
@@ -56,7 +56,7 @@ impl Closed {
         result.get("plaintext").map(|_| reference::bytes(&result, "plaintext"))
     }
 
-    /// The same with every key in the only form that counts: X25519 clamps private keys and drops the top bit of public ones
+    /// The same with every key in its canonical form: X25519 clamps private keys and drops the top bit of public ones
     /// (RFC 7748 section 5).
     fn plainly(mut self) -> Self {
         self.private[0] &= 0xf8;
@@ -109,7 +109,7 @@ fn messages(u: &mut Unstructured<'_>) -> Result<()> {
 
     let mut enc = envelope.member("enc").expect("it was encrypted").clone();
     match u.int_in_range(0..=3)? {
-        // Sealed again by another sender, or for another recipient.
+        // Encrypted again by another sender, or for another recipient.
         0 => enc = sealed(&plaintext, &Identity::named("relay"), &recipient),
         1 => enc = sealed(&plaintext, &sender, &Identity::named("relay")),
         2 => damage(u, &mut enc, "ciphertext")?,
@@ -117,7 +117,7 @@ fn messages(u: &mut Unstructured<'_>) -> Result<()> {
     }
     envelope.set_member("enc", enc);
     let opened = message::open(&envelope, recipient.agreement_private(), &[sender.agreement_public()]);
-    // It may find out that a nonce of zeros was used in place of the damaged one, and says so.
+    // It may detect and report that a nonce of zeros was used instead of the damaged one.
     let right = matches!(opened, Ok((seal::Variant::Right, _)));
     assert!(!right, "the harness opens {envelope:?}");
     let received = Received::of(&cbor::write(&envelope));

@@ -1,7 +1,7 @@
-//! Harness and reference accept the same JSON and write the same canonical form; and where the form is that of RFC 8785, the
-//! harness writes what another library of that standard writes.
+//! Harness and reference accept the same JSON and write the same canonical form; and if the form is that of RFC 8785, the
+//! harness writes the same as another library of that standard.
 //!
-//! The input is put twice: as a text of its own, and as the choices from which a well-formed text is made.
+//! The input is used twice: as a text, and as the choices for a well-formed text.
 
 use arbitrary::Unstructured;
 use proofmark::protocol;
@@ -10,7 +10,7 @@ use proofmark::wire::json;
 
 use crate::{reference, tree};
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
@@ -35,14 +35,14 @@ fn agree(text: &[u8]) {
     assert_eq!(self::ours(once.as_bytes(), form).as_deref(), Ok(once.as_str()), "the form of the form of {}", shown());
 }
 
-/// RFC 8785 as the other library has it, for what serde_json reads at all.
+/// RFC 8785 by the other library, for input that serde_json can read.
 fn standard(text: &[u8]) {
     let Ok(theirs) = serde_json::from_slice::<serde_json::Value>(text) else { return };
     let theirs = serde_json_canonicalizer::to_string(&theirs).expect("what was read can be written");
     assert_eq!(ours(text, Form::JCS).as_ref(), Ok(&theirs), "by RFC 8785: {}", String::from_utf8_lossy(text));
 }
 
-/// Refuses what is not I-JSON, as the reference does.
+/// Refuses input that is not I-JSON, as the reference does.
 fn ours(text: &[u8], form: Form) -> Result<String, String> {
     let document = json::read(text).map_err(|error| error.to_string())?;
     match document.oddities.first() {

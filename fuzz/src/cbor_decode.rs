@@ -1,6 +1,6 @@
-//! The reader of CBOR against that of the reference, against its own writers, and against every cut of its input.
+//! The reader of CBOR against that of the reference, against its own writers, and against every truncation of its input.
 //!
-//! The input is put twice: as bytes of its own, and as the choices from which a value and a way to write it are made.
+//! The input is used twice: as bytes, and as the choices for a value and its encoding.
 
 use arbitrary::{Result, Unstructured};
 use proofmark::value::Value;
@@ -12,18 +12,18 @@ use serde_json::json;
 
 use crate::{generate, reference};
 
-/// Reports of oddities end there, so that a missing one says nothing beyond.
+/// Reports of deviations end there, so that a missing one beyond it means nothing.
 const ODDITIES: usize = 1000;
 
-/// Items up to which every cut of the input is read too.
+/// The number of items up to which every truncation of the input is read too.
 const SHORT: usize = 96;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
 /// If harness and reference disagree about what is CBOR or about its deterministic encoding; if a deterministic input is not
-/// what the writer writes; if what was written in any layout does not read back; or if a cut item is not called incomplete.
+/// the output of the writer; if output in any layout does not read back; or if a truncated item is not incomplete.
 pub fn run(data: &[u8]) {
     look(data);
     if let Ok((value, bytes)) = made(&mut Unstructured::new(data)) {
@@ -45,7 +45,7 @@ fn look(bytes: &[u8]) -> Option<Document> {
         Ok(document) => document,
         Err(error) => {
             assert!(error.offset <= bytes.len(), "{error} lies outside of {bytes:02x?}");
-            // The reference counts its levels from 0 and so takes one more, and has no limit on items.
+            // The reference counts levels from 0 and so accepts one more, and has no limit on items.
             let limited = matches!(error.kind, CborErrorKind::TooDeep(_) | CborErrorKind::TooManyItems(_));
             assert!(limited || theirs(bytes).is_none(), "only the reference takes {bytes:02x?}: {error}");
             return None;
@@ -53,7 +53,7 @@ fn look(bytes: &[u8]) -> Option<Document> {
     };
     let written = write(&document.value);
     let repeated = document.oddities.iter().any(|oddity| matches!(oddity.kind, OddityKind::DuplicateKey { .. }));
-    // What the writer leaves to others: rule 3 of RFC 001 section 8.1, and tags, of which big numbers are two.
+    // Outside the scope of the writer: rule 3 of RFC 001 section 8.1, and tags, which include big numbers.
     let big = |kind: &OddityKind| matches!(kind, OddityKind::SmallBignum | OddityKind::PaddedBignum);
     let plain = document.oddities.iter().all(|oddity| big(&oddity.kind));
     assert_eq!(plain, written == bytes && !repeated, "{bytes:02x?}: {:?}", document.oddities);
@@ -74,13 +74,13 @@ fn look(bytes: &[u8]) -> Option<Document> {
     Some(document)
 }
 
-/// The deterministic encoding as the reference has it; `None` if it refuses the bytes.
+/// The deterministic encoding by the reference; `None` if it refuses the bytes.
 fn theirs(bytes: &[u8]) -> Option<Vec<u8>> {
     let result = reference::amp("encode_deterministic", &json!({ "cbor": reference::hex(bytes) }));
     result.get("cbor").map(|_| reference::bytes(&result, "cbor"))
 }
 
-/// A whole item: what follows it does not matter to it, and less than it is not enough.
+/// A complete item: trailing bytes do not change it, and fewer bytes are incomplete.
 fn cut(bytes: &[u8]) {
     let twice = [bytes, bytes].concat();
     let (_, rest) = read_prefix(&twice, Limits::default()).expect("it is read alone");

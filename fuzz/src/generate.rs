@@ -1,13 +1,13 @@
-//! What several targets make from the choices of an input: values, encodings, keys, and pieces of a stream.
+//! Shared generators from the choices of an input: values, encodings, keys, and pieces of a stream.
 
 use arbitrary::{Result, Unstructured};
 use proofmark::value::Value;
 use proofmark::wire::cbor::{Floats, Order, Style, Width};
 
-/// How deep a value goes.
+/// The maximum depth of a value.
 const DEPTH: usize = 6;
 
-/// A value with everything that CBOR has and JSON has not, and [`Value::Decimal`], which only JSON has.
+/// A value with all features of CBOR beyond JSON, and [`Value::Decimal`], which is only in JSON.
 pub(crate) fn value(u: &mut Unstructured<'_>) -> Result<Value> {
     nested(u, 0)
 }
@@ -35,8 +35,8 @@ fn nested(u: &mut Unstructured<'_>, depth: usize) -> Result<Value> {
     })
 }
 
-/// A value that has one deterministic encoding and reads back from it: nothing that only JSON has, no key twice, and
-/// integers, simple values and NaN in the only form that they have on the wire.
+/// A value that has one deterministic encoding and reads back from it: without JSON-only values and duplicate keys, and
+/// with integers, simple values and NaN in their only form on the wire.
 pub(crate) fn cbor(u: &mut Unstructured<'_>) -> Result<Value> {
     value(u).map(wire)
 }
@@ -73,17 +73,17 @@ pub(crate) fn style(u: &mut Unstructured<'_>) -> Result<Style> {
     })
 }
 
-/// A text without the characters that YAML takes only as escapes which JSON has not.
+/// A text without the characters that YAML accepts only as escapes unknown to JSON.
 pub(crate) fn printable(text: &str) -> String {
     let kept = |c: &char| matches!(c, ' '..='~' | '\u{a1}'..='\u{2027}' | '\u{2030}'..='\u{d7ff}' | '\u{e000}'..='\u{fdcf}' | '\u{10000}'..='\u{1fffd}');
     text.chars().filter(kept).collect()
 }
 
-/// The bytes in pieces, none of them empty: most of them short, since a boundary is what is looked for.
+/// The bytes in non-empty pieces, most of them short, because the boundaries are tested.
 pub(crate) fn pieces<'b>(u: &mut Unstructured<'_>, mut bytes: &'b [u8]) -> Vec<&'b [u8]> {
     let mut pieces = Vec::new();
     while !bytes.is_empty() {
-        // Without choices left the rest comes at once.
+        // Without choices left, the rest is one piece.
         let length = u.int_in_range(0..=16).map_or(bytes.len(), |length: usize| if length == 0 { 1 } else { length });
         let (piece, rest) = bytes.split_at(length.min(bytes.len()));
         pieces.push(piece);
@@ -92,8 +92,8 @@ pub(crate) fn pieces<'b>(u: &mut Unstructured<'_>, mut bytes: &'b [u8]) -> Vec<&
     pieces
 }
 
-/// The input as two parts: choices, and bytes that are taken as they are. The first byte says how many bytes are choices, so
-/// that a mutation of one part leaves the other where it is.
+/// The input as two parts: choices, and bytes that are used unchanged. The first byte gives the number of choices, so
+/// that a mutation of one part leaves the other in place.
 pub(crate) fn halves(data: &[u8]) -> (Unstructured<'_>, &[u8]) {
     let (length, rest) = data.split_at(data.len().min(1));
     let choices = usize::from(length.first().copied().unwrap_or(0)).min(rest.len());

@@ -3,14 +3,14 @@
 use proofmark::value::Value;
 use proofmark::wire::json::{Layout, OddityKind, read_with_spans, write};
 
-/// Nesting up to which serde_json reads.
+/// The maximum nesting of serde_json.
 const SERDE_DEPTH: usize = 127;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If the reader and serde_json disagree about what is JSON, a span lies outside the text, or what was written does not
+/// If the reader and serde_json disagree about what is JSON, a span lies outside the text, or written output does not
 /// read back the same.
 pub fn run(data: &[u8]) {
     let serde = serde_json::from_slice::<serde_json::Value>(data);
@@ -23,7 +23,7 @@ pub fn run(data: &[u8]) {
             return;
         }
     };
-    // serde_json keeps the last of two members with one name; everything else that is odd it refuses.
+    // serde_json keeps the last of two members with one name; it refuses everything else that is not I-JSON.
     let refused_by_serde = |kind: &OddityKind| !matches!(kind, OddityKind::DuplicateMember(_));
     let fine = !document.oddities.iter().any(|oddity| refused_by_serde(&oddity.kind));
     if depth(&document.value) <= SERDE_DEPTH {
@@ -56,7 +56,7 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// The value with the members of every object in the reverse order.
+/// The value with the members of every object in reverse order.
 fn reversed(value: &Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.iter().map(reversed).collect()),

@@ -1,6 +1,6 @@
-//! Messages of amp-core: well formed and signed ones from the choices of an input, and what is known of their parts here.
+//! Messages of amp-core: well-formed and signed ones from the choices of an input, and their expected parts.
 //!
-//! What is signed is said a second time, by [`signed`], so that a header which the harness forgot to sign shows.
+//! [`signed`] repeats the signed content independently, so that a header which the harness forgot to sign is detected.
 
 use arbitrary::{Result, Unstructured};
 use proofmark::protocol::amp_core::identity::Identity;
@@ -11,22 +11,22 @@ use serde_json::{Value as Json, json};
 
 use crate::{generate, reference};
 
-/// Who sends.
+/// The sender.
 pub(crate) const SENDERS: [&str; 3] = ["alice", "carol", "mallory"];
 
 /// The members of an envelope that its signature is over, besides the body (RFC 001 section 8.1).
 const SIGNED: [&str; 8] = ["id", "typ", "ts", "ttl", "from", "to", "reply_to", "thread_id"];
 
-/// The one who receives.
+/// The recipient.
 pub(crate) fn recipient() -> Identity {
     Identity::named("bob")
 }
 
-/// A message for [`recipient`], complete but for a signature, and its sender.
+/// A message for [`recipient`], complete except for a signature, and its sender.
 pub(crate) fn unsigned(u: &mut Unstructured<'_>) -> Result<(Value, Identity)> {
     let sender = Identity::named(u.choose(&SENDERS)?);
     let ts: u64 = if u.arbitrary()? { 1_767_323_045_000 } else { u.int_in_range(0..=u64::MAX - 1)? };
-    // Section 4.2 leaves the time in the id a second on either side.
+    // Section 4.2 permits a difference of one second for the time in the id.
     let in_id = ts.saturating_add(u.int_in_range(0..=1000)?);
     let typ = if u.arbitrary()? { u.choose(codes::TYPES)?.0 } else { u.arbitrary()? };
     let bob = Value::text(recipient().did());
@@ -67,8 +67,8 @@ pub(crate) fn plain(u: &mut Unstructured<'_>) -> Result<(Value, Identity)> {
     Ok((envelope, sender))
 }
 
-/// What the signature of an unencrypted message is over, as one value; `None` if it cannot be said, because a name occurs
-/// twice.
+/// The signed content of an unencrypted message, as one value; `None` if it is ambiguous because of a duplicate
+/// name.
 pub(crate) fn signed(envelope: &Value) -> Option<Vec<u8>> {
     let members = envelope.as_map()?;
     let mut parts = Vec::new();
@@ -83,23 +83,23 @@ pub(crate) fn signed(envelope: &Value) -> Option<Vec<u8>> {
     Some(cbor::write(&Value::Array(parts)))
 }
 
-/// Whether the harness takes the bytes for a message that was signed by who it says, under a `did:key`.
+/// Whether the harness reads the bytes as a message with a valid signature of its sender, a `did:key`.
 pub(crate) fn verifies(bytes: &[u8]) -> bool {
     let Ok(material) = sig_input::Material::read(bytes, None) else { return false };
     let from = material.envelope().member("from").and_then(Value::as_text).map(did::without_fragment);
     let key = from.and_then(|from| did::key_of(from).ok()).map(|(_, key)| key);
     let (Some(key), Some(signature)) = (key, material.signature()) else { return false };
-    // A member that occurs twice is ambiguous.
+    // A duplicate member is ambiguous.
     let meant = signed(material.envelope()).is_some() && material.missing().is_empty();
     meant && sign::verify_strict(&key, &material.sig_input(), signature)
 }
 
-/// What the reference makes of a message, at the time that it was sent.
+/// The result of the reference for a message, at the time of sending.
 #[derive(Debug)]
 pub(crate) struct Received(Json);
 
 impl Received {
-    /// Hands the bytes to the reference, which is [`recipient`].
+    /// Passes the bytes to the reference, which is [`recipient`].
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let ts = cbor::parse(bytes).ok().and_then(|map| map.member("ts")?.as_integer());
         let now = ts.and_then(|ts| u64::try_from(ts).ok()).unwrap_or(0);
@@ -113,17 +113,17 @@ impl Received {
         self.0.get(name).and_then(Json::as_str)
     }
 
-    /// Whether every rule is kept.
+    /// Whether every rule is satisfied.
     pub(crate) fn accepted(&self) -> bool {
         self.member("outcome") == Some("accept")
     }
 
-    /// The step at which it was refused; nothing if it was not.
+    /// The step at which it was refused, or `None`.
     pub(crate) fn stage(&self) -> &str {
         self.member("stage").unwrap_or("")
     }
 
-    /// Whether its signature was verified, whatever was found to be wrong afterwards.
+    /// Whether its signature was verified, even if a later check failed.
     pub(crate) fn verified(&self) -> bool {
         self.accepted() || ["body", "type", "schema"].contains(&self.stage())
     }
@@ -133,7 +133,7 @@ impl Received {
         self.accepted().then(|| reference::bytes(&self.0, "body"))
     }
 
-    /// A header of an accepted message: bytes in hexadecimal digits, numbers in decimal ones.
+    /// A header of an accepted message: bytes in hexadecimal, numbers in decimal.
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         match self.0.get("headers")?.get(name)? {
             Json::String(text) => Some(text.clone()),

@@ -49,7 +49,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target {
         name: "adapter_framing",
-        property: "each line that asks is answered in order, and each answer is found, however the bytes come",
+        property: "each request is answered in order, and each answer is found, in whatever pieces the bytes arrive",
         run: adapter_framing::run,
     },
     Target {
@@ -59,12 +59,12 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "amp_envelope",
-        property: "what the reference takes for a message the harness reads alike, with the same Sig_Input, and shows as signed",
+        property: "the harness reads every message that the reference accepts, with the same Sig_Input, and shows it as signed",
         run: amp_envelope::run,
     },
     Target {
         name: "authcrypt_open",
-        property: "what was sealed opens under the right keys, and nothing else opens",
+        property: "a valid box decrypts with the right keys, and no other box does",
         run: authcrypt_open::run,
     },
     Target {
@@ -74,17 +74,17 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "cbor_decode",
-        property: "harness and reference take the same CBOR and write the same deterministic encoding, and a cut item is incomplete",
+        property: "harness and reference accept the same CBOR and write the same deterministic form; a truncated item is incomplete",
         run: cbor_decode::run,
     },
     Target {
         name: "json_reader",
-        property: "the reader accepts what serde_json accepts, says what is odd, and reads back what it wrote",
+        property: "the reader accepts what serde_json accepts, reports deviations, and reads back its output",
         run: json_reader::run,
     },
     Target {
         name: "matcher_path",
-        property: "no place, matcher or value makes a check panic, and a place is where it was put",
+        property: "no place, matcher or value makes a check panic, and a set value is at its place",
         run: matcher_path::run,
     },
     Target {
@@ -94,37 +94,37 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "reference_http",
-        property: "each request is answered, none by a failure of the server, and what was taken is what is given back",
+        property: "each request is answered, none by a failure of the server, and accepted data is returned unchanged",
         run: reference_http::run,
     },
     Target {
         name: "report_render",
-        property: "no report lets markup or a control character through, and programs can read theirs",
+        property: "no report passes markup or a control character through, and programs can read theirs",
         run: report_render::run,
     },
     Target {
         name: "sig_verify",
-        property: "a signed message verifies, and a mutated one only if nothing that is signed has changed",
+        property: "a signed message verifies, and a mutated one only if its signed content is unchanged",
         run: sig_verify::run,
     },
     Target {
         name: "suite_parse",
-        property: "any text is data or mistakes that can be printed, and what is data can be planned and walked",
+        property: "any text is data or mistakes that can be printed, and data can be planned and walked",
         run: suite_parse::run,
     },
     Target {
         name: "target_parse",
-        property: "any text is a target or mistakes that can be printed, what is written is read, and no secret shows",
+        property: "any text is a target or mistakes that can be printed, written values are read back, and no secret is shown",
         run: target_parse::run,
     },
     Target {
         name: "tcp_frames",
-        property: "however a stream is cut, its frames are the same in every reader, and write back to it",
+        property: "in any pieces, the frames of a stream are the same in every reader, and write back to it",
         run: tcp_frames::run,
     },
     Target {
         name: "template",
-        property: "any text is rendered or refused, always alike, and calls give what they stand for",
+        property: "any text is rendered or refused, always in the same way, and calls give their values",
         run: template::run,
     },
     Target {
@@ -134,18 +134,18 @@ pub const TARGETS: &[Target] = &[
     },
     Target {
         name: "ws_frames",
-        property: "what is said of the start of a stream stays true, agrees with another library, and writes back to it",
+        property: "the result for the start of a stream stays the same, agrees with another library, and writes back to it",
         run: ws_frames::run,
     },
 ];
 
-/// The program of a target: libFuzzer under cargo-fuzz, and nothing at all in a plain build.
+/// The program of a target: libFuzzer under cargo-fuzz, and empty in a plain build.
 #[macro_export]
 macro_rules! fuzz_main {
     ($name:ident) => {
         #[cfg(fuzzing)]
         $crate::libfuzzer_sys::fuzz_target!(
-            // What is made once, such as every vector of the suites, is not held against the first input.
+            // One-time setup, such as loading every vector, does not count for the first input.
             init: [&[][..], &[0; 64]].into_iter().for_each($crate::$name::run),
             |data: &[u8]| $crate::$name::run(data)
         );

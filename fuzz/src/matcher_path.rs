@@ -1,7 +1,7 @@
 //! Places and matchers over any value.
 //!
 //! The input is text in up to three parts, divided by lines of `---`: a place, an expectation as JSON, a value as JSON.
-//! The bytes as a whole are also the choices from which a value with everything that CBOR adds is made.
+//! All bytes are also the choices for a value with all features that CBOR adds.
 
 use arbitrary::Unstructured;
 use proofmark::matcher::Compiler;
@@ -11,12 +11,12 @@ use proofmark::wire::{json, show};
 
 use crate::generate;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a place does not print as it reads, or what was set is not there afterwards. That nothing else panics is the
-/// property.
+/// If a place does not print as it reads, or a set value is missing afterwards. The property is that nothing else
+/// panics.
 pub fn run(data: &[u8]) {
     let any = generate::value(&mut Unstructured::new(data)).unwrap_or(Value::Null);
     let text = String::from_utf8_lossy(data);

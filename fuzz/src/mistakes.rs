@@ -1,4 +1,4 @@
-//! What must hold of everything that is said to be wrong in a data file.
+//! Properties of every mistake reported for a data file.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ pub(crate) fn source(name: &str, text: &str) -> Arc<Source> {
     Arc::new(Source { name: name.to_owned(), text: text.to_owned() })
 }
 
-/// The data, if there are no mistakes; otherwise the mistakes are printed in every way that there is.
+/// The data, if it has no mistakes; otherwise the mistakes are printed in every format.
 pub(crate) fn none<T>(result: Result<T, Vec<Diagnostic>>) -> Option<T> {
     result.map_err(|diagnostics| print(&diagnostics)).ok()
 }
 
-/// Prints what is wrong.
+/// Prints the mistakes.
 ///
 /// # Panics
 ///
-/// If nothing is named, something has no message or place, or a terminal escape gets through.
+/// If the list is empty, a mistake has no message or place, or a terminal escape is printed.
 pub(crate) fn print(diagnostics: &[Diagnostic]) {
     assert!(!diagnostics.is_empty(), "there are mistakes, but none is named");
     for diagnostic in diagnostics {

@@ -1,7 +1,7 @@
-//! Any answer of a target, through the eyes of agentic.
+//! Any answer of a target, as observed by agentic.
 //!
 //! The input is text: a line with the name of an operation, `adapter` after it if a library answers; a status; header
-//! lines up to an empty line; and the body. What does not look like that is an answer too.
+//! lines up to an empty line; and the body. Input of another form is an answer too.
 
 use proofmark::exchange::{Body, Ended, Exchange, Incoming, Outgoing, Transport};
 use proofmark::matcher::Compiler;
@@ -20,7 +20,7 @@ const EXPECTATIONS: &[&str] = &[
     r#"{"at":"/facts","each":{"valid-fact":true}}"#,
 ];
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
@@ -32,7 +32,7 @@ pub fn run(data: &[u8]) {
     let mut target = Target::endpoint(url);
     for configured in [false, true] {
         if configured {
-            // Places of the target's own, also mistaken ones.
+            // Places configured for the target, also wrong ones.
             for what in ["package", "packages", "facts", "content_hash", "metadata"] {
                 target.places.insert(what.to_owned(), vec!["/data".to_owned(), "/0".to_owned(), "no place".to_owned()]);
             }

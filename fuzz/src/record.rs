@@ -1,4 +1,4 @@
-//! Records of runs from the choices of an input, with a hostile text wherever a foreign text can appear.
+//! Records of runs from the choices of an input, with a hostile text in every place for foreign text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use proofmark::record::{
 };
 use proofmark::verdict::{Grant, NotRun, Profile, Verdict};
 
-/// What markup, terminals and readers of text take for their own.
+/// Text that is special to markup, terminals and readers.
 const PIECES: &[&str] = &[
     "",
     "a",
@@ -108,7 +108,7 @@ impl Author<'_, '_> {
         self.u.choose(list).copied()
     }
 
-    /// An id, or a text in its place.
+    /// An id, or a text instead.
     fn id(&mut self) -> Result<String> {
         if self.u.ratio(3, 4)? { Ok(self.choose(&["A-1", "A-2", "AMP-A.2-01"])?.to_owned()) } else { self.words() }
     }
@@ -244,7 +244,7 @@ impl Author<'_, '_> {
     fn protocol(&mut self) -> Result<ProtocolRecord> {
         use FeatureState::{Absent, Offered, Unclear, Unknown};
         let (mut requirements, mut cases) = (self.several(Self::requirement)?, self.several(Self::case)?);
-        // No catalogue has an id twice, and no plan.
+        // No catalogue has duplicate ids, and no plan.
         let mut seen = BTreeSet::new();
         requirements.retain(|requirement| seen.insert(requirement.id.clone()));
         cases.retain(|case| seen.insert(case.id.clone()));
@@ -277,7 +277,7 @@ impl Author<'_, '_> {
         })
     }
 
-    /// A whole record.
+    /// A complete record.
     pub(crate) fn record(&mut self) -> Result<RunRecord> {
         let protocols = self.several(Self::protocol)?;
         let mut cases = CaseTotals::default();

@@ -1,4 +1,4 @@
-//! The reference implementation as a library, asked through its adapter: the only door it has.
+//! The reference implementation as a library, called through its adapter, its only interface.
 
 use std::cell::RefCell;
 use std::thread::LocalKey;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::runtime::Runtime;
 
-/// Room of a pipe: far more than what any input makes of a request.
+/// The capacity of a pipe: far more than any request of an input.
 const PIPE: usize = 1 << 20;
 
 struct Library {
@@ -49,12 +49,12 @@ impl Library {
 ///
 /// # Panics
 ///
-/// If there is none.
+/// If the protocol has none.
 pub(crate) fn implementation(slug: &str) -> &'static dyn reference_impl::Implementation {
     reference_impl::find(slug).expect("a reference implementation")
 }
 
-/// What the reference makes of a call: its result, or its error.
+/// The result of a call to the reference, or its error.
 fn call(library: &'static LocalKey<RefCell<Library>>, method: &str, params: &Value) -> Result<Value, Value> {
     let mut answer = library.with_borrow_mut(|library| library.call(method, params));
     match answer.get_mut("result") {
@@ -78,7 +78,7 @@ pub(crate) fn amp(method: &str, params: &Value) -> Value {
         .unwrap_or_else(|error| panic!("{method} refuses its parameters: {error} for {params}"))
 }
 
-/// The canonical form of a JSON text as the reference has it, or why it refuses the text.
+/// The canonical form of a JSON text by the reference, or its reason to refuse the text.
 pub(crate) fn canonical(json: &[u8]) -> Result<String, String> {
     match agentic("canonicalize", &json!({ "json_hex": hex(json) })) {
         Ok(result) => Ok(String::from_utf8(bytes(&result, "canonical_hex")).expect("a canonical form is UTF-8")),
@@ -86,7 +86,7 @@ pub(crate) fn canonical(json: &[u8]) -> Result<String, String> {
     }
 }
 
-/// Bytes as parameters have them.
+/// Bytes in the form of parameters.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     HEXLOWER.encode(bytes)
 }
@@ -95,7 +95,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
 ///
 /// # Panics
 ///
-/// If there are none.
+/// If the member is missing.
 pub(crate) fn bytes(result: &Value, name: &str) -> Vec<u8> {
     let digits = result.get(name).and_then(Value::as_str).unwrap_or_else(|| panic!("no {name} in {result}"));
     HEXLOWER.decode(digits.as_bytes()).expect("lower-case hex")

@@ -1,5 +1,5 @@
-//! The servers of the reference under requests of any kind: each is answered, none with a failure of the server, and what was
-//! taken is what is given back.
+//! The servers of the reference with requests of any kind: each is answered, none with a failure of the server, and
+//! accepted data is returned unchanged.
 //!
 //! The input is a few choices (see `generate::halves`), and bytes: a body for the routes of agentic and amp-core, and once more
 //! bytes on a connection that are not HTTP, or that follow the opening of a WebSocket.
@@ -18,7 +18,7 @@ use crate::letter;
 use crate::reference;
 use crate::server::{Answer, Server};
 
-/// Requests of agentic. `{}` becomes an id, or a text in its place.
+/// Requests of agentic. `{}` becomes an id, or a text instead.
 const ROUTES: &[(&str, &str)] = &[
     ("POST", "/v1/projects/p/packages"),
     ("POST", "/v1/projects/p/packages"),
@@ -62,15 +62,15 @@ const WORDS: &[&str] = &[
     "tags=a,b&since=x",
 ];
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a request is not answered, the server fails, an error has no name, or a package comes back as another one.
+/// If a request is not answered, the server fails, an error has no name, or a package comes back changed.
 pub fn run(data: &[u8]) {
     let (mut u, bytes) = generate::halves(data);
     let kind = u.int_in_range(0..=3).unwrap_or(0);
-    // A stream that ends early asks for less.
+    // A stream that ends early gives fewer requests.
     let _ = match kind {
         0 | 1 => agentic(&mut u, bytes),
         2 => amp(&mut u, bytes),
@@ -88,7 +88,7 @@ fn agentic(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
         }
         let answer = server.ask(method, &path, "content-type: application/json\r\n", bytes);
         let shown = || format!("{method} {path}: {answer:?} to {}", String::from_utf8_lossy(bytes));
-        // 501 is what an operation answers that is not there.
+        // 501 is the answer of an unsupported operation.
         assert!(answer.status < 500 || answer.status == 501, "{}", shown());
         let is_json = answer.header("content-type").is_some_and(|kind| kind == "application/json");
         assert!(is_json || answer.body.is_empty() || path.ends_with("/export"), "{}", shown());
@@ -106,7 +106,7 @@ fn agentic(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// A package that was taken can be had by its id, and is the one that was sent.
+/// An accepted package can be pulled by its id, and is the one that was sent.
 fn comes_back(server: &Server, bytes: &[u8]) {
     let sent = json::parse(bytes).unwrap_or_else(|error| panic!("it was taken, and has {error}"));
     let id = sent.member("package_id").and_then(Value::as_text).expect("it was taken, and has an id");
@@ -154,7 +154,7 @@ fn amp(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Whatever is said on a connection, the next one is served.
+/// Whatever is sent on a connection, the next one is served.
 fn raw(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
     let (slug, alive) = match u.arbitrary()? {
         true => ("agentic", "/v1/conformance"),
@@ -170,7 +170,7 @@ fn raw(u: &mut Unstructured<'_>, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// An answer as expectations look at it.
+/// An answer in the form for expectations.
 fn observed(slug: &str, operation: &str, sent: &[u8], answer: &Answer) -> Value {
     let protocol = protocol::find(slug).expect("it is implemented");
     let target = Target::endpoint(url::Url::parse("http://127.0.0.1:1").expect("it is a URL"));

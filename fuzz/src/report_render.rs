@@ -1,7 +1,7 @@
-//! Reports of a record with hostile texts in it: no format lets markup or a control character through, and what programs read
-//! is well formed.
+//! Reports of a record with hostile texts in it: no format passes markup or a control character through, and formats for
+//! programs are well formed.
 //!
-//! The input is choices for the record (see `generate::halves`), and a text that stands in many places of it.
+//! The input is choices for the record (see `generate::halves`), and a text that is in many places of it.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use quick_xml::events::Event as Xml;
 use crate::generate;
 use crate::record::Author;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a format cannot be written, lets something through, or is not well formed.
+/// If a format cannot be written, passes hostile text through, or is not well formed.
 pub fn run(data: &[u8]) {
     let (mut u, text) = generate::halves(data);
     let text = String::from_utf8_lossy(text);
@@ -62,7 +62,7 @@ fn visible(name: &str, page: &str) {
     }
 }
 
-/// What goes to a terminal: colours, and nothing else that a terminal obeys.
+/// Terminal output: colours, and no other control sequences.
 fn terminal(record: &RunRecord, colour: bool) {
     let mut out = Vec::new();
     let style = TerminalStyle { colour, width: 60, verbose: true };
@@ -90,7 +90,7 @@ const ELEMENTS: &[&str] = &[
     "thead", "title", "tr", "ul", "wbr",
 ];
 
-/// Attributes of the page. None of them runs anything.
+/// Attributes of the page. None of them runs a script.
 #[rustfmt::skip]
 const ATTRIBUTES: &[&str] = &[
     "aria-hidden", "aria-label", "aria-labelledby", "autocomplete", "charset", "class", "content", "for", "height",
@@ -128,7 +128,7 @@ fn html(page: &str) {
         }
         if !closing && (name == "script" || name == "style") {
             scripts += 1;
-            // Nothing of the record is written into these.
+            // These hold no text of the record.
             let end = rest.find("</").unwrap_or_else(|| panic!("an open <{name}"));
             rest = &rest[end..];
             assert!(rest.starts_with("</script>") || rest.starts_with("</style>"), "{:?}", &rest[..rest.len().min(60)]);
@@ -158,7 +158,7 @@ fn junit(page: &str) {
         b"testsuite",
         b"testsuites",
     ];
-    // XML 1.0 section 2.2: these cannot be written at all, escaped or not.
+    // XML 1.0 section 2.2: these cannot be written, escaped or not.
     let outside = |c: char| matches!(c, '\u{fffe}' | '\u{ffff}') || (c < ' ' && !matches!(c, '\n' | '\r' | '\t'));
     let check = |text: &str| assert!(!text.contains(outside), "{text:?} is not XML");
     let mut reader = quick_xml::Reader::from_str(page);
@@ -187,7 +187,7 @@ fn junit(page: &str) {
     }
 }
 
-/// Reads the Markdown with a library of its own: nothing in it leads anywhere, and its HTML is of the few kinds that the
+/// Reads the Markdown with another library: it has no links, and its HTML is of the few kinds that the
 /// format writes.
 fn markdown(page: &str) {
     let kinds = ["<code>", "</code>", "<br>", "<details>", "</details>", "<summary>", "</summary>", "<b>", "</b>"];

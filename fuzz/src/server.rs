@@ -1,4 +1,4 @@
-//! The reference implementation as a server in this process: HTTP over pipes in memory, each input with a server of its own.
+//! The reference implementation as a server in this process: HTTP over pipes in memory, one server per input.
 
 use proofmark::wire::json;
 use reference_impl::Implementation;
@@ -7,7 +7,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
-/// Room of a pipe.
+/// The capacity of a pipe.
 const PIPE: usize = 1 << 18;
 
 /// A running server.
@@ -30,7 +30,7 @@ impl Answer {
     ///
     /// # Panics
     ///
-    /// If it is none.
+    /// If it is not JSON.
     pub(crate) fn json(&self) -> proofmark::value::Value {
         json::parse(&self.body).unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&self.body)))
     }
@@ -56,11 +56,11 @@ impl Server {
         ours
     }
 
-    /// Puts a request and reads its answer. The header fields are given without the length of the body.
+    /// Sends a request and reads its answer. The header fields are given without the length of the body.
     ///
     /// # Panics
     ///
-    /// If there is no whole answer.
+    /// If the answer is incomplete.
     pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
         let head = format!("{method} {path} HTTP/1.1\r\nhost: pipe\r\n{headers}content-length: {}\r\n\r\n", body.len());
         let mut connection = self.connect();
@@ -74,12 +74,12 @@ impl Server {
         })
     }
 
-    /// Writes pieces on a connection, one after the other, and lets go of it.
+    /// Writes pieces on a connection, one after the other, and closes it.
     pub(crate) fn say(&self, pieces: &[&[u8]]) {
         let mut connection = self.connect();
         self.runtime.block_on(async {
             for piece in pieces {
-                // What was said already may have ended the connection.
+                // Earlier pieces may have ended the connection.
                 if connection.write_all(piece).await.is_err() {
                     return;
                 }
@@ -92,11 +92,11 @@ impl Server {
     ///
     /// # Panics
     ///
-    /// If it ended otherwise before.
+    /// If it ended before.
     pub(crate) fn stop(self) {
         let Self { runtime, connections, serving } = self;
         drop(connections);
-        // A connection that waits for the rest of a request need not be waited for.
+        // Do not wait for a connection that waits for the rest of a request.
         let patience = std::time::Duration::from_millis(50);
         let ended = runtime.block_on(async { tokio::time::timeout(patience, serving).await });
         if let Ok(ended) = ended {
@@ -106,7 +106,7 @@ impl Server {
     }
 }
 
-/// The one answer of a connection. What came instead, if it is none.
+/// The only answer of a connection, or the text received instead.
 async fn answer(read: &mut (impl AsyncReadExt + Unpin)) -> Result<Answer, String> {
     let mut got = Vec::new();
     loop {

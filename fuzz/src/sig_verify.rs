@@ -1,4 +1,4 @@
-//! A signed message verifies; after a mutation it does so only if nothing that is signed has changed.
+//! A signed message verifies; after a mutation it does so only if the signed content is unchanged.
 //!
 //! The input is choices: a message, how it is written, and one mutation of its members, its signature or its bytes.
 
@@ -11,12 +11,12 @@ use serde_json::json;
 use crate::letter::{self, Received};
 use crate::{generate, reference};
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a well-formed message does not verify, in the harness or the reference; if the two make different bytes of what is
-/// signed; or if a mutated message verifies although what is signed, or the signature, is another.
+/// If a well-formed message does not verify, in the harness or the reference; if the two compute different signed
+/// bytes; or if a mutated message verifies although the signed content, or the signature, has changed.
 pub fn run(data: &[u8]) {
     // A stream that ends early gives no message.
     let _ = look(&mut Unstructured::new(data));
@@ -85,13 +85,13 @@ fn mutated(u: &mut Unstructured<'_>, envelope: &Value, bytes: &[u8]) -> Result<V
             let malleated = sign::malleate(&signature).expect("S is below the order");
             other.set_member("sig", Value::Bytes(malleated.to_vec()));
         }
-        // No mutation at all: only written in another way.
+        // No mutation: only another encoding.
         _ => {}
     }
     Ok(write_styled(&other, generate::style(u)?))
 }
 
-/// Nearly the same value: the kind of change that a careless Sig_Input does not see.
+/// Nearly the same value: a change that a careless Sig_Input does not cover.
 fn changed(u: &mut Unstructured<'_>, value: &Value) -> Result<Value> {
     Ok(match value {
         Value::Integer(integer) => Value::Integer(integer ^ (1 << u.int_in_range(0..=63)?)),

@@ -1,7 +1,7 @@
 //! Data files of any content: suites, manifests, catalogues, target files and vectors.
 //!
-//! The input is a suite; the other readers are given the same text, because a wrong file in the wrong place is a mistake
-//! that people make.
+//! The input is a suite; the other readers get the same text, because passing the wrong file is a common
+//! mistake.
 
 use proofmark::bundle::Bundle;
 use proofmark::judge;
@@ -17,7 +17,7 @@ use proofmark::walk::{Context, Facts, Features, Part, Transcript, Walk};
 
 use crate::mistakes;
 
-/// A manifest with one of everything that a suite may refer to.
+/// A manifest with one of each thing that a suite may refer to.
 const MANIFEST: &str = r#"protocol: agentic
 levels: [{ name: L0 }, { name: L1, includes: [L0] }, { name: L2, includes: [L1] }, { name: L3, includes: [L2] }]
 claims: { default: L1 }
@@ -67,11 +67,11 @@ requirements:
     check: "Two."
 "#;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a mistake has no message. That nothing else panics is the property.
+/// If a mistake has no message. The property is that nothing else panics.
 pub fn run(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let source = mistakes::source("suites/agentic/fuzz.yaml", text);
@@ -94,7 +94,7 @@ fn load(text: &str) -> Result<Knowledge, LoadError> {
     plan::load(protocol::find("agentic").expect("agentic is implemented"), &bundle)
 }
 
-/// Plans the suite, makes every message that it asks for, and judges that nothing was answered.
+/// Plans the suite, builds every message that it sends, and judges a run without answers.
 fn walk(text: &str) {
     let knowledge = match load(text) {
         Ok(knowledge) => knowledge,

@@ -1,7 +1,7 @@
-//! Target files: any text is a target or mistakes that can be printed, what is written is what is read, and no secret is shown.
+//! Target files: any text is a target or mistakes that can be printed, written values are read back, and no secret is shown.
 //!
-//! The input is put twice: as a text of its own, and as the choices from which a target file is made, once as YAML and once
-//! as JSON, which is YAML too.
+//! The input is used twice: as a text, and as the choices for a target file, once as YAML and once as JSON, which is
+//! YAML too.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use serde_json::json;
 
 use crate::{generate, mistakes};
 
-/// A variable of the environment that is set wherever this runs, in the place of a secret.
+/// An environment variable that is always set, used as a secret.
 const SECRET: &str = "PATH";
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a mistake has no message or place, a target cannot be reached, a value is read otherwise than it was written, or the
-/// secret shows.
+/// If a mistake has no message or place, a target cannot be reached, a value is read differently than it was written, or the
+/// secret is shown.
 pub fn run(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
-        // A target file may name other files, and not every file of a machine has an end.
+        // A target file may name other files, and not every file ends.
         if !text.contains("/dev/") && !text.contains("/proc/") {
             look(text);
             let _ = (parse_tcp(text, &protocol::url_schemes()), parse_duration(text));
@@ -54,7 +54,7 @@ fn look(text: &str) -> Option<Target> {
     Some(target)
 }
 
-/// What a target file says, and what is to be read in it.
+/// A target file, and the values to be read from it.
 #[derive(Debug)]
 struct Wanted {
     name: String,

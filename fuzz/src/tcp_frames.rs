@@ -1,7 +1,7 @@
-//! Frames on a byte stream: however the bytes come, the frames are the same, in both readers of the harness and in that of the
-//! reference, and they write back to the bytes that came.
+//! Frames on a byte stream: in any pieces, the frames are the same, in both readers of the harness and in that of the
+//! reference, and they write back to the received bytes.
 //!
-//! The input is a few choices (see `generate::halves`) and a stream, which is put as it is and behind frames that are made
+//! The input is a few choices (see `generate::halves`) and a stream, which is used unchanged and after frames
 //! from the choices.
 
 use arbitrary::{Result, Unstructured};
@@ -11,14 +11,14 @@ use serde_json::json;
 
 use crate::{generate, reference};
 
-/// Cuts of a stream that the reference is asked about too.
+/// Truncations of a stream that the reference reads too.
 const CUTS: usize = 6;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a stream gives other frames in pieces than as a whole, or in another reader; or if its frames do not write back to it.
+/// If a stream gives other frames in pieces than at once, or in another reader; or if its frames do not write back to it.
 pub fn run(data: &[u8]) {
     let (mut u, stream) = generate::halves(data);
     let limit = *u.choose(&[1 << 20, 100, 4, 0]).unwrap_or(&100);
@@ -41,7 +41,7 @@ fn made(u: &mut Unstructured<'_>) -> Result<Vec<u8>> {
     Ok(stream)
 }
 
-/// What a stream holds: its frames, and what is left or wrong behind the last one.
+/// The content of a stream: its frames, and the rest or the error after the last one.
 type Split = (Vec<Frame>, std::result::Result<Vec<u8>, FrameError>);
 
 fn look(u: &mut Unstructured<'_>, stream: &[u8], framing: Framing, limit: usize) {

@@ -1,8 +1,8 @@
-//! Templates: any text is rendered or refused, the same way each time, and what is made of known parts renders to what they
-//! stand for.
+//! Templates: any text is rendered or refused, the same way each time, and a template of known parts renders to their
+//! values.
 //!
-//! The input is put three times: as a template, as an expression in YAML, and as the choices from which a template of texts
-//! and calls with a known outcome is made.
+//! The input is used three times: as a template, as an expression in YAML, and as the choices for a template of texts
+//! and calls with a known result.
 
 use std::collections::BTreeMap;
 
@@ -18,17 +18,17 @@ use crate::{generate, mistakes, reference};
 /// The present time of every template: whole seconds, as runs have it.
 const CLOCK: Clock = Clock(1_767_323_045_000_000_000);
 
-/// Bytes that one call may become.
+/// The maximum bytes of one call.
 const LARGEST: usize = 64 << 20;
 
-/// Digits of a number. A suite may ask for millions of bytes, and often: that is slow, and not wrong.
+/// Digits of a number. A suite may request millions of bytes, and often: that is slow, but not wrong.
 const DIGITS: usize = 5;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If a text renders in two ways, to something huge, or to something else than its parts stand for.
+/// If a text renders in two ways, to a huge result, or to another value than that of its parts.
 pub fn run(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
         escaped(&generate::printable(text));
@@ -62,7 +62,7 @@ fn any(yaml: &str) {
     assert_eq!(format!("{first:?}").len(), format!("{:?}", render(yaml)).len(), "{yaml}");
 }
 
-/// The value of an expression, written as YAML; `None` if it is none.
+/// The value of an expression, written as YAML; `None` if it is invalid.
 fn render(yaml: &str) -> Option<std::result::Result<Value, RenderError>> {
     let mut problems = Problems::default();
     let node = mistakes::none(source::parse(&mistakes::source("suites/amp-core/fuzz.yaml", yaml)))?;
@@ -94,11 +94,11 @@ fn weight(value: &Value) -> usize {
     }
 }
 
-/// What a call has to give.
+/// The expected result of a call.
 enum Gives {
     /// This value.
     This(Value),
-    /// A text of so many of these characters.
+    /// A text of the given number of these characters.
     Some(usize, &'static str),
     /// A whole number from the first to the second.
     Between(u64, u64),
@@ -118,7 +118,7 @@ fn made(u: &mut Unstructured<'_>) -> Result<()> {
         }
     };
     assert!(fits, "{call} gives {rendered:?}");
-    // Within a text a call stands for the text of its value.
+    // Within a text, a call is replaced by the text of its value.
     if let Gives::This(Value::Text(value)) = gives {
         let (before, behind) = (generate::printable(u.arbitrary()?), generate::printable(u.arbitrary()?));
         // A text that ends with a dollar would make one escape of it and the call.
@@ -130,11 +130,11 @@ fn made(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A call of a function, and what it has to give.
+/// A call of a function, and its expected result.
 fn call(u: &mut Unstructured<'_>) -> Result<(String, Gives)> {
     let length = u.int_in_range(0..=40)?;
     let bytes = u.bytes(length)?.to_vec();
-    // No bytes at all would be a word that is not there.
+    // Without bytes the argument would be missing.
     let bytes = if bytes.is_empty() { vec![0] } else { bytes };
     let hex = reference::hex(&bytes);
     let (a, b): (u32, u32) = (u.arbitrary()?, u.arbitrary()?);

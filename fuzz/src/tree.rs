@@ -1,10 +1,10 @@
-//! JSON texts from a stream of bytes: well formed, and spelled in every way that JSON has.
+//! JSON texts from a stream of bytes: well formed, and spelled in every way that JSON permits.
 
 use std::fmt::Write as _;
 
 use arbitrary::{Result, Unstructured};
 
-/// How deep a tree goes.
+/// The maximum depth of a tree.
 const DEPTH: usize = 6;
 
 /// A JSON text. The same bytes give the same text.
@@ -33,7 +33,7 @@ fn value(u: &mut Unstructured<'_>, depth: usize, out: &mut String) -> Result<()>
     Ok(())
 }
 
-/// Items until the stream says that it is enough. Whatever happens to an item, the brackets match.
+/// Items until the stream ends the list. The brackets match in every case.
 fn list(
     u: &mut Unstructured<'_>,
     open: char,

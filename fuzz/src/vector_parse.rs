@@ -1,7 +1,7 @@
-//! Vector files: any text is vectors or mistakes that can be printed, the order of members is of no matter, and a vector with
-//! a result that differs from proofmark's own is not confirmed.
+//! Vector files: any text is vectors or mistakes that can be printed, the order of members does not matter, and a vector
+//! with a result that differs from proofmark's own is not confirmed.
 //!
-//! The input is used twice: as a text of its own, and as the choices that select and change one of our own vectors.
+//! The input is used twice: as a text, and as the choices that select and change one of our own vectors.
 
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ use proofmark::wire::json::{self, Layout};
 
 use crate::{generate, mistakes};
 
-/// Keys of a kind that hold what comes out, in hexadecimal digits or as a text. A change of one is another result.
+/// Keys of a kind that hold the result, in hexadecimal or as a text. A change of one is another result.
 const RESULTS: &[(&str, &str)] = &[
     ("amp-build-encrypted", "ciphertext"),
     ("amp-build-plain", "sig_input"),
@@ -28,7 +28,7 @@ const RESULTS: &[(&str, &str)] = &[
     ("content-hash", "sha256"),
 ];
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
@@ -51,7 +51,7 @@ fn look(text: &str) -> Option<VectorFile> {
     if let Ok(value) = json::parse(text.as_bytes()) {
         for layout in [Layout::Pretty, Layout::Reversed] {
             let again = load(&json::write(&value, layout));
-            // What is written has no oddities left, such as a member that is there twice.
+            // The written text has no deviations left, such as a duplicate member.
             if let Some(file) = &file {
                 let again = again.unwrap_or_else(|| panic!("{layout:?} of it is refused: {text}"));
                 assert_eq!(summary(&again), summary(file), "{layout:?} of {text}");
@@ -66,7 +66,7 @@ fn look(text: &str) -> Option<VectorFile> {
     Some(file)
 }
 
-/// What a file says, in whatever order.
+/// The content of a file, in any order.
 fn summary(file: &VectorFile) -> Vec<String> {
     let vector = |vector: &vector::Vector| {
         let mut fields: Vec<String> =
@@ -98,7 +98,7 @@ fn confirm(file: &VectorFile) -> Vec<bool> {
     file.vectors.iter().map(|vector| file.kind.confirm(vector, form).is_ok()).collect()
 }
 
-/// One of our own vectors in a file of its own: the head of the file that it is from, the group, the vector.
+/// One of our own vectors in a separate file: the head of its original file, the group, the vector.
 struct One {
     head: Value,
     group: Value,
@@ -139,7 +139,7 @@ fn changed(u: &mut Unstructured<'_>) -> Result<()> {
     let kind = one.head.member("kind").and_then(Value::as_text).unwrap_or_default();
     let mut test = one.test.clone();
     if u.arbitrary()? {
-        // Any member becomes anything.
+        // Replace any member by any value.
         let Value::Map(members) = &mut test else { return Ok(()) };
         let at = u.choose_index(members.len())?;
         members[at].1 = generate::value(u)?;
@@ -154,7 +154,7 @@ fn changed(u: &mut Unstructured<'_>) -> Result<()> {
     let mut text = text.as_bytes().to_vec();
     let at = u.choose_index(text.len())?;
     text[at] = if text[at] == b'0' { b'1' } else { b'0' };
-    // A character of several bytes may have been hit.
+    // The position may be inside a character of several bytes.
     let Ok(text) = String::from_utf8(text) else { return Ok(()) };
     test.set_member(key, Value::Text(text));
     let one = One { head: one.head.clone(), group: one.group.clone(), test };

@@ -1,7 +1,7 @@
-//! Frames of a WebSocket: what is said of the start of a stream stays true as more of it comes, agrees with the library that
-//! the reference reads with, and writes back to the bytes that came.
+//! Frames of a WebSocket: the result for the start of a stream stays the same with more bytes, agrees with the library of
+//! the reference, and writes back to the received bytes.
 //!
-//! The input is a few choices (see `generate::halves`) and a stream, which is put as it is and behind a frame that is made
+//! The input is a few choices (see `generate::halves`) and a stream, which is used unchanged and after a frame
 //! from the choices.
 
 use std::io::Cursor;
@@ -12,14 +12,14 @@ use tungstenite::protocol::frame::FrameHeader;
 
 use crate::generate;
 
-/// Bytes of a stream that are looked at one by one.
+/// Bytes of a stream that are added one by one.
 const PREFIXES: usize = 300;
 
-/// Looks at one input.
+/// Checks one input.
 ///
 /// # Panics
 ///
-/// If more bytes change what was said of fewer; if a frame does not write back to its bytes; or if the other library reads
+/// If more bytes change the result of fewer; if a frame does not write back to its bytes; or if the other library reads
 /// another frame.
 pub fn run(data: &[u8]) {
     let (mut u, stream) = generate::halves(data);
@@ -34,7 +34,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// A frame, which may be wrong in what its sender is free to get wrong.
+/// A frame, which may be wrong in every part that its sender controls.
 fn made(u: &mut Unstructured<'_>, sender: Side) -> Result<Frame> {
     let masks = (sender == Side::Client) != u.ratio(1, 8)?;
     let length = *u.choose(&[0, 1, 5, 124, 125, 126, 127, 200, 65_535, 65_536])?;
@@ -58,7 +58,7 @@ fn look(stream: &[u8], sender: Side, limit: usize) {
         Decoded::TooLong(length) => assert!(*length > limit as u64, "{}", shown()),
         Decoded::Broken(why) => assert!(!why.is_empty(), "{}", shown()),
     }
-    // What fewer bytes say must be what all of them say, or that more are needed.
+    // Fewer bytes must give the result of all bytes, or require more.
     for length in 0..stream.len().min(PREFIXES) {
         let early = frame::decode(&stream[..length], sender, limit);
         match (&early, &decided) {
@@ -72,7 +72,7 @@ fn look(stream: &[u8], sender: Side, limit: usize) {
     agree(stream, &decided, &shown);
 }
 
-/// A frame that is there writes back to its bytes: there is one way to write it.
+/// A complete frame writes back to its bytes: its encoding is unique.
 fn whole(stream: &[u8], header: Header, limit: usize, shown: &str) {
     let bytes = &stream[..header.size];
     let mut payload = bytes[header.payload..].to_vec();
@@ -84,10 +84,10 @@ fn whole(stream: &[u8], header: Header, limit: usize, shown: &str) {
     assert_eq!(frame.encode(), bytes, "{shown}");
 }
 
-/// The header as another library reads it.
+/// The header as read by another library.
 fn agree(stream: &[u8], decided: &Decoded, shown: &dyn Fn() -> String) {
     match (FrameHeader::parse(&mut Cursor::new(stream)), decided) {
-        // It reads what the harness calls broken and leaves it to its callers to refuse.
+        // It reads frames that the harness calls broken, and leaves the refusal to its callers.
         (_, Decoded::Broken(_)) => {}
         (Ok(Some((theirs, length))), Decoded::Frame(header)) => {
             let opcode = u8::from(theirs.opcode);

@@ -1,7 +1,7 @@
 //! Every input of the corpora and every reproducer, through the targets, without a fuzzer.
 //!
-//! A reproducer under `reproducers/open/` shows a mistake that is not mended yet: it must still show it, so that whoever
-//! mends it is told to move the file to `reproducers/`.
+//! A reproducer under `reproducers/open/` shows an open bug: it has to keep failing, so that the test fails once the bug
+//! is fixed and the file has to move to `reproducers/`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
