@@ -76,7 +76,7 @@ class JsonReader:
         )
 
     def _constant(self, text):
-        raise ValueError(f"{text} is no JSON value")
+        raise ValueError(f"{text} is not a JSON value")
 
     def _pairs(self, pairs):
         members = dict(pairs)

@@ -699,7 +699,7 @@ def chosen(names=(), preset=None, roles=("agent", "initiator")):
         for group in GROUPS.values():
             picked += [c.name for c in group if not c.strict and not c.disputed and not c.pending and c.role in roles and not c.default][:1]
     elif preset:
-        raise SystemExit(f"there is no preset {preset}")
+        raise SystemExit(f"unknown preset {preset}")
     for name in picked:
         choice = CHOICES[name]
         asked = [CHOICES[n] for n in choice.needs]
@@ -709,7 +709,7 @@ def chosen(names=(), preset=None, roles=("agent", "initiator")):
         _take(force, choice, soft=True)
     for name in names:
         if name not in CHOICES:
-            raise SystemExit(f"there is no choice {name}")
+            raise SystemExit(f"unknown choice {name}")
         _take(force, CHOICES[name], soft=False)
     return force
 

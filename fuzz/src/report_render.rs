@@ -70,7 +70,7 @@ fn terminal(record: &RunRecord, colour: bool) {
     let mut rest = String::from_utf8(out).expect("it is UTF-8");
     while let Some(at) = rest.find("\u{1b}[") {
         let end = rest[at + 2..].find(|c: char| !c.is_ascii_digit() && c != ';').map_or(rest.len(), |end| at + 2 + end);
-        assert!(colour && rest[end..].starts_with('m'), "an escape that is no colour: {:?}", &rest[at..]);
+        assert!(colour && rest[end..].starts_with('m'), "an escape that is not a colour: {:?}", &rest[at..]);
         rest.replace_range(at..=end, "");
     }
     visible("the terminal", &rest);

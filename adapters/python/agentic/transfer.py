@@ -65,7 +65,7 @@ def import_(store, data):
 def _unwrap(record):
     """A line may wrap its record under the name of its kind."""
     if not isinstance(record, dict):
-        raise InvalidSchema("is no object")
+        raise InvalidSchema("is not an object")
     if not any(name in record for name in _IDS):
         for name in _WRAPPERS:
             if isinstance(record.get(name), dict):
@@ -83,4 +83,4 @@ def _kind(record):
         return "session", validate.session
     if isinstance(record.get("project_id", record.get("id")), str):
         return "project", lambda _: []
-    raise InvalidSchema("is no package, fact, session or project")
+    raise InvalidSchema("is not a package, fact, session or project")

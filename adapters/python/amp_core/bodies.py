@@ -162,7 +162,7 @@ def error(code: int, reason: str, details: Any = None, batch_index: int | None =
     info = codes.ERRORS.get(code)
     category = info.category if info else codes.CATEGORIES.get(code // 1000)
     if category is None:
-        raise Refusal(1001, f"{code} is no error code", "body")
+        raise Refusal(1001, f"{code} is not an error code", "body")
     body = Map({"code": code, "category": category, "message": reason, "retry": codes.retryable(code)})
     if details is not None:
         body.add("details", details)

@@ -50,7 +50,7 @@ class Streams:
         """The stream that a chunk or an end belongs to. Its timeout restarts."""
         found = self._streams.get((sender, body.get("stream_id")))
         if found is None:
-            raise Refusal(4001, "there is no such stream", "stream")
+            raise Refusal(4001, "unknown stream", "stream")
         found.deadline = now + self._timeout
         return found
 
