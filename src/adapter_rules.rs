@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::protocol::{self, Protocol};
-use crate::transport::lines::{Conversation, Said};
+use crate::transport::lines::{Conversation, ProgramOutput};
 use crate::value::Value;
 use crate::wire::json;
 
@@ -137,20 +137,20 @@ impl<'a> Session<'a> {
     /// Writes a line and reads the answer.
     async fn ask(&mut self, line: &str) -> Result<Value, String> {
         let bytes = format!("{line}\n").into_bytes();
-        let mut heard = self.conversation.say_and_hear(&bytes, 1, LIMIT, self.adapter.patience).await;
-        let said = heard.pop().unwrap_or(Said::Nothing);
-        self.read(said).await
+        let mut outputs = self.conversation.exchange_lines(&bytes, 1, LIMIT, self.adapter.patience).await;
+        let output = outputs.pop().unwrap_or(ProgramOutput::Timeout);
+        self.read(output).await
     }
 
     /// Reads a line as an answer.
-    async fn read(&mut self, said: Said) -> Result<Value, String> {
-        match said {
-            Said::Line(line) => {
+    async fn read(&mut self, output: ProgramOutput) -> Result<Value, String> {
+        match output {
+            ProgramOutput::Line(line) => {
                 json::parse(&line).map_err(|error| format!("a line that is not JSON ({error}): {}", shown(&line)))
             }
-            Said::TooLong => Err(format!("a line of more than {LIMIT} bytes")),
-            Said::Nothing => Err(format!("no answer within {:?}", self.adapter.patience)),
-            Said::End => Err(match self.conversation.ended().await {
+            ProgramOutput::TooLong => Err(format!("a line of more than {LIMIT} bytes")),
+            ProgramOutput::Timeout => Err(format!("no answer within {:?}", self.adapter.patience)),
+            ProgramOutput::End => Err(match self.conversation.ended().await {
                 Some(status) => format!("it ended ({status})"),
                 None => "it closed its standard output".to_owned(),
             }),
@@ -177,9 +177,9 @@ impl<'a> Session<'a> {
     }
 
     async fn quiet(&mut self, when: &str) -> Result<(), String> {
-        match self.conversation.hear(LIMIT, QUIET).await {
-            Said::Nothing => Ok(()),
-            Said::Line(line) => Err(format!("{when} it writes {}", shown(&line))),
+        match self.conversation.read_line(LIMIT, QUIET).await {
+            ProgramOutput::Timeout => Ok(()),
+            ProgramOutput::Line(line) => Err(format!("{when} it writes {}", shown(&line))),
             other => Err(format!("{when}: {}", self.read(other).await.err().unwrap_or_default())),
         }
     }
@@ -269,9 +269,9 @@ async fn description(session: &mut Session<'_>) -> Result<(Vec<&'static dyn Prot
 async fn silent_before_first_request(adapter: &Adapter) -> Result<(), String> {
     let mut session = Session::start(adapter)?;
     // Programs in some languages write unexpected output only after a moment.
-    match session.conversation.hear(LIMIT, Duration::from_secs(1)).await {
-        Said::Nothing => session.still_answers("the start").await,
-        Said::Line(line) => Err(format!("at its start it writes {}", shown(&line))),
+    match session.conversation.read_line(LIMIT, Duration::from_secs(1)).await {
+        ProgramOutput::Timeout => session.still_answers("the start").await,
+        ProgramOutput::Line(line) => Err(format!("at its start it writes {}", shown(&line))),
         other => Err(session.read(other).await.err().unwrap_or_default()),
     }
 }
@@ -384,10 +384,10 @@ async fn survives_invalid_requests(adapter: &Adapter) -> Result<(), String> {
         // An object without an id may be taken for a notification, which gets no answer (JSON-RPC 2.0 section 4.1).
         if line == "{}" {
             let bytes = format!("{line}\n{}\n", describe(97)).into_bytes();
-            let heard =
-                session.conversation.say_and_hear(&bytes, 2, LIMIT, session.adapter.patience.min(QUIET * 4)).await;
-            let answers = heard.into_iter().filter_map(|said| match said {
-                Said::Line(line) => json::parse(&line).ok(),
+            let outputs =
+                session.conversation.exchange_lines(&bytes, 2, LIMIT, session.adapter.patience.min(QUIET * 4)).await;
+            let answers = outputs.into_iter().filter_map(|output| match output {
+                ProgramOutput::Line(line) => json::parse(&line).ok(),
                 _ => None,
             });
             let ids: Vec<_> = answers.map(|answer| answer.member("id").cloned()).collect();
@@ -427,10 +427,10 @@ async fn keeps_order(adapter: &Adapter) -> Result<(), String> {
         request(id as u64, method, empty()) + "\n"
     };
     let lines: String = (1..=PIPELINED).map(line).collect();
-    let heard = session.conversation.say_and_hear(lines.as_bytes(), PIPELINED, LIMIT, adapter.patience).await;
-    for (position, said) in heard.into_iter().enumerate() {
+    let outputs = session.conversation.exchange_lines(lines.as_bytes(), PIPELINED, LIMIT, adapter.patience).await;
+    for (position, output) in outputs.into_iter().enumerate() {
         let answer =
-            session.read(said).await.map_err(|why| format!("answer {} of {PIPELINED}: {why}", position + 1))?;
+            session.read(output).await.map_err(|why| format!("answer {} of {PIPELINED}: {why}", position + 1))?;
         if answer.member("id").and_then(Value::as_integer) != Some(position as i128 + 1) {
             return Err(format!("answer {} of {PIPELINED} is {}", position + 1, brief(&answer)));
         }
@@ -454,7 +454,7 @@ async fn takes_requests_in_pieces(adapter: &Adapter) -> Result<(), String> {
     let mut session = Session::start(adapter)?;
     let line = describe(12) + "\n";
     let (first, rest) = line.split_at(line.len() / 2);
-    if !session.conversation.say(first.as_bytes(), adapter.patience).await {
+    if !session.conversation.write(first.as_bytes(), adapter.patience).await {
         return Err("it does not read".to_owned());
     }
     session.quiet("to half a request").await?;
@@ -478,8 +478,8 @@ async fn is_silent_on_notifications(adapter: &Adapter) -> Result<(), String> {
     let mut session = Session::start(adapter)?;
     let line = "{\"jsonrpc\":\"2.0\",\"method\":\"describe\",\"params\":{}}";
     let bytes = format!("{line}\n{}\n", describe(14)).into_bytes();
-    let heard = session.conversation.say_and_hear(&bytes, 1, LIMIT, adapter.patience).await;
-    let answer = session.read(heard.into_iter().next().unwrap_or(Said::Nothing)).await?;
+    let outputs = session.conversation.exchange_lines(&bytes, 1, LIMIT, adapter.patience).await;
+    let answer = session.read(outputs.into_iter().next().unwrap_or(ProgramOutput::Timeout)).await?;
     if answer.member("id").and_then(Value::as_integer) != Some(14) {
         return Err(format!("to {} it answers {}", shown(line.as_bytes()), brief(&answer)));
     }
@@ -501,7 +501,7 @@ async fn ends_with_its_input(adapter: &Adapter) -> Result<(), String> {
     let mut session = Session::start(adapter)?;
     session.ask(&describe(1)).await?;
     let (rest, status) = session.conversation.finish(LIMIT, adapter.patience).await;
-    if let Some(Said::Line(line)) = rest.first() {
+    if let Some(ProgramOutput::Line(line)) = rest.first() {
         return Err(format!("after the end of its input it writes {}", shown(line)));
     }
     match status {

@@ -1,7 +1,7 @@
 //! Edits: deliberate defects of messages.
-//!
-//! A negative case is a well-built message and a list of edits, and so is what a fuzzer sends. Because the defect is a
-//! list of its own, the same message can be sent without it: the twin.
+//! A negative case is a valid message and a list of edits, and so is a generated message of the fuzzer. Since the
+//! defect is a separate list, the same message can be sent without it: the
+//! twin.
 
 mod keys;
 
@@ -15,35 +15,35 @@ use crate::wire::show;
 /// A defect of a message.
 #[derive(Clone, Debug)]
 pub struct Edit {
-    /// When it is made.
+    /// The stage at which it is applied.
     pub stage: Stage,
-    /// What is changed.
+    /// The change.
     pub change: Change,
     /// Where it is written.
     pub span: Span,
 }
 
-/// When an edit is made.
+/// The stage at which an edit is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
-    /// On the message before it is signed or sealed.
+    /// On the message, before it is signed or sealed.
     Built,
-    /// On the message after that, before it is encoded.
+    /// On the message after it is signed or sealed, before it is encoded.
     Protected,
-    /// On the bytes.
+    /// On the encoded bytes.
     Encoded,
 }
 
-/// What an edit changes.
+/// The change of an edit.
 #[derive(Clone, Debug)]
 pub enum Change {
-    /// Removes what is at the place.
+    /// Removes the value at the place.
     Remove(Path),
     /// Writes a value at the place.
     Set(Path, Expr),
     /// Gives a member another name, at its place in the order.
     Rename(Path, String),
-    /// Writes a member a second time, behind the first, with this value.
+    /// Writes a member a second time, after the first, with this value.
     Repeat(Path, Expr),
     /// Sends a value instead of the whole message.
     Whole(Expr),
@@ -59,9 +59,9 @@ pub enum Change {
     Insert(Vec<u8>, Option<usize>),
     /// Removes this many bytes, from the byte with this index on, which wraps at the end.
     Cut(usize, usize),
-    /// Writes bytes over as many others, from the byte with this index on, which wraps at the end.
+    /// Overwrites as many bytes with these, from the byte with this index on, which wraps at the end.
     Overwrite(Vec<u8>, usize),
-    /// Sets a header field, or leaves it out.
+    /// Sets a header field, or removes it.
     Header(String, Option<String>),
 }
 
@@ -126,7 +126,7 @@ impl Edit {
         fields.finish(problems);
         if changes.len() != 1 {
             if changes.len() > 1 || present > 0 {
-                let message = format!("an edit makes one change, not {}", changes.len());
+                let message = format!("an edit needs exactly one change, found {}", changes.len());
                 problems.note(Diagnostic::new(&span, message).hint(format!("one of {}", EDIT.choice.list())));
             }
             return None;
@@ -150,8 +150,8 @@ impl Edit {
         };
         if (stage == Stage::Encoded) != (natural == Stage::Encoded) {
             problems.note(
-                Diagnostic::new(&span, "a change of this kind cannot be made at this stage")
-                    .hint("bytes are changed at stage `encoded`, values at `built` or `protected`"),
+                Diagnostic::new(&span, "this change cannot be made at this stage")
+                    .hint("changes of bytes need stage `encoded`, changes of values `built` or `protected`"),
             );
         }
         Some(Self { stage, change, span })
@@ -165,7 +165,7 @@ impl Edit {
         }
     }
 
-    /// The edit in words, with its new value.
+    /// The description of the edit, with its new value.
     pub fn describe(&self, rendered: Option<&Value>) -> String {
         let shown = rendered.map(show).unwrap_or_default();
         match &self.change {
@@ -173,9 +173,9 @@ impl Edit {
             Change::Set(path, _) => format!("set {path} to {shown}"),
             Change::Rename(path, name) => format!("rename {path} to {name}"),
             Change::Repeat(path, _) => format!("duplicate {path} with {shown}"),
-            Change::Whole(_) => format!("send {shown} instead"),
+            Change::Whole(_) => format!("send {shown} instead of the message"),
             Change::Truncate(count) => format!("keep the first {count} bytes"),
-            Change::Bytes(bytes) => format!("send the bytes {:?} instead", String::from_utf8_lossy(bytes)),
+            Change::Bytes(bytes) => format!("send the bytes {:?} instead of the body", String::from_utf8_lossy(bytes)),
             Change::Replace(from, to) => {
                 format!("replace {:?} by {:?}", String::from_utf8_lossy(from), String::from_utf8_lossy(to))
             }
@@ -183,17 +183,17 @@ impl Edit {
             Change::Insert(bytes, Some(at)) => format!("insert the bytes {} before byte {at}", hex(bytes)),
             Change::Insert(bytes, None) => format!("append the bytes {} to the message", hex(bytes)),
             Change::Cut(count, at) => format!("remove {count} bytes from byte {at} on"),
-            Change::Overwrite(bytes, at) => format!("write the bytes {} over those from byte {at} on", hex(bytes)),
+            Change::Overwrite(bytes, at) => format!("overwrite with the bytes {} from byte {at} on", hex(bytes)),
             Change::Header(name, Some(value)) => format!("set the header {name} to {value}"),
-            Change::Header(name, None) => format!("leave out the header {name}"),
+            Change::Header(name, None) => format!("remove the header {name}"),
         }
     }
 
-    /// Makes a change of the stages built and protected. `rendered` is the value of [`Edit::expr`].
+    /// Applies a change of the stages built and protected. `rendered` is the value of [`Edit::expr`].
     ///
     /// # Errors
     ///
-    /// [`ChangeError`] if there is nothing to change.
+    /// [`ChangeError`] if the value or the bytes to change are missing.
     pub fn apply(&self, value: &mut Value, rendered: Option<Value>) -> Result<(), ChangeError> {
         let new = rendered.unwrap_or(Value::Null);
         match &self.change {
@@ -219,11 +219,11 @@ impl Edit {
         }
     }
 
-    /// Makes a change of the stage encoded.
+    /// Applies a change of the stage encoded.
     ///
     /// # Errors
     ///
-    /// [`ChangeError`] if there is nothing to change.
+    /// [`ChangeError`] if the value or the bytes to change are missing.
     pub fn apply_to_bytes(&self, bytes: &mut Vec<u8>) -> Result<(), ChangeError> {
         match &self.change {
             Change::Truncate(count) => bytes.truncate(*count),
@@ -279,7 +279,7 @@ impl Change {
     }
 }
 
-/// An index into bytes of which there are any.
+/// An index that wraps at the end of `bytes`; an error if they are empty.
 fn wrapped(at: usize, bytes: &[u8]) -> Result<usize, ChangeError> {
     if bytes.is_empty() { Err(ChangeError::NoBody) } else { Ok(at % bytes.len()) }
 }
@@ -311,7 +311,7 @@ fn with_member(
     Ok(())
 }
 
-/// The new value: `to: YAML`, or `json: TEXT` where the spelling matters.
+/// The new value: `to: YAML`, or `json: TEXT` to keep the spelling.
 fn value_of(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<Expr> {
     match (fields.take("to"), fields.take("json")) {
         (Some(node), None) => Some(Expr::read(node, problems)),
@@ -338,7 +338,7 @@ fn bytes_of(node: &Node, problems: &mut Problems) -> Option<Vec<u8>> {
             bytes.ok()
         }
         _ => {
-            problems.note(Diagnostic::new(&node.span, "bytes are text or { hex: … }"));
+            problems.note(Diagnostic::new(&node.span, "bytes must be text or { hex: … }"));
             None
         }
     }

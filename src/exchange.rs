@@ -1,7 +1,7 @@
 //! Exchanges: what was sent and what came back, as bytes.
 //!
-//! An exchange knows no protocol and no expectation; `protocol` decodes it and `judge` looks at it. Exchanges are
-//! stored whole in the record, so that a run can be judged again without the target.
+//! Exchanges are independent of protocols and expectations; `protocol` decodes them and `judge` checks them. Exchanges
+//! are stored whole in the record, so that a run can be judged again without the target.
 
 mod body;
 mod hosted;
@@ -21,7 +21,7 @@ pub struct Outgoing {
     pub transport: Transport,
     /// HTTP method, or the JSON-RPC method name.
     pub method: String,
-    /// Full URL, or the empty string where the transport has none.
+    /// Full URL, or the empty string for transports without URLs.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
     /// Header fields in the order sent, secrets replaced by `<redacted>` in a stored record.
@@ -32,33 +32,33 @@ pub struct Outgoing {
     pub body: Body,
 }
 
-/// What is done with a connection that stays open.
+/// An action on a connection that stays open.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub enum ChannelAction {
-    /// The body is sent as one message; the connection is opened first where there is none.
+    /// Sends the body as one message; opens the connection first if needed.
     #[default]
     Message,
-    /// A connection is opened, in the place of one that there is.
+    /// Opens a connection, which replaces an existing one.
     Open,
     /// The body is sent as the payload of a frame: with this type byte over TCP, with this opcode over WebSocket.
     Frame(u8),
     /// The bytes of the body are sent as they are.
     Raw,
-    /// Nothing is sent; what comes is waited for.
+    /// Sends nothing and waits for messages.
     Listen,
-    /// The connection is closed in good order, over WebSocket with this code.
+    /// Closes the connection cleanly, over WebSocket with this code.
     Close(u16),
     /// The sending half is closed.
     HalfClose,
     /// The connection is reset.
     Reset,
-    /// A request that tells the target to send something, which is listened for.
+    /// A request that makes the target send a message, and a listener for that message.
     Summon(Summons),
     /// Something is done with files of a tree that the target shares.
     Tree(TreeAction),
 }
 
-/// What is done with files of a tree.
+/// An action on files of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeAction {
     /// A file is written that must not be there yet: answered by 201, or by 409 if it is.
@@ -67,9 +67,9 @@ pub enum TreeAction {
     Replace,
     /// A line is appended to a file: answered by 201.
     Append,
-    /// The files whose paths match are read: answered by 200, or by 404 if there are none.
+    /// Reads the files whose paths match: status 200, or 404 if no file matches.
     Read,
-    /// The same, repeated until the step has what it expects or its time has passed.
+    /// The same, repeated until the expectations of the step hold or its time is over.
     Await,
 }
 
@@ -91,25 +91,25 @@ impl TreeAction {
     }
 }
 
-/// How something that the target is told to send is listened for.
+/// How to receive a message that the target was requested to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summons {
-    /// What it is to come over.
+    /// The transport on which it is expected.
     pub via: Transport,
-    /// How it is treated.
+    /// The behaviour of the receiving peer.
     pub peer: Peer,
-    /// What a request that fetches gets as the body of its answer; empty if there is nothing to fetch.
+    /// The body of the answer to a request that fetches messages; empty if there are none.
     pub held: Vec<u8>,
 }
 
 /// How proofmark behaves as the peer that a target sends to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// It says that the message has come.
+    /// It acknowledges the message.
     Accept,
-    /// It reads the message and ends the connection without a word.
+    /// It reads the message and closes the connection without an answer.
     Cut,
-    /// It reads the message and says nothing.
+    /// It reads the message and does not answer.
     Silent,
 }
 
@@ -118,9 +118,9 @@ pub enum Peer {
 pub struct Encoded {
     /// What carries it.
     pub transport: Transport,
-    /// What is done, where the transport keeps connections open.
+    /// The action, for transports with connections that stay open.
     pub action: ChannelAction,
-    /// Name of the base URL of the target that it is for; `None` for the default one.
+    /// Name of the base URL of the target; `None` for the default one.
     pub base: Option<String>,
     /// Name of the operation.
     pub operation: String,
@@ -174,7 +174,7 @@ impl Transport {
         if self == Self::Adapter { TargetClass::Adapter } else { TargetClass::Endpoint }
     }
 
-    /// Whether a word in a suite, the name of a transport or of a kind of target, means it.
+    /// Whether a word in a suite (the name of a transport or of a kind of target) selects it.
     pub fn is_meant_by(self, word: &str) -> bool {
         word == self.name() || word == self.reaches().name()
     }
@@ -184,7 +184,7 @@ impl Transport {
         matches!(self, Self::Ws | Self::Tcp)
     }
 
-    /// The end that tells the id of a case over this transport from that of the same case over HTTP.
+    /// The suffix of case ids over this transport; empty for HTTP.
     pub fn suffix(self) -> &'static str {
         match self {
             Self::Http => "",
@@ -235,9 +235,10 @@ pub enum Ended {
     TooLong,
     /// The time limit passed first.
     TimedOut,
-    /// The connection closed, or broke the framing, before the answer was whole. The text says how.
+    /// The connection was closed, or the framing was invalid, before the answer was complete. The text describes the
+    /// cause.
     Closed(String),
-    /// There was no connection at all. The text says why.
+    /// The connection could not be established. The text describes the cause.
     Unreachable(String),
 }
 
@@ -303,10 +304,10 @@ pub struct Arrival {
     pub at_ms: u64,
 }
 
-/// An answer as it arrived, however far it came.
+/// An answer as it arrived, possibly incomplete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Incoming {
-    /// HTTP status, or `None` if no status line came or the transport has none.
+    /// HTTP status, or `None` if no status line arrived or the transport has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Header fields in the order received; bytes outside UTF-8 are shown as U+FFFD.
@@ -323,7 +324,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Nothing at all, and why.
+    /// An empty answer, with the reason.
     pub fn nothing(ended: Ended) -> Self {
         Self { status: None, headers: Vec::new(), body: Body::default(), arrived: Vec::new(), ended }
     }
@@ -337,7 +338,7 @@ impl Incoming {
 }
 
 impl Exchange {
-    /// Whether it holds a message at all: what stands for a message that did not come to a host does not.
+    /// Whether it holds a message. The record of a message that did not arrive at a host does not.
     pub fn is_message(&self) -> bool {
         self.hosted.as_ref().is_none_or(|hosted| hosted.kind.is_arrival())
     }
@@ -355,23 +356,23 @@ pub struct Exchange {
     pub actor: String,
     /// The operation of the protocol, or `request` for a raw one.
     pub operation: String,
-    /// What was sent.
+    /// The sent message.
     pub sent: Outgoing,
-    /// What came back.
+    /// The answer.
     pub received: Incoming,
     /// Milliseconds between the start of the run and the first byte sent.
     pub started_ms: u64,
     /// Milliseconds between the first byte sent and the last byte read.
     pub elapsed_ms: u64,
-    /// What is particular to a message that the target sent to a host of proofmark.
+    /// The additional data of a message that the target sent to a host of proofmark.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hosted: Option<Hosted>,
-    /// How far the clock of the target was ahead when it was sent, because cases had advanced it, in milliseconds.
+    /// How far cases had advanced the clock of the target when it was sent, in milliseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub clock_ms: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde requires this signature")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

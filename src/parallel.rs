@@ -1,11 +1,11 @@
-//! The same work for many items, in several threads.
+//! Maps a function over many items in several threads.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// As many threads as there are processors, for work that waits for nothing.
+/// The number of processors: the number of threads for CPU-bound work.
 pub fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn results_are_in_the_order_of_the_items() {
         let items: Vec<u64> = (0..500).collect();
-        // The first items take longest, so that they end last.
+        // The first items take longest, so that they finish last.
         let work = |item: &u64| {
             std::thread::sleep(std::time::Duration::from_micros(500 - item));
             item * 2

@@ -1,9 +1,9 @@
-//! The name that a mistyped one was probably meant to be, for hints in diagnostics.
+//! Suggestions for misspelled names, for hints in diagnostics.
 
-/// The candidate nearest to `wrong`, the first one if several are; `None` if all are too far to be a slip.
-///
-/// Counts letters to insert, leave out, replace, or swap with their neighbour; a third of the letters of `wrong` may
-/// differ, and two in a short word, but never all of them.
+/// The candidate nearest to `wrong`, the first of several; `None` if no candidate is near enough for a typing error.
+/// Counts insertions, deletions, substitutions and swaps of adjacent letters. A third of the letters of `wrong` may
+/// differ, in a short word two, but never all of
+/// them.
 pub fn nearest<'c>(wrong: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let wrong: Vec<char> = wrong.chars().collect();
     let limit = (wrong.len() / 3).max(2);
@@ -11,7 +11,7 @@ pub fn nearest<'c>(wrong: &str, candidates: impl IntoIterator<Item = &'c str>) -
         .into_iter()
         .filter_map(|candidate| {
             let letters: Vec<char> = candidate.chars().collect();
-            // The difference in length is a lower bound, and saves the work for texts that are not names.
+            // The difference in length is a lower bound; it avoids the work for long texts.
             if letters.len().abs_diff(wrong.len()) > limit {
                 return None;
             }
@@ -22,7 +22,7 @@ pub fn nearest<'c>(wrong: &str, candidates: impl IntoIterator<Item = &'c str>) -
         .map(|(_, candidate)| candidate)
 }
 
-/// Edit distance in which a swap of neighbours counts as one edit, row by row.
+/// Edit distance in which a swap of adjacent letters is one edit, computed row by row.
 fn distance(left: &[char], right: &[char]) -> usize {
     let mut before = vec![0; right.len() + 1];
     let mut last: Vec<usize> = (0..=right.len()).collect();
@@ -47,7 +47,7 @@ mod tests {
     const NAMES: [&str; 5] = ["equals", "not-equals", "includes", "one-of", "any-of"];
 
     #[test]
-    fn a_slip_of_the_fingers_finds_its_name() {
+    fn a_typing_error_finds_its_name() {
         for (wrong, name) in [
             ("equal", "equals"),
             ("euqals", "equals"),
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn another_word_finds_nothing() {
+    fn an_unrelated_word_has_no_suggestion() {
         assert_eq!(nearest("schema", NAMES), None);
         assert_eq!(nearest("", NAMES), None);
         assert_eq!(nearest("ab", ["cd"]), None);

@@ -6,7 +6,7 @@ use crate::source::{Choice, KeyRow, Kind, Shape};
 pub static EDIT: Shape = Shape {
     name: "an edit",
     title: "Edit",
-    about: "One deliberate defect of a message. It makes exactly one change.",
+    about: "One deliberate defect of a message: exactly one change.",
     choice: Choice::OneOf(&[
         "remove",
         "set",
@@ -54,25 +54,26 @@ pub static EDIT: Shape = Shape {
         KeyRow::new(
             "overwrite",
             Kind::TextOr(&HEX),
-            "Writes these bytes over as many others, from byte `at` on.",
+            "Overwrites as many bytes with these, from byte `at` on.",
             "overwrite: { hex: ff }",
         ),
         KeyRow::new(
             "header",
             Kind::Text,
-            "Sets this header field to `to`; without `to` the header field is left out.",
+            "Sets this header field to `to`; without `to` the header field is removed.",
             "header: content-type",
         ),
         KeyRow::new(
             "to",
             Kind::Value,
-            "What `set`, `rename`, `duplicate`, `replace` and `header` write.",
+            "The new value for `set`, `rename`, `duplicate`, `replace` and `header`.",
             "to: text/plain",
         ),
         KeyRow::new(
             "json",
             Kind::Text,
-            "As `to` for `set` and `duplicate`, as a JSON text: where the spelling of a number or the order of members matters.",
+            "As `to` for `set` and `duplicate`, written as a JSON text, which keeps the spelling of numbers and the \
+            order of members.",
             "json: \"1.0e0\"",
         ),
         KeyRow::new("bit", Kind::Number, "The bit that `flip` inverts, counted from 0.", "bit: 3").default("0"),
@@ -88,8 +89,8 @@ pub static EDIT: Shape = Shape {
             "stage",
             Kind::Word(&[
                 ("built", "Before the message is signed or encrypted."),
-                ("protected", "After that, before it is encoded."),
-                ("encoded", "On the bytes."),
+                ("protected", "After it is signed or encrypted, before it is encoded."),
+                ("encoded", "On the encoded bytes."),
             ]),
             "When the change is made.",
             "stage: protected",

@@ -18,7 +18,7 @@ impl Body {
         self.0.len()
     }
 
-    /// Whether there are no bytes at all.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -3,19 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an exchange holds besides, if it is a message that the target sent to a host. `received` has its header fields and its
-/// bytes, `sent` the reply of the host.
+/// The additional data of an exchange that is a message from the target to a host. `received` has its header fields and
+/// its bytes, `sent` the reply of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Hosted {
     /// Name of the host.
     pub host: String,
-    /// How it came.
+    /// The kind of the message.
     pub kind: HostedKind,
     /// HTTP method.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub method: String,
-    /// Path and query, as they stand in the request.
+    /// Path and query of the request line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// Type byte of a TCP frame.
@@ -27,10 +27,10 @@ pub struct Hosted {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostedKind {
-    /// It did not: nothing, or less than was waited for, came in time.
+    /// It timed out: fewer messages than expected arrived in time.
     #[default]
     Nothing,
-    /// It did not: a later message of the case, the fence, came first.
+    /// The fence, a later message of the case, arrived first.
     Fence,
     /// As an HTTP request.
     Http,
@@ -67,7 +67,7 @@ impl HostedKind {
 /// A message that arrived at a host, before it belongs to a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostArrival {
-    /// Where and how it came.
+    /// The host and the kind of the message.
     pub hosted: Hosted,
     /// Header fields in the order received.
     pub headers: Vec<(String, String)>,
@@ -79,10 +79,10 @@ pub struct HostArrival {
     pub at_ms: u64,
 }
 
-/// What a host does about a message.
+/// The reaction of a host to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostReply {
-    /// It answers. Over WebSocket and TCP only the body is sent, as one message, and nothing if it is empty.
+    /// It replies. Over WebSocket and TCP only the body is sent, as one message; an empty one is not sent.
     Message {
         /// HTTP status.
         status: u16,
@@ -91,7 +91,7 @@ pub enum HostReply {
         /// The bytes.
         body: Vec<u8>,
     },
-    /// It says nothing and keeps the connection open.
+    /// It does not reply and keeps the connection open.
     Silence,
     /// It closes the connection without an answer.
     Close,
@@ -103,7 +103,7 @@ impl HostReply {
         Self::Message { status, headers: Vec::new(), body: Vec::new() }
     }
 
-    /// What it is called in a record.
+    /// Its name in a record.
     pub fn name(&self) -> String {
         match self {
             Self::Message { status, .. } => format!("reply {status}"),
@@ -113,10 +113,10 @@ impl HostReply {
     }
 }
 
-/// A message at a host that no step of a case received, because it belongs to no case or came after its case had ended.
+/// A message at a host that no step received, because it belongs to no case or arrived after the end of its case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stray {
-    /// Where and how it came.
+    /// The host and the kind of the message.
     #[serde(flatten)]
     pub hosted: Hosted,
     /// The start of its bytes.
@@ -124,7 +124,7 @@ pub struct Stray {
     pub body: super::body::Body,
     /// Milliseconds after the start of the run.
     pub at_ms: u64,
-    /// The case that it belongs to, if it came too late for it.
+    /// Its case, if it arrived after the end of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub case: Option<String>,
 }

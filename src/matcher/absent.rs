@@ -1,9 +1,9 @@
-//! `absent`: no value, or none but null.
+//! `absent`: no value, or null.
 
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome, show};
 use crate::value::Value;
 
-/// Holds if there is nothing, or with `or-null` if there is nothing or null.
+/// Holds if the value is absent, or with `or-null` if it is absent or null.
 pub(super) struct Absent;
 
 impl Matcher for Absent {
@@ -12,7 +12,7 @@ impl Matcher for Absent {
     }
 
     fn summary(&self) -> &'static str {
-        "With true: there is no value. With `or-null`: there is no value, or it is null."
+        "With true: the value is absent. With `or-null`: the value is absent or null."
     }
 
     fn example(&self) -> &'static str {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn presence_is_asked_of_exists() {
+    fn false_hints_at_exists() {
         assert_eq!(
             refusal(r#"{"absent":false}"#),
             ["/absent", "needs true or or-null, not false", "write `exists: true`"]

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_hold_or_the_first_that_does_not_is_shown() {
+    fn the_first_departure_is_reported() {
         let written = r#"{"at":"/a","all-of":[{"type":"object"},{"at":"/b","equals":1},{"at":"/c","equals":1}]}"#;
         assert!(holds(written, r#"{"a":{"b":1,"c":1}}"#));
         assert_eq!(departure(written, r#"{"a":{"b":2,"c":2}}"#), ["/a/b", "1", "2"]);
@@ -47,15 +47,15 @@ mod tests {
     }
 
     #[test]
-    fn one_that_shows_nothing_leaves_the_whole_unshown() {
+    fn one_vacuous_expectation_makes_the_whole_vacuous() {
         let written = r#"{"all-of":[{"type":"array"},{"each":{"equals":1}}]}"#;
         assert_eq!(look(written, "[]"), Outcome::Vacuous("there are no elements".into()));
         assert!(holds(written, "[1]"));
     }
 
     #[test]
-    fn a_mistake_inside_is_refused_where_it_is() {
-        assert_eq!(refusal(r#"{"all-of":[{"type":"array"},{}]}"#)[..2], ["/all-of/1", "names no matcher"]);
+    fn a_nested_mistake_is_reported_at_its_place() {
+        assert_eq!(refusal(r#"{"all-of":[{"type":"array"},{}]}"#)[..2], ["/all-of/1", "has no matcher"]);
         assert_eq!(refusal(r#"{"all-of":[]}"#)[0], "/all-of");
     }
 }

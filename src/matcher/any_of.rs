@@ -5,7 +5,7 @@ use super::conditions::{Conditions, Open, gather};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, Reading};
 use crate::value::Value;
 
-/// Holds if one of the readings that a ruling permits is seen, and says which.
+/// Holds if one of the permitted readings is observed, and reports which.
 pub(super) struct AnyOf;
 
 impl Matcher for AnyOf {
@@ -14,7 +14,7 @@ impl Matcher for AnyOf {
     }
 
     fn summary(&self) -> &'static str {
-        "One of the alternatives holds, and the report says which: each has its `reading` in words, `tolerated: true` if \
+        "One of the alternatives holds, and the report names it: each has a `reading` in words, `tolerated: true` if \
          the ruling only tolerates it, and one expectation, or a list of them as `all`. Tolerated ones are tried last."
     }
 
@@ -29,7 +29,7 @@ impl Matcher for AnyOf {
             .enumerate()
             .map(|(index, written)| alternative(written, compiler).map_err(|error| error.under(index.to_string())))
             .collect::<Result<Vec<_>, _>>()?;
-        // The sort is stable: among the tolerated and among the others the order of the suite stands.
+        // The sort is stable: within each group the order of the suite is kept.
         alternatives.sort_by_key(|alternative| alternative.reading.tolerated);
         Ok(Box::new(Alternatives(alternatives)))
     }
@@ -48,7 +48,7 @@ fn alternative(written: &Value, compiler: &Compiler<'_>) -> Result<Alternative, 
     };
     let reading = match written.member("reading").map(argument::text).transpose() {
         Ok(None | Some("")) => {
-            return Err(ArgumentError::new("needs the key `reading`, which says in words what is permitted"));
+            return Err(ArgumentError::new("needs the key `reading`, a description of what is permitted"));
         }
         Ok(Some(reading)) => reading.to_owned(),
         Err(error) => return Err(error.under("reading")),
@@ -76,14 +76,14 @@ impl Check for Alternatives {
                 }
             }
         }
-        // The undecided reading may be the one.
+        // The undecided reading may hold.
         if let Some(undecided) = open.undecided() {
             return undecided;
         }
         let Some(nearest) = nearest else {
             return open.outcome().unwrap_or_else(|| Outcome::Vacuous(String::new()));
         };
-        // The first reading is the one that the ruling prefers, so its departure says most.
+        // The ruling prefers the first reading, so its departure is the most useful one.
         let mut expected = String::new();
         for (index, alternative) in self.0.iter().enumerate() {
             let reading = &alternative.reading.reading;
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reading_that_was_seen_is_named_and_tolerated_ones_come_last() {
+    fn the_observed_reading_is_named_and_tolerated_ones_come_last() {
         assert_eq!(look(WRITTEN, r#"{"e":{"code":5}}"#), seen("a code and nothing else", false));
         assert_eq!(look(WRITTEN, r#"{"e":"abc"}"#), seen("a bare text", true));
         assert_eq!(look(WRITTEN, r#"{"e":"ab"}"#), seen("a text of two letters", false));
@@ -128,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_no_reading_departs_with_all_of_them() {
+    fn a_value_outside_all_readings_departs_with_all_of_them() {
         let readings = "length 2 (a text of two letters); or a code and nothing else; or a bare text";
         assert_eq!(departure(WRITTEN, r#"{"e":[5]}"#), ["/e", readings, "length 1: [5]"]);
         assert!(matches!(look_at_nothing(WRITTEN), Outcome::Departs(_)));
     }
 
     #[test]
-    fn a_reading_that_shows_nothing_is_not_seen() {
+    fn a_vacuous_reading_is_not_observed() {
         let each = r#"{"reading":"ones","each":{"equals":1}}"#;
         let text = r#"{"reading":"a text","type":"string"}"#;
         assert!(matches!(look(&format!(r#"{{"any-of":[{each},{text}]}}"#), "[]"), Outcome::Departs(_)));
@@ -145,13 +145,13 @@ mod tests {
     #[test]
     fn every_alternative_has_a_reading_and_an_expectation() {
         for (written, path, message) in [
-            ("[]", "", "needs a list with something in it"),
-            (r#"[{"equals":1}]"#, "/0", "needs the key `reading`, which says in words what is permitted"),
+            ("[]", "", "needs a list that is not empty"),
+            (r#"[{"equals":1}]"#, "/0", "needs the key `reading`, a description of what is permitted"),
             (r#"[{"reading":5,"equals":1}]"#, "/0/reading", "needs a text, not 5"),
             (r#"[{"reading":"a","tolerated":1,"equals":1}]"#, "/0/tolerated", "needs true or false, not 1"),
-            (r#"[{"reading":"a"}]"#, "/0", "names no matcher"),
+            (r#"[{"reading":"a"}]"#, "/0", "has no matcher"),
             (r#"[{"reading":"a","all":[{"equals":1}],"equals":1}]"#, "/0/equals", "has no key `equals`"),
-            (r#"[5]"#, "/0", "needs a map with a matcher in it, not 5"),
+            (r#"[5]"#, "/0", "needs a map with a matcher, not 5"),
         ] {
             let [at, said, hint] = refusal(&format!(r#"{{"any-of":{written}}}"#));
             assert_eq!((at, said.as_str()), (format!("/any-of{path}"), message));

@@ -1,10 +1,10 @@
-//! Reading arguments, so that all matchers refuse a wrong one in the same words.
+//! Reading arguments, so that all matchers report an invalid one in the same way.
 
 use super::{ArgumentError, show};
 use crate::suggest;
 use crate::value::Value;
 
-/// The members of an argument that is a map.
+/// The members of a map argument.
 #[derive(Clone, Copy)]
 pub(super) struct Members<'v>(&'v [(Value, Value)]);
 
@@ -20,18 +20,18 @@ pub(super) fn members<'v>(argument: &'v Value, known: &[&str]) -> Result<Members
             let error = ArgumentError::new(format!("has no key `{name}`")).under(name);
             return Err(error.hint(match suggest::nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("its keys are {}", either(known)),
+                None => format!("valid keys: {}", either(known)),
             }));
         }
         if members[..index].iter().any(|(other, _)| other == key) {
-            return Err(ArgumentError::new(format!("has the key `{name}` twice")).under(name));
+            return Err(ArgumentError::new(format!("defines the key `{name}` twice")).under(name));
         }
     }
     Ok(Members(members))
 }
 
 impl<'v> Members<'v> {
-    /// The member called `name`, read by `read`; `None` if it is not written.
+    /// The member `name`, read by `read`; `None` if it is absent.
     pub(super) fn read<T>(
         self,
         name: &str,
@@ -41,7 +41,7 @@ impl<'v> Members<'v> {
         written.map(|(_, value)| read(value).map_err(|error| error.under(name))).transpose()
     }
 
-    /// As [`Members::read`], for a member that has to be written.
+    /// As [`Members::read`], for a required member.
     pub(super) fn require<T>(
         self,
         name: &str,
@@ -50,7 +50,7 @@ impl<'v> Members<'v> {
         self.read(name, read)?.ok_or_else(|| ArgumentError::new(format!("needs the key `{name}`")))
     }
 
-    /// The member called `name`, which is true or false; false if it is not written.
+    /// The boolean member `name`; false if it is absent.
     pub(super) fn flag(self, name: &str) -> Result<bool, ArgumentError> {
         self.read(name, flag).map(Option::unwrap_or_default)
     }
@@ -67,16 +67,16 @@ pub(super) fn text(argument: &Value) -> Result<&str, ArgumentError> {
     argument.as_text().ok_or_else(|| ArgumentError::new(format!("needs a text, not {}", show(argument))))
 }
 
-/// A list with something in it.
+/// A list that is not empty.
 pub(super) fn list(argument: &Value) -> Result<&[Value], ArgumentError> {
     match argument {
-        Value::Array(items) if items.is_empty() => Err(ArgumentError::new("needs a list with something in it")),
+        Value::Array(items) if items.is_empty() => Err(ArgumentError::new("needs a list that is not empty")),
         Value::Array(items) => Ok(items),
         other => Err(ArgumentError::new(format!("needs a list, not {}", show(other)))),
     }
 }
 
-/// What one of several words stands for.
+/// The meaning of one of several words.
 pub(super) fn word<T: Copy>(argument: &Value, words: &[(&str, T)]) -> Result<T, ArgumentError> {
     let written = argument.as_text().unwrap_or_default();
     if let Some((_, meant)) = words.iter().find(|(word, _)| *word == written) {
@@ -90,7 +90,7 @@ pub(super) fn word<T: Copy>(argument: &Value, words: &[(&str, T)]) -> Result<T, 
     })
 }
 
-/// Words as a choice: `a`, `a or b`, `a, b or c`.
+/// A choice of words: `a`, `a or b`, `a, b or c`.
 pub(super) fn either<S: AsRef<str>>(words: &[S]) -> String {
     let mut text = String::new();
     for (index, word) in words.iter().enumerate() {
@@ -108,7 +108,7 @@ mod tests {
     use crate::matcher::testing::value;
 
     #[test]
-    fn a_map_has_only_known_keys_and_each_once() {
+    fn unknown_and_repeated_keys_are_rejected() {
         let refusal = |written: &str| members(&value(written), &["min", "max"]).err().unwrap();
         assert_eq!(refusal("5").to_string(), "needs a map of min or max, not 5");
         let mistyped = refusal(r#"{"mim":1}"#);
@@ -116,12 +116,12 @@ mod tests {
             (mistyped.path.to_string().as_str(), mistyped.hint.as_deref()),
             ("/mim", Some("did you mean `min`?"))
         );
-        assert_eq!(refusal(r#"{"from":1}"#).hint.as_deref(), Some("its keys are min or max"));
-        assert_eq!(refusal(r#"{"min":1,"min":2}"#).to_string(), "has the key `min` twice");
+        assert_eq!(refusal(r#"{"from":1}"#).hint.as_deref(), Some("valid keys: min or max"));
+        assert_eq!(refusal(r#"{"min":1,"min":2}"#).to_string(), "defines the key `min` twice");
     }
 
     #[test]
-    fn a_word_is_one_of_the_words() {
+    fn an_unknown_word_is_rejected() {
         let words = [("ascending", 1), ("descending", 2)];
         assert_eq!(word(&value("\"descending\""), &words), Ok(2));
         let error = word(&value("\"decending\""), &words).unwrap_err();

@@ -1,4 +1,4 @@
-//! Spans of numbers, for the matchers that measure something.
+//! Ranges of numbers, for the matchers that measure something.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,7 +7,7 @@ use super::argument::members;
 use super::{ArgumentError, show};
 use crate::value::Value;
 
-/// An inclusive span of numbers. An end that is `None` is open.
+/// An inclusive range of numbers. A bound that is `None` is open.
 pub(super) struct Bounds {
     min: Option<Value>,
     max: Option<Value>,
@@ -22,11 +22,11 @@ impl Bounds {
         })
     }
 
-    /// Reads a whole number from 0, or `{ min, max }` of such.
+    /// Reads a non-negative integer, or `{ min, max }` of such.
     pub(super) fn of_counts(argument: &Value) -> Result<Self, ArgumentError> {
         let count = |end: &Value| match end.as_integer() {
             Some(count @ 0..) => Ok(Value::Integer(count)),
-            _ => Err(ArgumentError::new(format!("needs a whole number from 0, not {}", show(end)))),
+            _ => Err(ArgumentError::new(format!("needs a non-negative integer, not {}", show(end)))),
         };
         if argument.as_map().is_some() {
             return Self::read(argument, count);
@@ -41,14 +41,14 @@ impl Bounds {
         match (&min, &max) {
             (None, None) => return Err(ArgumentError::new("needs the key `min`, the key `max`, or both")),
             (Some(min), Some(max)) if compare(min, max) == Some(Ordering::Greater) => {
-                return Err(ArgumentError::new(format!("has {} as min above {} as max", show(min), show(max))));
+                return Err(ArgumentError::new(format!("has min {} greater than max {}", show(min), show(max))));
             }
             _ => {} // One end, or two in order.
         }
         Ok(Self { min, max })
     }
 
-    /// Whether `number` is a number in the span.
+    /// Whether `number` is a number in the range.
     pub(super) fn hold(&self, number: &Value) -> bool {
         let inside = |end: &Option<Value>, outside: Ordering| {
             end.as_ref().is_none_or(|end| compare(number, end).is_some_and(|order| order != outside))
@@ -56,7 +56,7 @@ impl Bounds {
         number.is_number() && inside(&self.min, Ordering::Less) && inside(&self.max, Ordering::Greater)
     }
 
-    /// Whether `count` is in the span.
+    /// Whether `count` is in the range.
     pub(super) fn hold_count(&self, count: usize) -> bool {
         self.hold(&Value::Integer(i128::try_from(count).unwrap_or(i128::MAX)))
     }
@@ -74,9 +74,9 @@ impl fmt::Display for Bounds {
     }
 }
 
-/// The order of two numbers; `None` if one is not a number, also not in the sense of IEEE 754.
+/// The order of two numbers; `None` if one of them is not a number, or is NaN.
 ///
-/// Whole numbers in plain digits compare digit for digit: a counter of 64 bits must not lose its last bits to a double.
+/// Integers in plain digits compare exactly: a counter of 64 bits must not lose its last bits to a double.
 pub(super) fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
         (Value::Integer(left), Value::Integer(right)) => Some(left.cmp(right)),
@@ -90,7 +90,7 @@ mod tests {
     use crate::matcher::testing::value;
 
     #[test]
-    fn ends_are_inside_and_may_be_open() {
+    fn bounds_are_inclusive_and_optional() {
         let bounds = Bounds::of_numbers(&value(r#"{"min":1,"max":2.5}"#)).unwrap();
         for (number, inside) in [("1", true), ("2.5", true), ("25e-1", true), ("0.999", false), ("3", false)] {
             assert_eq!(bounds.hold(&value(number)), inside, "{number}");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_read_as_they_are_meant() {
+    fn ranges_are_described_in_words() {
         let shown = |written: &str| Bounds::of_counts(&value(written)).unwrap().to_string();
         assert_eq!(shown("3"), "3");
         assert_eq!(shown(r#"{"min":1}"#), "at least 1");
@@ -115,11 +115,11 @@ mod tests {
     }
 
     #[test]
-    fn a_span_that_holds_nothing_is_refused() {
+    fn an_empty_range_is_rejected() {
         let refusal = |written: &str| Bounds::of_counts(&value(written)).err().unwrap();
-        assert_eq!(refusal(r#"{"min":2,"max":1}"#).to_string(), "has 2 as min above 1 as max");
+        assert_eq!(refusal(r#"{"min":2,"max":1}"#).to_string(), "has min 2 greater than max 1");
         assert_eq!(refusal("{}").to_string(), "needs the key `min`, the key `max`, or both");
-        assert_eq!(refusal("-1").to_string(), "needs a whole number from 0, not -1");
+        assert_eq!(refusal("-1").to_string(), "needs a non-negative integer, not -1");
         assert_eq!(refusal(r#"{"min":1.5}"#).path.to_string(), "/min");
     }
 }

@@ -1,10 +1,10 @@
-//! `byte-length`: how many bytes there are.
+//! `byte-length`: the number of bytes.
 
 use super::bounds::Bounds;
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
-/// Holds if the number of bytes is the wanted one.
+/// Holds if the number of bytes is as given.
 pub(super) struct ByteLength;
 
 impl Matcher for ByteLength {
@@ -13,7 +13,7 @@ impl Matcher for ByteLength {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is a byte string of so many bytes, or a text of so many in UTF-8."
+        "The value is a byte string of this many bytes, or a text of this many bytes in UTF-8."
     }
 
     fn example(&self) -> &'static str {
@@ -32,7 +32,7 @@ impl Check for OfBytes {
         let length = observed.and_then(|value| match value {
             Value::Text(text) => Some(text.len()),
             Value::Bytes(bytes) => Some(bytes.len()),
-            _ => None, // Nothing else has bytes that do not depend on how it is written.
+            _ => None, // The bytes of other values depend on how they are written.
         });
         match (length, observed) {
             (Some(length), _) if self.0.hold_count(length) => Outcome::HOLDS,
@@ -58,13 +58,13 @@ mod tests {
     }
 
     #[test]
-    fn another_length_departs_and_so_does_what_has_none() {
+    fn other_lengths_and_other_types_depart() {
         assert_eq!(departure(r#"{"byte-length":1}"#, "\"é\""), ["", "byte length 1", "byte length 2: \"é\""]);
         assert_eq!(departure(r#"{"byte-length":1}"#, "[1]"), ["", "a byte string or text of byte length 1", "[1]"]);
     }
 
     #[test]
-    fn a_length_is_a_whole_number_from_0() {
-        assert_eq!(refusal(r#"{"byte-length":1.5}"#)[..2], ["/byte-length", "needs a whole number from 0, not 1.5"]);
+    fn a_length_is_a_non_negative_integer() {
+        assert_eq!(refusal(r#"{"byte-length":1.5}"#)[..2], ["/byte-length", "needs a non-negative integer, not 1.5"]);
     }
 }

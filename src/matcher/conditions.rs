@@ -1,12 +1,12 @@
-//! Several expectations on one value, and the elements that matchers put them to.
+//! Several expectations on one value, and the elements to which matchers apply them.
 
 use super::{ArgumentError, Compiler, Expectation, Mismatch, Outcome, Reading, show};
 use crate::value::{Path, Value};
 
-/// Expectations that are met together or not at all.
+/// Expectations that must all be met.
 pub(super) struct Conditions {
     pub(super) all: Vec<Expectation>,
-    /// They in words: `/type equals "a" and /n exists true`.
+    /// Their description: `/type equals "a" and /n exists true`.
     pub(super) wanted: String,
 }
 
@@ -16,8 +16,8 @@ impl Conditions {
         Ok(Self { all: compiler.expectations(argument)?, wanted: describe(argument) })
     }
 
-    /// Departs as the first expectation that does. Undecided if one decides nothing, vacuous if one had nothing to look at:
-    /// then not all are shown.
+    /// Departs as the first expectation that departs; else undecided if one is undecided; else vacuous if one is
+    /// vacuous.
     pub(super) fn look(&self, root: Option<&Value>) -> Outcome {
         let mut readings = Vec::new();
         let mut open = Open::default();
@@ -32,8 +32,8 @@ impl Conditions {
     }
 }
 
-/// What looks at several things and found no answer in some: an outcome that decides nothing is never called a departure, and
-/// outweighs one that had nothing to look at.
+/// The open outcomes of a check of several values. An undecided outcome is never a departure, and outweighs a vacuous
+/// one.
 #[derive(Default)]
 pub(super) struct Open {
     undecided: Option<String>,
@@ -41,7 +41,7 @@ pub(super) struct Open {
 }
 
 impl Open {
-    /// Notes why something is open; what holds or fails is not open.
+    /// Records an undecided or vacuous outcome; ignores all others.
     pub(super) fn note(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Undecided(why) => {
@@ -54,18 +54,18 @@ impl Open {
         }
     }
 
-    /// Why something was undecided, if it was.
+    /// The undecided outcome, if there was one.
     pub(super) fn undecided(&mut self) -> Option<Outcome> {
         self.undecided.take().map(Outcome::Undecided)
     }
 
-    /// What is open, if anything is.
+    /// The open outcome, if there was one.
     pub(super) fn outcome(mut self) -> Option<Outcome> {
         self.undecided().or(self.vacuous.map(Outcome::Vacuous))
     }
 }
 
-/// Adds readings, each only once: an array of any length has no more of them than its matcher.
+/// Adds readings without duplicates, so that their number is bounded by the matcher and not by the length of an array.
 pub(super) fn gather(readings: &mut Vec<Reading>, seen: Vec<Reading>) {
     for reading in seen {
         if !readings.contains(&reading) {
@@ -74,7 +74,7 @@ pub(super) fn gather(readings: &mut Vec<Reading>, seen: Vec<Reading>) {
     }
 }
 
-/// Expectations in words, from what the suite says.
+/// The description of expectations as the suite writes them.
 pub(super) fn describe(written: &Value) -> String {
     match written {
         Value::Array(items) => items.iter().map(describe).collect::<Vec<_>>().join(" and "),
@@ -90,12 +90,12 @@ pub(super) fn describe(written: &Value) -> String {
     }
 }
 
-/// The elements of an array or the values of a map, each with its token; `None` for what has neither.
+/// The elements of an array or the values of a map, each with its token; `None` for other values.
 pub(super) fn elements(value: &Value) -> Option<Box<dyn Iterator<Item = (String, &Value)> + '_>> {
     match value {
         Value::Array(items) => Some(Box::new(items.iter().enumerate().map(|(index, item)| (index.to_string(), item)))),
         Value::Map(members) => Some(Box::new(members.iter().map(|(key, value)| (token(key), value)))),
-        _ => None, // Nothing else has elements.
+        _ => None, // Other values have no elements.
     }
 }
 
@@ -104,7 +104,7 @@ pub(super) fn token(key: &Value) -> String {
     key.as_text().map_or_else(|| show(key), str::to_owned)
 }
 
-/// The same mismatch, one step further out.
+/// The same mismatch, with its path prefixed by `token`.
 pub(super) fn inside(token: String, mut mismatch: Mismatch) -> Mismatch {
     mismatch.path = Path::default().child(token).join(&mismatch.path);
     mismatch
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_described_as_they_are_written() {
+    fn descriptions_follow_the_suite() {
         let written = r#"[{"at":"/type","equals":"a"},{"exists":true}]"#;
         assert_eq!(conditions(written).wanted, r#"/type equals "a" and exists true"#);
     }
@@ -135,10 +135,10 @@ mod tests {
         assert_eq!(look(r#"[{"length":0},{"type":"array"}]"#), Outcome::HOLDS);
     }
 
-    /// Decides nothing about texts, and departs at everything else.
-    struct Shrug;
+    /// Undecided about texts, and departs at all other values.
+    struct Undecidable;
 
-    impl Matcher for Shrug {
+    impl Matcher for Undecidable {
         fn name(&self) -> &'static str {
             "shrug"
         }
@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    impl Check for Shrug {
+    impl Check for Undecidable {
         fn check(&self, observed: Option<&Value>) -> Outcome {
             match observed {
                 Some(Value::Text(_)) => Outcome::Undecided("not known".to_owned()),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_undecided_is_made_a_departure_by_nothing_around_it() {
+    fn an_undecided_outcome_never_becomes_a_departure() {
         for (written, observed, expected) in [
             (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"integer"}]}"#, r#""t""#, "undecided"),
             (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"string"}]}"#, r#""t""#, "holds"),
@@ -184,7 +184,7 @@ mod tests {
             (r#"{"count":{"of":{"shrug":1},"is":{"max":1}}}"#, r#"["t"]"#, "holds"),
             (r#"{"count":{"of":{"shrug":1},"is":2}}"#, r#"["t"]"#, "departs"),
         ] {
-            let compiler = Compiler::new(&[&Shrug]);
+            let compiler = Compiler::new(&[&Undecidable]);
             let found = match compiler.expectation(&value(written), &[]).unwrap().look(Some(&value(observed))) {
                 Outcome::Holds(_) => "holds",
                 Outcome::Departs(_) => "departs",

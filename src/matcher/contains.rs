@@ -1,9 +1,9 @@
-//! `contains`: an element of an array, or a part of a text.
+//! `contains`: an element of an array, or a substring of a text.
 
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome, show};
 use crate::value::Value;
 
-/// Holds if the array has the element, or the text has the text in it.
+/// Holds if the array has the element, or the text has the substring.
 pub(super) struct Contains;
 
 impl Matcher for Contains {
@@ -12,7 +12,7 @@ impl Matcher for Contains {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is an array with an element that is the same as the argument, or a text in which the argument, a \
+        "The value is an array with an element that equals the argument, or a text in which the argument, a \
          text too, occurs."
     }
 
@@ -22,7 +22,8 @@ impl Matcher for Contains {
 
     fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
         if argument.as_text() == Some("") {
-            // In an array it would mean something, but in a text it always holds, and the argument cannot tell which.
+            // An empty text is meaningful for an array but always holds for a text, and the argument does not tell
+            // which is meant.
             let hint = "for an empty element of an array, write `some: { equals: \"\" }`";
             return Err(ArgumentError::new("is an empty text, which every text contains").hint(hint));
         }
@@ -61,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_an_element_is_no_element() {
+    fn a_substring_of_an_element_is_not_an_element() {
         let written = r#"{"at":"/l","contains":"b"}"#;
         let expected = ["/l", "an array with the element \"b\"", r#"["abc"]"#];
         assert_eq!(departure(written, r#"{"l":["abc"]}"#), expected);
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_text_shows_nothing() {
+    fn an_empty_text_is_rejected() {
         assert_eq!(refusal(r#"{"contains":""}"#)[..2], ["/contains", "is an empty text, which every text contains"]);
     }
 }

@@ -6,7 +6,7 @@ use super::conditions::token;
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, argument, show};
 use crate::value::{Path, Value};
 
-/// Holds if texts occur in the strings and keys of a value, at any depth, or if they do not.
+/// Holds if texts occur, or do not occur, in the strings and keys of a value at any depth.
 pub(super) struct ContainsText;
 
 impl Matcher for ContainsText {
@@ -33,7 +33,7 @@ impl Matcher for ContainsText {
         for (name, wanted) in [("all", Wanted::All), ("any", Wanted::Any), ("none", Wanted::None)] {
             if let Some(texts) = members.read(name, texts)? {
                 if found.is_some() {
-                    return Err(ArgumentError::new("has two of the keys `all`, `any` and `none`").under(name));
+                    return Err(ArgumentError::new("has more than one of the keys `all`, `any` and `none`").under(name));
                 }
                 found = Some(Occurrence { wanted, ignore_case, texts });
             }
@@ -100,14 +100,14 @@ impl Check for Occurrence {
 }
 
 impl Occurrence {
-    /// The first place whose string, or whose key, has `text` in it, and that string or key.
+    /// The first string or key that contains `text`, and its place.
     fn find(&self, text: &str, value: &Value) -> Option<(Path, String)> {
         let (tokens, found) = self.search(&self.fold(text), value)?;
         Some((tokens.iter().rev().fold(Path::default(), |path, token| path.child(token)), found))
     }
 
-    /// As [`Occurrence::find`], with the tokens from the inside out. They are gathered on the way back, since a path
-    /// for every value on the way in would take memory that a deep and broad value can drive up.
+    /// As [`Occurrence::find`], with the tokens from the inside out. They are collected on return, since one path per
+    /// visited value would take too much memory for a deep and broad value.
     fn search(&self, text: &str, value: &Value) -> Option<(Vec<String>, String)> {
         match value {
             Value::Text(found) => self.fold(found).contains(text).then(|| (Vec::new(), found.clone())),
@@ -125,7 +125,7 @@ impl Occurrence {
                 tokens.push(index.to_string());
                 Some((tokens, found))
             }),
-            _ => None, // Nothing else has text in it.
+            _ => None, // Other values have no text.
         }
     }
 
@@ -133,7 +133,8 @@ impl Occurrence {
         if !self.ignore_case {
             return Cow::Borrowed(text);
         }
-        // Letter by letter: lower case that looks at neighbours, as for Greek, would spell a part unlike the whole.
+        // Character by character: context-sensitive lower case, as in Greek, would map a part differently from the
+        // whole.
         Cow::Owned(text.chars().flat_map(char::to_lowercase).collect())
     }
 }
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_there_departs_where_it_is() {
+    fn a_forbidden_text_departs_at_its_place() {
         let none = r#"{"contains-text":{"none":["TOKEN","5"],"ignore-case":true}}"#;
         assert_eq!(
             departure(none, BODY),
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_not_there_departs() {
+    fn a_missing_text_departs() {
         assert_eq!(departure(r#"{"contains-text":["a","x"]}"#, "[\"a\"]")[1], "a value with the text \"x\" in it");
         let any = r#"{"contains-text":{"any":["x","y"]}}"#;
         assert_eq!(departure(any, "[\"a\"]")[1], "a value with one of the texts \"x\", \"y\" in it");
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_texts_are_wanted_in_one_way() {
+    fn exactly_one_of_all_any_none_is_allowed() {
         assert_eq!(refusal(r#"{"contains-text":["a",5]}"#)[..2], ["/contains-text/1", "needs a text, not 5"]);
         assert_eq!(refusal(r#"{"contains-text":""}"#)[1], "is an empty text, which occurs everywhere");
         assert_eq!(refusal(r#"{"contains-text":{"any":"a","none":"b"}}"#)[0], "/contains-text/none");

@@ -6,7 +6,7 @@ use super::conditions::{Conditions, Open, elements};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
-/// Holds if the number of elements that meet the expectations is the wanted one.
+/// Holds if the number of elements that meet the expectations is within `is`.
 pub(super) struct Count;
 
 impl Matcher for Count {
@@ -15,7 +15,8 @@ impl Matcher for Count {
     }
 
     fn summary(&self) -> &'static str {
-        "So many elements of the array, or values of the map, as `is` says meet the expectation or all of the list in `of`."
+        "The number of elements of the array, or values of the map, that meet the expectation or list of expectations \
+        in `of` is as in `is`."
     }
 
     fn example(&self) -> &'static str {
@@ -51,7 +52,7 @@ impl Check for Counted {
                 }
             }
         }
-        // An undecided element may count or not: the outcome is decided only if that makes no difference.
+        // An undecided element may or may not count: the outcome is undecided if that matters.
         let held = (count..=count + undecided).filter(|count| self.is.hold_count(*count)).count();
         if held > 0 && held <= undecided {
             return open.outcome().unwrap_or(Outcome::HOLDS);
@@ -90,14 +91,14 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_show_nothing_show_nothing() {
+    fn vacuous_elements_are_vacuous() {
         let written = r#"{"count":{"of":{"each":{"equals":1}},"is":0}}"#;
         assert!(matches!(look(written, "[[]]"), Outcome::Vacuous(_)));
         assert!(holds(written, "[[],[2]]"));
     }
 
     #[test]
-    fn both_what_and_how_many_are_needed() {
+    fn both_keys_are_required() {
         assert_eq!(refusal(r#"{"count":{"of":{"equals":1}}}"#)[..2], ["/count", "needs the key `is`"]);
         assert_eq!(refusal(r#"{"count":{"is":1}}"#)[1], "needs the key `of`");
         assert_eq!(refusal(r#"{"count":{"of":{"equal":1},"is":1}}"#)[0], "/count/of/equal");

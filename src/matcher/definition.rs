@@ -1,10 +1,10 @@
-//! What a matcher is, and how an expectation is made of it.
+//! Matchers, and the expectations that use them.
 
 use crate::suggest;
 use crate::value::{Path, Value};
 use crate::wire::show;
 
-/// A family of checks that a suite asks for by name.
+/// A family of checks that a suite uses by name.
 pub trait Matcher: Sync {
     /// The key under which suites use it, in kebab-case.
     fn name(&self) -> &'static str;
@@ -12,33 +12,33 @@ pub trait Matcher: Sync {
     /// One sentence for the manual: when it holds.
     fn summary(&self) -> &'static str;
 
-    /// An expectation that uses it, as it stands in a suite, for example `{ at: /status, equals: 200 }`.
+    /// An expectation that uses it, as a suite writes it, for example `{ at: /status, equals: 200 }`.
     fn example(&self) -> &'static str;
 
-    /// Makes a check from the argument that a suite gives.
+    /// Compiles the argument of a suite to a check.
     ///
     /// # Errors
     ///
-    /// [`ArgumentError`] if the argument makes no sense, with the place inside the argument.
+    /// [`ArgumentError`] if the argument is invalid, with the place inside the argument.
     fn compile(&self, argument: &Value, compiler: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError>;
 }
 
-/// A matcher with its argument, ready to look at values.
+/// A matcher with its argument, ready to check values.
 pub trait Check: Send + Sync {
-    /// Looks at one value; `None` if there is nothing at the place that was named.
+    /// Checks one value; `None` if the place does not resolve to a value.
     fn check(&self, observed: Option<&Value>) -> Outcome;
 }
 
-/// What a check made of a value.
+/// The outcome of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// It is as it should be. Names the permitted readings that were seen, if there was a choice.
+    /// The value is as expected. Names the permitted readings that were observed, if there was a choice.
     Holds(Vec<Reading>),
-    /// It is not.
+    /// The value is not as expected.
     Departs(Mismatch),
-    /// There was nothing to look at, so nothing was shown; the text says what was missing.
+    /// There was no value to check, so the check shows nothing; the text names what was missing.
     Vacuous(String),
-    /// What was observed decides nothing: it may be right and it may be wrong; the text says why.
+    /// The observation neither confirms nor refutes the expectation; the text gives the reason.
     Undecided(String),
 }
 
@@ -64,23 +64,23 @@ pub struct Reading {
 /// Expected and observed, in the same form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The place inside the value that was looked at.
+    /// The place inside the checked value.
     pub path: Path,
-    /// What had to be seen.
+    /// The expected value.
     pub expected: String,
-    /// What was seen.
+    /// The observed value.
     pub observed: String,
 }
 
-/// Why an argument of a matcher makes no sense.
+/// Why an argument of a matcher is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ArgumentError {
     /// The place inside the argument.
     pub path: Path,
-    /// What is wrong, as a fragment that completes "the argument of `equals` …".
+    /// The message, a fragment that completes "the argument of `equals` …".
     pub message: String,
-    /// What to do about it, if that is known.
+    /// How to fix it, if known.
     pub hint: Option<String>,
 }
 
@@ -90,14 +90,14 @@ impl ArgumentError {
         Self { path: Path::default(), message: message.into(), hint: None }
     }
 
-    /// The same error, further inside.
+    /// The same error, one level deeper in the argument.
     #[must_use]
     pub fn under(mut self, token: impl Into<String>) -> Self {
         self.path = Path::default().child(token).join(&self.path);
         self
     }
 
-    /// The same error with advice.
+    /// The same error with a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -114,12 +114,12 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Looks at the place in `root`. Places in a mismatch start at `root`.
+    /// Checks the value at the place in `root`. Places in a mismatch start at `root`.
     pub fn check(&self, root: &Value) -> Outcome {
         self.look(Some(root))
     }
 
-    /// As [`Expectation::check`], where there may be no root either.
+    /// As [`Expectation::check`], for a root that may be absent.
     pub(super) fn look(&self, root: Option<&Value>) -> Outcome {
         match self.check.check(root.and_then(|root| self.at.resolve(root))) {
             Outcome::Departs(mut mismatch) => {
@@ -131,19 +131,19 @@ impl Expectation {
     }
 }
 
-/// Knows the matchers that a suite may use.
+/// The matchers that a suite may use.
 pub struct Compiler<'m> {
     general: &'m [&'m dyn Matcher],
     own: &'m [&'m dyn Matcher],
 }
 
 impl<'m> Compiler<'m> {
-    /// A compiler for general matchers and those that a protocol brings.
+    /// A compiler for the general matchers and those of a protocol.
     pub(super) fn with(general: &'m [&'m dyn Matcher], own: &'m [&'m dyn Matcher]) -> Self {
         Self { general, own }
     }
 
-    /// The matcher called `name`.
+    /// The matcher `name`.
     pub fn find(&self, name: &str) -> Option<&'m dyn Matcher> {
         self.matchers().find(|matcher| matcher.name() == name)
     }
@@ -153,16 +153,16 @@ impl<'m> Compiler<'m> {
         self.general.iter().chain(self.own).copied()
     }
 
-    /// Makes an expectation from a map of `at` and one matcher, as it stands inside arguments: `{ at: /x, equals: 1 }`.
-    /// `at` may be left out, and keys in `besides` are passed over.
+    /// Compiles an expectation from a map of `at` and one matcher, as in arguments: `{ at: /x, equals: 1 }`. `at` is
+    /// optional, and keys in `besides` are ignored.
     ///
     /// # Errors
     ///
-    /// [`ArgumentError`] if it is not such a map, names no matcher or several, or its argument is invalid.
+    /// [`ArgumentError`] if it is not such a map, does not have exactly one matcher, or the argument is invalid.
     pub fn expectation(&self, written: &Value, besides: &[&str]) -> Result<Expectation, ArgumentError> {
         let members = written
             .as_map()
-            .ok_or_else(|| ArgumentError::new(format!("needs a map with a matcher in it, not {}", show(written))))
+            .ok_or_else(|| ArgumentError::new(format!("needs a map with a matcher, not {}", show(written))))
             .map_err(|error| error.hint("for example `{ at: /status, equals: 200 }`"))?;
         let mut at = Path::default();
         let mut found = None;
@@ -180,18 +180,18 @@ impl<'m> Compiler<'m> {
             }
         }
         let (name, matcher, argument) = found.ok_or_else(|| {
-            ArgumentError::new("names no matcher").hint("add one, for example `equals: 200` or `exists: true`")
+            ArgumentError::new("has no matcher").hint("add one, for example `equals: 200` or `exists: true`")
         })?;
         let check = matcher.compile(argument, self).map_err(|error| {
             let error = error.under(name);
-            // An example helps with any argument, so that a matcher gives a hint of its own only if it knows better.
+            // The example is the default hint; a matcher gives its own only where it is more helpful.
             if error.hint.is_some() { error } else { error.hint(format!("for example `{}`", matcher.example())) }
         })?;
         Ok(Expectation { at, check })
     }
 
     fn unknown(&self, name: &str, besides: &[&str]) -> ArgumentError {
-        let error = ArgumentError::new(format!("names an unknown matcher `{name}`")).under(name);
+        let error = ArgumentError::new(format!("has an unknown matcher `{name}`")).under(name);
         let mut keys: Vec<&str> = self.matchers().map(Matcher::name).collect();
         keys.extend(besides);
         keys.push("at");
@@ -201,7 +201,7 @@ impl<'m> Compiler<'m> {
         }
     }
 
-    /// Makes a list of expectations, as `each` and `some` have it. One map is the same as a list of one.
+    /// Compiles a list of expectations, as for `each` and `some`. A single map is a list of one.
     ///
     /// # Errors
     ///
@@ -221,14 +221,14 @@ impl<'m> Compiler<'m> {
     }
 }
 
-/// Reads a place that an argument names.
+/// Reads a path in an argument.
 pub(super) fn read_path(written: &Value) -> Result<Path, ArgumentError> {
     const HINT: &str = "for example `/body/items/0`";
-    let text = written.as_text().ok_or_else(|| ArgumentError::new("needs a path as text").hint(HINT))?;
+    let text = written.as_text().ok_or_else(|| ArgumentError::new("needs a path, which is text").hint(HINT))?;
     Path::parse(text).map_err(|error| ArgumentError::new(error.to_string()).hint(HINT))
 }
 
-/// As [`show`], or `nothing` where there is no value.
+/// As [`show`], or `nothing` for an absent value.
 pub fn show_or_absent(value: Option<&Value>) -> String {
     value.map_or_else(|| "nothing".to_owned(), show)
 }

@@ -1,9 +1,9 @@
-//! `distinct`: no two elements are the same.
+//! `distinct`: no two elements are equal.
 
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
-/// Holds if no two elements are the same, or have the same at a place.
+/// Holds if no two elements are equal, or have equal values at a place.
 pub(super) struct Distinct;
 
 impl Matcher for Distinct {
@@ -12,7 +12,7 @@ impl Matcher for Distinct {
     }
 
     fn summary(&self) -> &'static str {
-        "No two elements of the array are the same; with `by`, no two that have something at that place have the same there."
+        "No two elements of the array are equal; with `by`, no two elements have equal values at that place."
     }
 
     fn example(&self) -> &'static str {
@@ -21,23 +21,23 @@ impl Matcher for Distinct {
 
     fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
         let Value::Map(members) = argument else {
-            return Err(ArgumentError::new(format!("is a map, empty or with `by`, not {}", show(argument))));
+            return Err(ArgumentError::new(format!("needs an empty map, or a map with `by`, not {}", show(argument))));
         };
         let mut by = Path::default();
         for (key, value) in members {
             match (key.as_text(), value.as_text().map(Path::parse)) {
                 (Some("by"), Some(Ok(path))) => by = path,
-                (Some("by"), _) => return Err(ArgumentError::new("has `by`, a path")),
-                _ => return Err(ArgumentError::new(format!("takes `by`, not {}", show(key)))),
+                (Some("by"), _) => return Err(ArgumentError::new("needs a path as `by`")),
+                _ => return Err(ArgumentError::new(format!("has an unknown key {}, expected `by`", show(key)))),
             }
         }
-        Ok(Box::new(NoneTwice(by)))
+        Ok(Box::new(Unique(by)))
     }
 }
 
-struct NoneTwice(Path);
+struct Unique(Path);
 
-impl Check for NoneTwice {
+impl Check for Unique {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(items) = observed.and_then(Value::as_array) else {
             return Outcome::departs("an array", observed);
@@ -47,7 +47,7 @@ impl Check for NoneTwice {
             if let Some((earlier, _)) = seen.iter().find(|(_, known)| known.same_as(value)) {
                 return Outcome::Departs(Mismatch {
                     path: Path::default().child(at.to_string()),
-                    expected: format!("another value than that of element {earlier}"),
+                    expected: format!("a value other than that of element {earlier}"),
                     observed: show(value),
                 });
             }
@@ -68,19 +68,19 @@ mod tests {
     #[test]
     fn repeated_elements_depart_and_others_hold() {
         assert!(holds(r#"{"distinct":{}}"#, r#"[1,2,"1"]"#));
-        assert_eq!(departure(r#"{"distinct":{}}"#, "[1,2,1]"), ["/2", "another value than that of element 0", "1"]);
+        assert_eq!(departure(r#"{"distinct":{}}"#, "[1,2,1]"), ["/2", "a value other than that of element 0", "1"]);
         assert!(holds(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1,"a":1},{"id":2,"a":1}]"#));
         assert_eq!(departure(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1},{"a":2},{"id":1}]"#)[0], "/2");
     }
 
     #[test]
-    fn one_element_shows_nothing() {
+    fn fewer_than_two_elements_are_vacuous() {
         assert!(matches!(look(r#"{"distinct":{}}"#, "[1]"), Outcome::Vacuous(_)));
         assert!(matches!(look(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1},{}]"#), Outcome::Vacuous(_)));
     }
 
     #[test]
-    fn an_argument_of_another_shape_is_refused() {
+    fn an_invalid_argument_is_rejected() {
         assert_eq!(refusal(r#"{"distinct":true}"#)[0], "/distinct");
         assert_eq!(refusal(r#"{"distinct":{"at":"/id"}}"#)[0], "/distinct");
     }

@@ -4,7 +4,7 @@ use super::conditions::{Conditions, Open, elements, gather, inside};
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome};
 use crate::value::Value;
 
-/// Holds if every element meets the expectations and there is one.
+/// Holds if every element meets the expectations and there is at least one element.
 pub(super) struct Each;
 
 impl Matcher for Each {
@@ -14,7 +14,7 @@ impl Matcher for Each {
 
     fn summary(&self) -> &'static str {
         "Every element of the array, or every value of the map, meets the expectation or the list of them; without \
-         elements nothing is shown."
+         elements the check is vacuous."
     }
 
     fn example(&self) -> &'static str {
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_elements_and_all_values_of_a_map_are_looked_at() {
+    fn all_elements_and_all_values_of_a_map_are_checked() {
         assert!(holds(r#"{"each":{"type":"string"}}"#, r#"["a","b"]"#));
         assert!(holds(r#"{"each":[{"at":"/n","exists":true},{"type":"object"}]}"#, r#"{"a":{"n":1},"b":{"n":2}}"#));
     }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn without_elements_nothing_is_shown() {
+    fn an_empty_array_is_vacuous() {
         let vacuous = Outcome::Vacuous("there are no elements".into());
         assert_eq!(look(r#"{"each":{"type":"string"}}"#, "[]"), vacuous);
         assert_eq!(look(r#"{"each":{"each":{"type":"string"}}}"#, "[[],[]]"), vacuous);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_inside_is_refused_where_it_is() {
+    fn a_nested_mistake_is_reported_at_its_place() {
         assert_eq!(refusal(r#"{"each":[{"type":"string"},{"at":"/a","typ":"string"}]}"#)[0], "/each/1/typ");
         assert_eq!(refusal(r#"{"each":[]}"#)[..2], ["/each", "is an empty list, which checks nothing"]);
     }

@@ -3,7 +3,7 @@
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show, show_or_absent};
 use crate::value::{Value, first_difference};
 
-/// Holds if the value is the same as the argument: numbers by IEEE 754 value, members in any order.
+/// Holds if the value equals the argument: numbers by IEEE 754 value, members in any order.
 pub(super) struct Equals;
 
 impl Matcher for Equals {
@@ -12,7 +12,8 @@ impl Matcher for Equals {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is the same: numbers by IEEE 754 value, members in any order, strings code point for code point."
+        "The value equals the argument: numbers by IEEE 754 value, members in any order, strings code point for code \
+        point."
     }
 
     fn example(&self) -> &'static str {
@@ -54,13 +55,13 @@ mod tests {
     }
 
     #[test]
-    fn value_counts_and_spelling_does_not() {
+    fn values_are_compared_not_spellings() {
         assert_eq!(check("5", "5.0"), Outcome::HOLDS);
         assert_eq!(check(r#"{"a":1,"b":2}"#, r#"{"b":2,"a":1}"#), Outcome::HOLDS);
     }
 
     #[test]
-    fn a_difference_is_reported_where_it_is() {
+    fn a_difference_is_reported_at_its_place() {
         let Outcome::Departs(mismatch) = check(r#"{"a":[1,2]}"#, r#"{"a":[1,"2"]}"#) else {
             panic!("a string is not a number");
         };
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_equals_only_itself() {
+    fn an_absent_value_never_equals_a_value() {
         let check = Equals.compile(&Value::Null, &Compiler::new(&[])).unwrap();
         assert!(matches!(check.check(None), Outcome::Departs(_)));
     }

@@ -1,9 +1,9 @@
-//! `exists`: whether there is a value at all.
+//! `exists`: whether a value is present.
 
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome, argument};
 use crate::value::Value;
 
-/// Holds if there is something, null included, or with `false` if there is nothing.
+/// Holds if a value is present, null included, or with `false` if it is absent.
 pub(super) struct Exists;
 
 impl Matcher for Exists {
@@ -12,7 +12,7 @@ impl Matcher for Exists {
     }
 
     fn summary(&self) -> &'static str {
-        "With true: there is a value, which may be null. With false: there is no value."
+        "With true: a value is present, which may be null. With false: the value is absent."
     }
 
     fn example(&self) -> &'static str {
@@ -40,7 +40,7 @@ mod tests {
     use super::super::testing::{departure, holds, refusal};
 
     #[test]
-    fn null_is_there_and_a_missing_member_is_not() {
+    fn null_is_present_and_a_missing_member_is_not() {
         assert!(holds(r#"{"at":"/a","exists":true}"#, r#"{"a":null}"#));
         assert!(holds(r#"{"at":"/b","exists":false}"#, r#"{"a":null}"#));
         assert_eq!(departure(r#"{"at":"/a/b","exists":true}"#, r#"{"a":{}}"#), ["/a/b", "a value", "nothing"]);

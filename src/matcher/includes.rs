@@ -4,7 +4,7 @@ use super::conditions::token;
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show, show_or_absent};
 use crate::value::{Path, Value, first_difference};
 
-/// Holds if the value has every member of the argument, however many more it has.
+/// Holds if the value has every member of the argument; further members are ignored.
 pub(super) struct Includes;
 
 impl Matcher for Includes {
@@ -13,7 +13,7 @@ impl Matcher for Includes {
     }
 
     fn summary(&self) -> &'static str {
-        "Every member of the argument is in the value and includes what it has there, at any depth; arrays have the \
+        "Every member of the argument is in the value, at any depth; further members are ignored; arrays have the \
          same length and include each other element by element; other values are the same."
     }
 
@@ -37,7 +37,7 @@ impl Check for Including {
     }
 }
 
-/// The first thing that `wanted` has and `value` has not.
+/// The first difference: a value of `wanted` that `value` lacks.
 fn lack(wanted: &Value, value: &Value, path: &Path) -> Option<Mismatch> {
     match (wanted, value) {
         (Value::Map(members), Value::Map(present)) => {
@@ -67,7 +67,7 @@ fn lack_of_member(key: &Value, wanted: &Value, present: &[(Value, Value)], path:
     match (found.next(), found.count()) {
         (Some(value), 0) => lack(wanted, value, &path),
         (None, _) => Some(Mismatch { path, expected: show(wanted), observed: show_or_absent(None) }),
-        // A receiver may use either one, so neither counts.
+        // A receiver may use either one, so neither is accepted.
         (Some(_), more) => Some(Mismatch {
             path,
             expected: format!("one member of this name: {}", show(wanted)),
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_members_than_wanted_hold_at_any_depth() {
+    fn further_members_hold_at_any_depth() {
         let written = r#"{"includes":{"a":{"b":1},"l":[{"x":1},2]}}"#;
         assert!(holds(written, r#"{"z":0,"a":{"c":2,"b":1.0},"l":[{"y":0,"x":1},2]}"#));
         assert!(holds(r#"{"includes":{}}"#, r#"{"a":1}"#));
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lack_is_reported_where_it_is() {
+    fn a_missing_member_is_reported_at_its_place() {
         let written = r#"{"includes":{"a":{"b":1}}}"#;
         assert_eq!(departure(written, r#"{"a":{"b":2}}"#), ["/a/b", "1", "2"]);
         assert_eq!(departure(written, r#"{"a":{}}"#), ["/a/b", "1", "nothing"]);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_member_departs_only_where_it_is_wanted() {
+    fn a_repeated_member_departs_only_if_it_is_expected() {
         let written = r#"{"includes":{"a":1}}"#;
         let expected = ["/a", "one member of this name: 1", "2 members of this name"];
         assert_eq!(departure(written, r#"{"a":1,"a":1}"#), expected);

@@ -14,7 +14,7 @@ impl Matcher for JsonLines {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is a text whose lines are JSON documents, blank lines aside, and the array of them meets the \
+        "The value is a text whose non-blank lines are JSON documents, and the array of these documents meets the \
          expectation or the list of them."
     }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_documents_and_blank_ones_are_none() {
+    fn blank_lines_are_ignored() {
         let written = r#"{"json-lines":[{"length":2},{"at":"/1/n","equals":2}]}"#;
         assert!(holds(written, r#""{\"n\":1}\r\n\n{\"n\":2}\n""#));
         assert_eq!(departure(written, r#""{\"n\":1}\n{\"n\":3}""#), ["/1/n", "2", "3"]);
@@ -66,19 +66,19 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_json_departs_with_its_number() {
+    fn an_invalid_line_departs_with_its_number() {
         let written = r#"{"json-lines":{"length":1}}"#;
         let expected = "a text with JSON on every line";
         assert_eq!(
             departure(written, r#""1\n\n{\n""#),
-            ["", expected, "line 3: \"{\": no member name in quotes at byte 1"]
+            ["", expected, "line 3: \"{\": expected a member name in quotes at byte 1"]
         );
         assert_eq!(departure(written, "[1]"), ["", expected, "[1]"]);
         assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
     }
 
     #[test]
-    fn the_argument_is_made_of_expectations() {
-        assert_eq!(refusal(r#"{"json-lines":5}"#)[..2], ["/json-lines", "needs a map with a matcher in it, not 5"]);
+    fn the_argument_is_one_or_more_expectations() {
+        assert_eq!(refusal(r#"{"json-lines":5}"#)[..2], ["/json-lines", "needs a map with a matcher, not 5"]);
     }
 }

@@ -14,7 +14,8 @@ impl Matcher for JsonText {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is a text that is a JSON document, and the document meets the expectation or the list of them."
+        "The value is a text that is a JSON document, and the document meets the expectation or every expectation of \
+        the list."
     }
 
     fn example(&self) -> &'static str {
@@ -50,25 +51,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_is_looked_at_and_not_its_text() {
+    fn the_document_is_checked_not_its_text() {
         let written = r#"{"at":"/t","json-text":[{"at":"/a","equals":1},{"type":"object"}]}"#;
         assert!(holds(written, r#"{"t":" {\"a\": 1.0} "}"#));
         assert_eq!(departure(written, r#"{"t":"{\"a\":2}"}"#), ["/t/a", "1", "2"]);
     }
 
     #[test]
-    fn what_is_not_json_departs_with_the_reason() {
+    fn invalid_json_departs_with_the_reason() {
         let written = r#"{"at":"/t","json-text":{"type":"object"}}"#;
         assert_eq!(
             departure(written, r#"{"t":"{a"}"#),
-            ["/t", "a text that is JSON", "\"{a\": no member name in quotes at byte 1"]
+            ["/t", "a text that is JSON", "\"{a\": expected a member name in quotes at byte 1"]
         );
         assert_eq!(departure(written, r#"{"t":{}}"#), ["/t", "a text that is JSON", "{}"]);
         assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
     }
 
     #[test]
-    fn the_argument_is_made_of_expectations() {
+    fn the_argument_is_one_or_more_expectations() {
         assert_eq!(refusal(r#"{"json-text":[{"equal":1}]}"#)[0], "/json-text/0/equal");
         assert_eq!(refusal(r#"{"json-text":[]}"#)[0], "/json-text");
     }

@@ -1,10 +1,10 @@
-//! `length`: how many characters, elements or members there are.
+//! `length`: the number of characters, elements or members.
 
 use super::bounds::Bounds;
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
-/// Holds if the length is the wanted one.
+/// Holds if the length is as given.
 pub(super) struct Length;
 
 impl Matcher for Length {
@@ -13,7 +13,7 @@ impl Matcher for Length {
     }
 
     fn summary(&self) -> &'static str {
-        "The value has so many characters (Unicode code points) of a text, bytes of a byte string, elements of an \
+        "The value has this many characters (Unicode code points) of a text, bytes of a byte string, elements of an \
          array or members of a map."
     }
 
@@ -35,7 +35,7 @@ impl Check for OfLength {
             Value::Bytes(bytes) => Some(bytes.len()),
             Value::Array(items) => Some(items.len()),
             Value::Map(members) => Some(members.len()),
-            _ => None, // Nothing else has parts to count.
+            _ => None, // Other values have no length.
         });
         match (length, observed) {
             (Some(length), _) if self.0.hold_count(length) => Outcome::HOLDS,
@@ -63,15 +63,15 @@ mod tests {
     }
 
     #[test]
-    fn another_length_departs_and_so_does_what_has_none() {
+    fn other_lengths_and_other_types_depart() {
         assert_eq!(departure(r#"{"at":"/l","length":1}"#, r#"{"l":[1,2]}"#), ["/l", "length 1", "length 2: [1,2]"]);
         assert_eq!(departure(r#"{"length":1}"#, "5"), ["", "a text, array or map of length 1", "5"]);
         assert!(matches!(look_at_nothing(r#"{"length":0}"#), Outcome::Departs(_)));
     }
 
     #[test]
-    fn a_length_is_a_whole_number_from_0() {
-        assert_eq!(refusal(r#"{"length":-1}"#)[..2], ["/length", "needs a whole number from 0, not -1"]);
+    fn a_length_is_a_non_negative_integer() {
+        assert_eq!(refusal(r#"{"length":-1}"#)[..2], ["/length", "needs a non-negative integer, not -1"]);
         assert_eq!(refusal(r#"{"length":{"min":"1"}}"#)[0], "/length/min");
     }
 }

@@ -1,4 +1,4 @@
-//! `matches`: a text that a regular expression finds something in.
+//! `matches`: a text that matches a regular expression.
 
 use regex::Regex;
 
@@ -14,7 +14,7 @@ impl Matcher for Matches {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is a text in which the regular expression matches somewhere (`^` and `$` tie it to the ends), or \
+        "The value is a text that the regular expression matches anywhere (anchor it with `^` and `$`), or \
          with `not: true` a text in which it matches nowhere."
     }
 
@@ -33,11 +33,11 @@ impl Matcher for Matches {
 
 fn regex(argument: &Value) -> Result<Regex, ArgumentError> {
     Regex::new(argument::text(argument)?).map_err(|error| {
-        // The whole report draws the pattern over several lines; the last one says what is wrong.
+        // The report shows the pattern over several lines; the last one is the reason.
         let report = error.to_string();
         let reason = report.lines().last().unwrap_or_default().trim_start_matches("error: ");
         ArgumentError::new(format!("is not a regular expression: {reason}"))
-            .hint("the syntax is that of the Rust crate `regex`: no look-around, no back references")
+            .hint("use the syntax of the Rust crate `regex`, without look-around and back references")
     })
 }
 
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_match_anywhere_holds_unless_it_is_tied() {
+    fn a_match_anywhere_holds_unless_anchored() {
         assert!(holds(r#"{"matches":"b"}"#, "\"abc\""));
         assert!(!holds(r#"{"matches":"^b"}"#, "\"abc\""));
         assert!(holds(r#"{"matches":{"pattern":"^b","not":true}}"#, "\"abc\""));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_match_departs_and_so_does_what_is_not_text() {
+    fn other_texts_and_other_types_depart() {
         assert_eq!(
             departure(r#"{"at":"/a","matches":"^b"}"#, r#"{"a":"abc"}"#),
             ["/a", "a text that matches ^b", "\"abc\""]
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_pattern_is_refused_when_it_is_written() {
+    fn an_invalid_pattern_is_rejected_at_load_time() {
         assert_eq!(refusal(r#"{"matches":"(a"}"#)[..2], ["/matches", "is not a regular expression: unclosed group"]);
         assert_eq!(refusal(r#"{"matches":{"pattern":"[a"}}"#)[0], "/matches/pattern");
         assert_eq!(refusal(r#"{"matches":{"not":true}}"#)[1], "needs the key `pattern`");

@@ -1,8 +1,8 @@
-//! Matchers: what an expectation may say about one value.
+//! Matchers: the checks that an expectation may apply to one value.
 //!
-//! Each file defines one matcher, but for `definition`, `argument`, `bounds` and `conditions`, which hold what several share. [`ALL`]
-//! lists them in the order in which the manual prints them. A protocol may bring more of its own. A matcher sees one
-//! value of one observation and never the transcript: what spans several messages is expressed with captured values. Start
+//! Each file defines one matcher, except `definition`, `argument`, `bounds` and `conditions`, which hold shared code.
+//! [`ALL`] lists them in the order in which the manual prints them. A protocol may add its own. A matcher sees one
+//! value of one observation and never the transcript: expectations across several messages use captured values. Start
 //! with [`Matcher`] and `equals`.
 
 use self::definition::read_path;
@@ -48,7 +48,7 @@ mod time;
 mod type_;
 mod within;
 
-/// Every matcher that is not a protocol's own.
+/// Every general matcher.
 pub const ALL: &[&dyn Matcher] = &[
     // The value as a whole.
     &equals::Equals,
@@ -67,7 +67,7 @@ pub const ALL: &[&dyn Matcher] = &[
     &json_text::JsonText,
     &json_lines::JsonLines,
     &sha256_of::Sha256Of,
-    // What is inside.
+    // Elements and members.
     &contains::Contains,
     &contains_text::ContainsText,
     &same_items::SameItems,
@@ -77,14 +77,14 @@ pub const ALL: &[&dyn Matcher] = &[
     &some::SomeOf,
     &none::NoneOf,
     &count::Count,
-    // Expectations about expectations.
+    // Combinations of expectations.
     &all_of::AllOf,
     &any_of::AnyOf,
     &not::Not,
 ];
 
 impl<'m> Compiler<'m> {
-    /// A compiler for the matchers of [`ALL`] and those that a protocol brings.
+    /// A compiler for the matchers of [`ALL`] and those of a protocol.
     pub fn new(own: &'m [&'m dyn Matcher]) -> Self {
         Self::with(ALL, own)
     }
@@ -109,21 +109,21 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_matcher_is_named_with_the_one_that_was_meant() {
+    fn a_misspelled_matcher_is_reported_with_a_suggestion() {
         assert_eq!(
             testing::refusal(r#"{"at":"/x","equal":5}"#),
-            ["/equal", "names an unknown matcher `equal`", "did you mean `equals`?"]
+            ["/equal", "has an unknown matcher `equal`", "did you mean `equals`?"]
         );
         assert_eq!(testing::refusal(r#"{"schema":5}"#)[2], "");
     }
 
     #[test]
-    fn what_is_no_expectation_is_refused_with_its_place() {
+    fn an_invalid_expectation_is_rejected_with_its_place() {
         for (written, path, message) in [
-            ("5", "", "needs a map with a matcher in it, not 5"),
-            ("{}", "", "names no matcher"),
-            (r#"{"at":5,"equals":1}"#, "/at", "needs a path as text"),
-            (r#"{"at":"x","equals":1}"#, "/at", "a path is empty or starts with \"/\""),
+            ("5", "", "needs a map with a matcher, not 5"),
+            ("{}", "", "has no matcher"),
+            (r#"{"at":5,"equals":1}"#, "/at", "needs a path, which is text"),
+            (r#"{"at":"x","equals":1}"#, "/at", "a path must be empty or start with \"/\""),
             (r#"{"equals":1,"not-equals":1}"#, "/not-equals", "has two matchers in one expectation"),
         ] {
             let [at, said, hint] = testing::refusal(written);
@@ -153,19 +153,19 @@ mod tests {
     #[test]
     fn every_wrong_argument_is_refused_with_its_place_and_a_hint() {
         for matcher in ALL {
-            // These take any value there is.
+            // These accept any value.
             if ["equals", "not-equals", "includes", "contains"].contains(&matcher.name()) {
                 continue;
             }
             let written = Value::map([(matcher.name(), Value::Simple(23))]);
             let error = Compiler::new(&[]).expectation(&written, &[]).err();
-            let error = error.unwrap_or_else(|| panic!("{} takes `undefined`", matcher.name()));
+            let error = error.unwrap_or_else(|| panic!("{} accepts `undefined`", matcher.name()));
             assert_eq!(error.path.to_string(), format!("/{}", matcher.name()));
             assert!(error.hint.is_some(), "{}", matcher.name());
         }
     }
 
-    /// Values that only a hostile target, or CBOR, sends.
+    /// Values that only a hostile target sends, or only CBOR has.
     fn hostile() -> Vec<Value> {
         let deep = format!("{}{}", "[".repeat(json::DEPTH_LIMIT), "]".repeat(json::DEPTH_LIMIT));
         let text = "2026-02-31T25:61:61Zé\u{0}".repeat(1000);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn no_check_panics_whatever_it_looks_at() {
+    fn no_check_panics() {
         for matcher in ALL {
             let mut written = example(*matcher);
             written.set_member("at", Value::text(""));
@@ -206,10 +206,10 @@ mod tests {
         }
     }
 
-    /// Broad, deep, and broad at the bottom of a deep pile. Work that grows with the square of one of them, or with the
-    /// product, would take the better part of an hour and gigabytes; a slow machine under load takes seconds.
+    /// Broad, deep, and broad at the bottom of a deep value. Quadratic work would take most of an hour and gigabytes;
+    /// linear work takes seconds even on a slow machine under load.
     #[test]
-    fn the_time_of_a_check_grows_with_the_size_of_the_value_only() {
+    fn checks_take_linear_time() {
         let depth = json::DEPTH_LIMIT - 1;
         let leaves = vec!["\"x\""; 50_000].join(",");
         let pile = testing::value(&format!("{}[{leaves}]{}", "[".repeat(depth), "]".repeat(depth)));

@@ -4,7 +4,7 @@ use super::conditions::{Conditions, Open, elements};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
-/// Holds if there is no element that meets all the expectations.
+/// Holds if no element meets all the expectations.
 pub(super) struct NoneOf;
 
 impl Matcher for NoneOf {
@@ -13,7 +13,8 @@ impl Matcher for NoneOf {
     }
 
     fn summary(&self) -> &'static str {
-        "There is an array or map, and none of its elements meets the expectation or all of the list; an empty one holds."
+        "The value is an array or map without an element that meets the expectation or all of the list; an empty one \
+        holds."
     }
 
     fn example(&self) -> &'static str {
@@ -21,13 +22,13 @@ impl Matcher for NoneOf {
     }
 
     fn compile(&self, argument: &Value, compiler: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
-        Ok(Box::new(NotOne(Conditions::compile(argument, compiler)?)))
+        Ok(Box::new(WithoutMatch(Conditions::compile(argument, compiler)?)))
     }
 }
 
-struct NotOne(Conditions);
+struct WithoutMatch(Conditions);
 
-impl Check for NotOne {
+impl Check for WithoutMatch {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let expected = || format!("no element with {}", self.0.wanted);
         let Some(elements) = observed.and_then(elements) else {
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn the_element_that_is_there_departs() {
+    fn a_matching_element_departs() {
         let written = r#"{"at":"/l","none":{"equals":1}}"#;
         assert_eq!(departure(written, r#"{"l":[0,1]}"#), ["/l/1", "no element with equals 1", "1"]);
     }
@@ -81,13 +82,13 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_show_nothing_show_nothing() {
+    fn vacuous_elements_are_vacuous() {
         assert!(matches!(look(r#"{"none":{"each":{"equals":1}}}"#, "[[],[]]"), Outcome::Vacuous(_)));
         assert!(holds(r#"{"none":{"each":{"equals":1}}}"#, "[[],[2]]"));
     }
 
     #[test]
-    fn a_mistake_inside_is_refused_where_it_is() {
+    fn a_nested_mistake_is_reported_at_its_place() {
         assert_eq!(refusal(r#"{"none":{"at":"x","equals":1}}"#)[0], "/none/at");
     }
 }

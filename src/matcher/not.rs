@@ -1,10 +1,10 @@
-//! `not`: an expectation that does not hold.
+//! `not`: an expectation that must not hold.
 
 use super::conditions::describe;
 use super::{ArgumentError, Check, Compiler, Expectation, Matcher, Mismatch, Outcome, show_or_absent};
 use crate::value::Value;
 
-/// Holds if the expectation departs, for whatever cause.
+/// Holds if the expectation departs, for any reason.
 pub(super) struct Not;
 
 impl Matcher for Not {
@@ -13,7 +13,7 @@ impl Matcher for Not {
     }
 
     fn summary(&self) -> &'static str {
-        "The expectation does not hold, be it that the value is another, has another type or is not there."
+        "The expectation does not hold: the value differs, has another type, or is absent."
     }
 
     fn example(&self) -> &'static str {
@@ -21,14 +21,14 @@ impl Matcher for Not {
     }
 
     fn compile(&self, argument: &Value, compiler: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
-        Ok(Box::new(Reversed { expectation: compiler.expectation(argument, &[])?, says: describe(argument) }))
+        Ok(Box::new(Reversed { expectation: compiler.expectation(argument, &[])?, wanted: describe(argument) }))
     }
 }
 
 struct Reversed {
     expectation: Expectation,
-    /// The expectation in words.
-    says: String,
+    /// The description of the expectation.
+    wanted: String,
 }
 
 impl Check for Reversed {
@@ -38,7 +38,7 @@ impl Check for Reversed {
             open @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open,
             Outcome::Holds(_) => Outcome::Departs(Mismatch {
                 path: self.expectation.at.clone(),
-                expected: format!("not {}", self.says),
+                expected: format!("not {}", self.wanted),
                 observed: show_or_absent(observed.and_then(|value| self.expectation.at.resolve(value))),
             }),
         }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_departs_holds_and_what_holds_departs() {
+    fn the_outcome_is_inverted() {
         let written = r#"{"at":"/a","not":{"at":"/b","equals":1}}"#;
         assert!(holds(written, r#"{"a":{"b":2}}"#));
         assert!(holds(written, "{}"));
@@ -60,12 +60,12 @@ mod tests {
     }
 
     #[test]
-    fn what_shows_nothing_still_shows_nothing() {
+    fn a_vacuous_outcome_stays_vacuous() {
         assert!(matches!(look(r#"{"not":{"each":{"equals":1}}}"#, "[]"), Outcome::Vacuous(_)));
     }
 
     #[test]
-    fn it_is_one_expectation_that_is_reversed() {
+    fn the_argument_is_a_single_expectation() {
         assert_eq!(refusal(r#"{"not":[{"equals":1}]}"#)[0], "/not");
         assert_eq!(refusal(r#"{"not":{"equal":1}}"#)[2], "did you mean `equals`?");
     }

@@ -3,7 +3,7 @@
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome, show};
 use crate::value::Value;
 
-/// Holds if there is a value, and it is not the same as the argument.
+/// Holds if a value is present and does not equal the argument.
 pub(super) struct NotEquals;
 
 impl Matcher for NotEquals {
@@ -12,7 +12,7 @@ impl Matcher for NotEquals {
     }
 
     fn summary(&self) -> &'static str {
-        "There is a value and it is not the same as the argument, compared as `equals` does."
+        "A value is present and does not equal the argument, compared as by `equals`."
     }
 
     fn example(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome, argument, show};
 use crate::value::Value;
 
-/// Holds if the value is the same as one of the list.
+/// Holds if the value equals one in the list.
 pub(super) struct OneOf;
 
 impl Matcher for OneOf {
@@ -12,7 +12,7 @@ impl Matcher for OneOf {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is the same as one in the list, compared as `equals` does."
+        "The value equals one in the list, compared as by `equals`."
     }
 
     fn example(&self) -> &'static str {
@@ -55,11 +55,11 @@ mod tests {
     }
 
     #[test]
-    fn only_a_list_with_something_in_it_is_a_choice() {
+    fn the_argument_is_a_list_that_is_not_empty() {
         assert_eq!(
             refusal(r#"{"one-of":400}"#),
             ["/one-of", "needs a list, not 400", "for example `{ at: /status, one-of: [400, 404] }`"]
         );
-        assert_eq!(refusal(r#"{"one-of":[]}"#)[1], "needs a list with something in it");
+        assert_eq!(refusal(r#"{"one-of":[]}"#)[1], "needs a list that is not empty");
     }
 }

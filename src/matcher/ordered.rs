@@ -8,7 +8,7 @@ use super::{
 };
 use crate::value::{Path, Value};
 
-/// Holds if each element of an array stands after the one before it.
+/// Holds if the elements of an array are in order.
 pub(super) struct Ordered;
 
 impl Matcher for Ordered {
@@ -17,9 +17,10 @@ impl Matcher for Ordered {
     }
 
     fn summary(&self) -> &'static str {
-        "The elements of the array are in order of what `by` names in each [default: the element itself]: numbers by \
-         value, texts by code points, or what `as` says: number, text, time. `direction` is ascending or descending; \
-         with `strictly` no two are equal. With fewer than two elements nothing is shown."
+        "The elements of the array are in order of the value at `by` in each [default: the element itself], compared \
+         as `as`: number (by value), text (by code points) or time [default: number or text, as the first element]. \
+         `direction` is ascending or descending; with `strictly` no two are equal. With fewer than two elements the \
+         check is vacuous."
     }
 
     fn example(&self) -> &'static str {
@@ -39,7 +40,7 @@ impl Matcher for Ordered {
     }
 }
 
-/// What elements are compared as.
+/// How elements are compared.
 #[derive(Clone, Copy)]
 enum Kind {
     Number,
@@ -48,11 +49,11 @@ enum Kind {
 }
 
 struct Order {
-    /// The place in each element that counts.
+    /// The place in each element that is compared.
     by: Path,
-    /// `None`: as the first element is.
+    /// `None`: by the type of the first element.
     kind: Option<Kind>,
-    /// How an element compares to the one after it.
+    /// How an element must compare to the next one.
     wanted: Ordering,
     strictly: bool,
 }
@@ -63,12 +64,12 @@ impl Check for Order {
             return Outcome::departs("an array", observed);
         };
         if items.len() < 2 {
-            return Outcome::Vacuous("there are fewer than two elements to put in order".into());
+            return Outcome::Vacuous("there are fewer than two elements to compare".into());
         }
         let keys = || items.iter().map(|item| self.by.resolve(item));
         let kind = self.kind.unwrap_or(match keys().next().flatten() {
             Some(Value::Text(_)) => Kind::Text,
-            _ => Kind::Number, // What is not a number either fails as such.
+            _ => Kind::Number, // Other values depart because they are not numbers.
         });
         if let Some((index, key)) = keys().enumerate().find(|(_, key)| !key.is_some_and(|key| kind.admits(key))) {
             return self.departs(index, kind.in_words().into(), show_or_absent(key));
@@ -91,9 +92,9 @@ impl Order {
     }
 
     fn in_words(&self, before: &Value) -> String {
-        let order = if self.wanted == Ordering::Less { "above" } else { "below" };
-        let or_same = if self.strictly { "" } else { " or the same as" };
-        format!("{order}{or_same} the one before, {}", show(before))
+        let order = if self.wanted == Ordering::Less { "greater than" } else { "less than" };
+        let or_same = if self.strictly { "" } else { " or equal to" };
+        format!("{order}{or_same} the previous element, {}", show(before))
     }
 }
 
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_texts_and_times_have_their_orders() {
+    fn numbers_texts_and_times_are_ordered() {
         assert!(holds(r#"{"ordered":{}}"#, "[2,2.5,10,10.0]"));
         assert!(holds(r#"{"ordered":{}}"#, r#"["10","2","é"]"#));
         assert!(holds(r#"{"ordered":{"direction":"descending"}}"#, "[3,2,2]"));
@@ -143,10 +144,10 @@ mod tests {
         let written = r#"{"at":"/l","ordered":{"by":"/n"}}"#;
         assert_eq!(
             departure(written, r#"{"l":[{"n":1},{"n":3},{"n":2}]}"#),
-            ["/l/2/n", "above or the same as the one before, 3", "2"]
+            ["/l/2/n", "greater than or equal to the previous element, 3", "2"]
         );
         let strictly = r#"{"ordered":{"direction":"descending","strictly":true}}"#;
-        assert_eq!(departure(strictly, "[2,1,1]"), ["/2", "below the one before, 1", "1"]);
+        assert_eq!(departure(strictly, "[2,1,1]"), ["/2", "less than the previous element, 1", "1"]);
     }
 
     #[test]
@@ -161,13 +162,13 @@ mod tests {
     }
 
     #[test]
-    fn one_element_is_in_no_order() {
+    fn fewer_than_two_elements_are_vacuous() {
         assert!(matches!(look(r#"{"ordered":{}}"#, "[]"), Outcome::Vacuous(_)));
         assert!(matches!(look(r#"{"ordered":{}}"#, "[1]"), Outcome::Vacuous(_)));
     }
 
     #[test]
-    fn only_known_orders_are_asked_for() {
+    fn unknown_orders_are_rejected() {
         assert_eq!(refusal(r#"{"ordered":{"by":"n"}}"#)[0], "/ordered/by");
         assert_eq!(refusal(r#"{"ordered":{"as":"numbers"}}"#)[2], "did you mean `number`?");
         assert_eq!(refusal(r#"{"ordered":{"direction":"up"}}"#)[0], "/ordered/direction");

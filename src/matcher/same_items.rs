@@ -3,7 +3,7 @@
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
-/// Holds if the array has exactly the elements of the argument, each as often, in any order.
+/// Holds if the array has exactly the elements of the argument, with the same multiplicity, in any order.
 pub(super) struct SameItems;
 
 impl Matcher for SameItems {
@@ -12,7 +12,8 @@ impl Matcher for SameItems {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is an array of exactly these elements, each as often as in the argument, in any order."
+        "The value is an array of exactly these elements, in any order. A repeated element must occur as often as in \
+        the argument."
     }
 
     fn example(&self) -> &'static str {
@@ -21,7 +22,7 @@ impl Matcher for SameItems {
 
     fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
         match argument {
-            // An empty list makes sense here: no elements at all.
+            // An empty list is valid here: the array must be empty.
             Value::Array(items) => Ok(Box::new(Items(items.clone()))),
             other => Err(ArgumentError::new(format!("needs a list, not {}", show(other)))),
         }
@@ -36,7 +37,7 @@ impl Check for Items {
             return Outcome::departs(format!("in any order {}", show_all(&self.0)), observed);
         };
         let mut left: Vec<&Value> = self.0.iter().collect();
-        // Sameness is transitive, so that taking the first that fits never costs a later element its own.
+        // Equality is transitive, so taking the first match never leaves a later element without its match.
         for (index, item) in items.iter().enumerate() {
             match left.iter().position(|wanted| wanted.same_as(item)) {
                 Some(at) => drop(left.swap_remove(at)),
@@ -67,21 +68,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_does_not_count_and_repetition_does() {
+    fn order_is_ignored_but_repetition_is_not() {
         assert!(holds(r#"{"same-items":[1,{"a":1},1]}"#, r#"[{"a":1.0},1,1]"#));
         assert!(holds(r#"{"same-items":[]}"#, "[]"));
         assert!(!holds(r#"{"same-items":[1,2]}"#, "[1,1]"));
     }
 
     #[test]
-    fn what_is_too_much_departs_at_its_place() {
+    fn an_extra_element_departs_at_its_place() {
         let written = r#"{"at":"/l","same-items":[1,2]}"#;
         assert_eq!(departure(written, r#"{"l":[2,3]}"#), ["/l/1", "one of [1]", "3"]);
         assert_eq!(departure(written, r#"{"l":[2,1,1]}"#), ["/l/2", "no more elements than [1,2]", "1"]);
     }
 
     #[test]
-    fn what_is_missing_departs() {
+    fn a_missing_element_departs() {
         let written = r#"{"same-items":[1,2]}"#;
         assert_eq!(departure(written, "[2]"), ["", "also [1]", "[2]"]);
         assert_eq!(departure(written, "1"), ["", "in any order [1,2]", "1"]);

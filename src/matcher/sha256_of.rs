@@ -14,8 +14,8 @@ impl Matcher for Sha256Of {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is the SHA-256, in lower-case hex, of the canonical JSON of `value`. `form` is jcs (RFC 8785), which \
-         is also meant where it is left out, or a map of what differs from it; `prefix` says whether `sha256:` stands \
+        "The value is the SHA-256, in lower-case hex, of the canonical JSON of `value`. `form` is jcs (RFC 8785) \
+         [default: jcs], or a map of what differs from it; `prefix` sets whether `sha256:` stands \
          before the digits: none, optional or required."
     }
 
@@ -100,7 +100,7 @@ mod tests {
     use super::super::testing::{departure, look_at_nothing, refusal};
     use super::*;
 
-    /// SHA-256 of `{"a":1}`, by another tool.
+    /// SHA-256 of `{"a":1}`, computed with another tool.
     const A1: &str = "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862";
 
     fn holds(written: &str, observed: &str) -> bool {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prefix_stands_where_it_may() {
+    fn the_prefix_is_required_optional_or_forbidden() {
         let with = |prefix: &str| format!(r#"{{"sha256-of":{{"value":{{"a":1}},"prefix":"{prefix}"}}}}"#);
         let prefixed = format!("sha256:{A1}");
         for (prefix, bare, long) in [("none", true, false), ("optional", true, true), ("required", false, true)] {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_made_of_known_fields() {
+    fn unknown_fields_of_a_form_are_rejected() {
         assert_eq!(refusal(r#"{"sha256-of":{"form":"jcs"}}"#)[1], "needs the key `value`");
         assert_eq!(
             refusal(r#"{"sha256-of":{"value":1,"form":{"order":"utf-8"}}}"#),

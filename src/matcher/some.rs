@@ -49,12 +49,12 @@ impl Check for AtLeastOne {
                 }
             }
         }
-        // The undecided element may be the one.
+        // The undecided element may meet them.
         if let Some(undecided) = open.undecided() {
             return undecided;
         }
         let observed = match (nearest, open.outcome()) {
-            (Some(miss), _) => format!("{count} without; {}", miss.describe()),
+            (Some(miss), _) => format!("{count} elements, none of which matches; {}", miss.describe()),
             (None, Some(vacuous)) => return vacuous,
             (None, None) => "no elements".to_owned(),
         };
@@ -63,13 +63,13 @@ impl Check for AtLeastOne {
 }
 
 impl AtLeastOne {
-    /// How many expectations the element meets.
+    /// The number of expectations that the element meets.
     fn met(&self, element: &Value) -> usize {
         self.0.all.iter().filter(|expectation| matches!(expectation.check(element), Outcome::Holds(_))).count()
     }
 }
 
-/// An element that is not as wanted.
+/// An element that does not match.
 struct Miss {
     met: usize,
     token: String,
@@ -79,7 +79,7 @@ struct Miss {
 impl Miss {
     fn describe(&self) -> String {
         let place = Path::default().child(self.token.as_str()).join(&self.mismatch.path);
-        format!("the nearest has {} at {place} instead of {}", self.mismatch.observed, self.mismatch.expected)
+        format!("the closest has {} at {place} instead of {}", self.mismatch.observed, self.mismatch.expected)
     }
 }
 
@@ -97,11 +97,11 @@ mod tests {
     }
 
     #[test]
-    fn two_halves_depart_with_the_nearest() {
+    fn partial_matches_depart_with_the_closest() {
         let expected = "an element with /a equals 1 and /b equals 2";
         assert_eq!(
             departure(WRITTEN, r#"{"l":[5,{"a":1,"b":3},{"b":2}]}"#),
-            ["/l", expected, "3 without; the nearest has 3 at /1/b instead of 2"]
+            ["/l", expected, "3 elements, none of which matches; the closest has 3 at /1/b instead of 2"]
         );
         assert_eq!(departure(WRITTEN, r#"{"l":[]}"#), ["/l", expected, "no elements"]);
         assert_eq!(departure(WRITTEN, r#"{"l":5}"#)[1], format!("an array or map with {expected}"));
@@ -109,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn elements_that_show_nothing_show_nothing() {
+    fn vacuous_elements_are_vacuous() {
         assert!(matches!(look(r#"{"some":{"each":{"equals":1}}}"#, "[[],[]]"), Outcome::Vacuous(_)));
         assert!(matches!(look(r#"{"some":{"each":{"equals":1}}}"#, "[[],[2]]"), Outcome::Departs(_)));
     }
 
     #[test]
-    fn a_mistake_inside_is_refused_where_it_is() {
+    fn a_nested_mistake_is_reported_at_its_place() {
         assert_eq!(refusal(r#"{"some":[{"equals":1},5]}"#)[0], "/some/1");
     }
 }

@@ -1,4 +1,4 @@
-//! Short ways to put one expectation to one value, for the tests of matchers.
+//! Helpers that apply one expectation to one value, for the tests of matchers.
 
 use super::{Compiler, Expectation, Outcome};
 use crate::value::Value;
@@ -29,7 +29,7 @@ pub(super) fn holds(written: &str, observed: &str) -> bool {
     matches!(look(written, observed), Outcome::Holds(_))
 }
 
-/// Place, expected and observed of a departure, in this order.
+/// Place, expected and observed value of a departure, in this order.
 #[track_caller]
 pub(super) fn departure(written: &str, observed: &str) -> [String; 3] {
     match look(written, observed) {
@@ -38,7 +38,7 @@ pub(super) fn departure(written: &str, observed: &str) -> [String; 3] {
     }
 }
 
-/// Place, message and hint of the error that an expectation must be, in this order.
+/// Place, message and hint of the error of an invalid expectation, in this order.
 #[track_caller]
 pub(super) fn refusal(written: &str) -> [String; 3] {
     match Compiler::new(&[]).expectation(&value(written), &[]) {

@@ -1,4 +1,4 @@
-//! `time`: a date-time as RFC 3339 writes it.
+//! `time`: a date-time of RFC 3339.
 
 use chrono::{NaiveDate, NaiveTime};
 
@@ -6,7 +6,7 @@ use super::argument::{Members, members, text, word};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show, show_or_absent};
 use crate::value::{Path, Value};
 
-/// Holds if the text is a date-time of the form, and in the span if there is one.
+/// Holds if the text is a date-time of the form, within the range if one is given.
 pub(super) struct Time;
 
 impl Matcher for Time {
@@ -33,7 +33,7 @@ impl Matcher for Time {
         if let (Some((from, shown_from)), Some((to, shown_to))) = (&from, &to)
             && from > to
         {
-            return Err(ArgumentError::new(format!("has {shown_from} as from, later than {shown_to} as to")));
+            return Err(ArgumentError::new(format!("has from {shown_from} later than to {shown_to}")));
         }
         Ok(Box::new(DateTime { utc, from, to }))
     }
@@ -53,9 +53,9 @@ fn end(members: Members<'_>, name: &str) -> Result<Option<(Instant, String)>, Ar
 
 struct DateTime {
     utc: bool,
-    /// The first instant that holds, and how it is written.
+    /// The first permitted instant, and its spelling.
     from: Option<(Instant, String)>,
-    /// The last instant that holds, and how it is written.
+    /// The last permitted instant, and its spelling.
     to: Option<(Instant, String)>,
 }
 
@@ -63,8 +63,8 @@ impl Check for DateTime {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let reason = match observed.and_then(Value::as_text).map(read) {
             Some(Ok(stamp)) if self.utc && !stamp.utc => "an offset other than zero",
-            Some(Ok(stamp)) if self.from.as_ref().is_some_and(|(from, _)| stamp.instant < *from) => "before the span",
-            Some(Ok(stamp)) if self.to.as_ref().is_some_and(|(to, _)| stamp.instant > *to) => "after the span",
+            Some(Ok(stamp)) if self.from.as_ref().is_some_and(|(from, _)| stamp.instant < *from) => "before the range",
+            Some(Ok(stamp)) if self.to.as_ref().is_some_and(|(to, _)| stamp.instant > *to) => "after the range",
             Some(Ok(_)) => return Outcome::HOLDS,
             Some(Err(reason)) => reason,
             None => return Outcome::departs(self.expected(), observed),
@@ -113,39 +113,39 @@ pub(super) struct Stamp {
     pub(super) utc: bool,
 }
 
-/// Reads the `date-time` of RFC 3339 section 5.6. The error says what is wrong, in words.
-///
-/// Strict, because what a lenient reader accepts here is what targets get wrong: no blank in the place of the T, no
-/// offset without its colon, no day that the month does not have. T and Z may be small letters, as the RFC permits.
-/// Second 60 is accepted at any minute, since leap seconds are not known in advance, and counts as the second after.
-/// Digits after the ninth of a fraction are left out of the instant.
+/// Reads the `date-time` of RFC 3339 section 5.6. The error is the reason.
+/// Strict, because targets make exactly the mistakes that a lenient reader accepts: a blank instead of the T, an
+/// offset without a colon, a day that the month does not have. T and Z may be lower case, as the RFC
+/// permits.
+/// Second 60 is accepted at any minute, since leap seconds are not known in advance, and means the following second.
+/// Fraction digits after the ninth are ignored.
 pub(super) fn read(text: &str) -> Result<Stamp, &'static str> {
     let mut rest = text.as_bytes();
-    let year = digits(&mut rest, 4).ok_or("no year of four digits")?;
-    let month = after(&mut rest, b"-").and_then(|()| digits(&mut rest, 2)).ok_or("no month of two digits")?;
-    let day = after(&mut rest, b"-").and_then(|()| digits(&mut rest, 2)).ok_or("no day of two digits")?;
+    let year = digits(&mut rest, 4).ok_or("expected a year of four digits")?;
+    let month = after(&mut rest, b"-").and_then(|()| digits(&mut rest, 2)).ok_or("expected a month of two digits")?;
+    let day = after(&mut rest, b"-").and_then(|()| digits(&mut rest, 2)).ok_or("expected a day of two digits")?;
     let date =
-        i32::try_from(year).ok().and_then(|year| NaiveDate::from_ymd_opt(year, month, day)).ok_or("no such day")?;
-    after(&mut rest, b"Tt").ok_or("no T after the date")?;
-    let (hour, minute) = hour_and_minute(&mut rest).ok_or("no hour and minute of two digits each")?;
-    let second = after(&mut rest, b":").and_then(|()| digits(&mut rest, 2)).ok_or("no second of two digits")?;
+        i32::try_from(year).ok().and_then(|year| NaiveDate::from_ymd_opt(year, month, day)).ok_or("invalid day")?;
+    after(&mut rest, b"Tt").ok_or("expected T after the date")?;
+    let (hour, minute) = hour_and_minute(&mut rest).ok_or("expected hour and minute of two digits each")?;
+    let second = after(&mut rest, b":").and_then(|()| digits(&mut rest, 2)).ok_or("expected a second of two digits")?;
     if second > 60 {
-        return Err("no such time of day");
+        return Err("invalid time of day");
     }
-    let time = NaiveTime::from_hms_opt(hour, minute, second.min(59)).ok_or("no such time of day")?;
+    let time = NaiveTime::from_hms_opt(hour, minute, second.min(59)).ok_or("invalid time of day")?;
     let nanoseconds = match after(&mut rest, b".") {
-        Some(()) => fraction(&mut rest).ok_or("no digits after the point")?,
+        Some(()) => fraction(&mut rest).ok_or("expected digits after the decimal point")?,
         None => 0,
     };
-    let offset_minutes = offset(&mut rest).ok_or("no Z or offset such as +01:00 at the end")??;
+    let offset_minutes = offset(&mut rest).ok_or("expected Z or an offset such as +01:00 at the end")??;
     if !rest.is_empty() {
-        return Err("something after the offset");
+        return Err("unexpected text after the offset");
     }
     let local = date.and_time(time).and_utc().timestamp() + i64::from(second == 60);
     Ok(Stamp { instant: Instant { seconds: local - offset_minutes * 60, nanoseconds }, utc: offset_minutes == 0 })
 }
 
-/// Takes exactly `count` digits.
+/// Consumes exactly `count` digits.
 fn digits(rest: &mut &[u8], count: usize) -> Option<u32> {
     let (taken, left) = rest.split_at_checked(count)?;
     let number = taken.iter().try_fold(0, |number, byte| Some(number * 10 + char::from(*byte).to_digit(10)?))?;
@@ -153,7 +153,7 @@ fn digits(rest: &mut &[u8], count: usize) -> Option<u32> {
     Some(number)
 }
 
-/// Takes one byte out of `permitted`.
+/// Consumes one byte of `permitted`.
 fn after(rest: &mut &[u8], permitted: &[u8]) -> Option<()> {
     let (first, left) = rest.split_first()?;
     permitted.contains(first).then(|| *rest = left)
@@ -165,7 +165,7 @@ fn hour_and_minute(rest: &mut &[u8]) -> Option<(u32, u32)> {
     Some((hour, digits(rest, 2)?))
 }
 
-/// Takes at least one digit and returns nanoseconds.
+/// Consumes at least one digit and returns nanoseconds.
 fn fraction(rest: &mut &[u8]) -> Option<u32> {
     let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (taken, left) = rest.split_at(length);
@@ -174,7 +174,7 @@ fn fraction(rest: &mut &[u8]) -> Option<u32> {
     (length > 0).then(|| padded.fold(0, |number, byte| number * 10 + u32::from(byte - b'0')))
 }
 
-/// Takes the offset, and returns its minutes east of UTC.
+/// Consumes the offset, and returns its minutes east of UTC.
 fn offset(rest: &mut &[u8]) -> Option<Result<i64, &'static str>> {
     if after(rest, b"Zz").is_some() {
         return Some(Ok(0));
@@ -183,7 +183,7 @@ fn offset(rest: &mut &[u8]) -> Option<Result<i64, &'static str>> {
     after(rest, b"+-")?;
     let (hour, minute) = hour_and_minute(rest)?;
     if hour > 23 || minute > 59 {
-        return Some(Err("no such offset"));
+        return Some(Err("invalid offset"));
     }
     Some(Ok(sign * i64::from(hour * 60 + minute)))
 }
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_grammar_has_is_read() {
+    fn valid_date_times_are_read() {
         for text in [
             "2026-08-22T10:00:00Z",
             "2026-08-22t10:00:00z",
@@ -208,31 +208,31 @@ mod tests {
     }
 
     #[test]
-    fn what_the_grammar_has_not_is_refused_with_its_reason() {
+    fn invalid_date_times_are_rejected_with_a_reason() {
         for (text, reason) in [
-            ("", "no year of four digits"),
-            ("26-08-22T10:00:00Z", "no year of four digits"),
-            ("+2026-08-22T10:00:00Z", "no year of four digits"),
-            ("2026-8-22T10:00:00Z", "no month of two digits"),
-            ("2026-08-2", "no day of two digits"),
-            ("2026-13-01T00:00:00Z", "no such day"),
-            ("2026-02-29T00:00:00Z", "no such day"),
-            ("1900-02-29T00:00:00Z", "no such day"),
-            ("2026-08-22", "no T after the date"),
-            ("2026-08-22 10:00:00Z", "no T after the date"),
-            ("2026-08-22T10Z", "no hour and minute of two digits each"),
-            ("2026-08-22T10:00Z", "no second of two digits"),
-            ("2026-08-22T24:00:00Z", "no such time of day"),
-            ("2026-08-22T23:60:00Z", "no such time of day"),
-            ("2026-08-22T23:59:61Z", "no such time of day"),
-            ("2026-08-22T10:00:00.Z", "no digits after the point"),
-            ("2026-08-22T10:00:00,5Z", "no Z or offset such as +01:00 at the end"),
-            ("2026-08-22T10:00:00", "no Z or offset such as +01:00 at the end"),
-            ("2026-08-22T10:00:00+0100", "no Z or offset such as +01:00 at the end"),
-            ("2026-08-22T10:00:00+24:00", "no such offset"),
-            ("2026-08-22T10:00:00Z ", "something after the offset"),
-            ("2026-08-22T10:00:00é", "no Z or offset such as +01:00 at the end"),
-            ("２026-08-22T10:00:00Z", "no year of four digits"),
+            ("", "expected a year of four digits"),
+            ("26-08-22T10:00:00Z", "expected a year of four digits"),
+            ("+2026-08-22T10:00:00Z", "expected a year of four digits"),
+            ("2026-8-22T10:00:00Z", "expected a month of two digits"),
+            ("2026-08-2", "expected a day of two digits"),
+            ("2026-13-01T00:00:00Z", "invalid day"),
+            ("2026-02-29T00:00:00Z", "invalid day"),
+            ("1900-02-29T00:00:00Z", "invalid day"),
+            ("2026-08-22", "expected T after the date"),
+            ("2026-08-22 10:00:00Z", "expected T after the date"),
+            ("2026-08-22T10Z", "expected hour and minute of two digits each"),
+            ("2026-08-22T10:00Z", "expected a second of two digits"),
+            ("2026-08-22T24:00:00Z", "invalid time of day"),
+            ("2026-08-22T23:60:00Z", "invalid time of day"),
+            ("2026-08-22T23:59:61Z", "invalid time of day"),
+            ("2026-08-22T10:00:00.Z", "expected digits after the decimal point"),
+            ("2026-08-22T10:00:00,5Z", "expected Z or an offset such as +01:00 at the end"),
+            ("2026-08-22T10:00:00", "expected Z or an offset such as +01:00 at the end"),
+            ("2026-08-22T10:00:00+0100", "expected Z or an offset such as +01:00 at the end"),
+            ("2026-08-22T10:00:00+24:00", "invalid offset"),
+            ("2026-08-22T10:00:00Z ", "unexpected text after the offset"),
+            ("2026-08-22T10:00:00é", "expected Z or an offset such as +01:00 at the end"),
+            ("２026-08-22T10:00:00Z", "expected a year of four digits"),
         ] {
             assert_eq!(read(text), Err(reason), "{text}");
         }
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_of_a_span_are_inside() {
+    fn the_range_is_inclusive() {
         let span = r#"{"time":{"form":"rfc3339","from":"2026-08-22T10:00:00Z","to":"2026-08-22T11:00:00Z"}}"#;
         assert!(holds(span, "\"2026-08-22T10:00:00Z\""));
         assert!(holds(span, "\"2026-08-22T13:00:00+02:00\""));
@@ -274,14 +274,14 @@ mod tests {
             [
                 "",
                 "an RFC 3339 date-time from \"2026-08-22T10:00:00Z\" to \"2026-08-22T11:00:00Z\"",
-                "\"2026-08-22T11:00:00.000000001Z\": after the span"
+                "\"2026-08-22T11:00:00.000000001Z\": after the range"
             ]
         );
-        assert!(departure(span, "\"2026-08-22T09:59:59Z\"")[2].ends_with("before the span"));
+        assert!(departure(span, "\"2026-08-22T09:59:59Z\"")[2].ends_with("before the range"));
     }
 
     #[test]
-    fn a_span_is_made_of_times_in_order() {
+    fn an_invalid_range_is_rejected() {
         let written = r#"{"time":{"form":"rfc3339","from":"2026-08-22T10:00:00Z","to":"2026-08-22T09:00:00Z"}}"#;
         assert!(refusal(written)[1].contains("later than"));
         assert_eq!(refusal(r#"{"time":{"form":"rfc3339","from":"today"}}"#)[0], "/time/from");

@@ -4,7 +4,7 @@ use super::argument::{either, word};
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, argument, show, show_or_absent};
 use crate::value::{Path, Value};
 
-/// Holds if the value is of the type, or of one of the types.
+/// Holds if the value has the type, or one of the types.
 pub(super) struct Type;
 
 impl Matcher for Type {
@@ -35,7 +35,7 @@ impl Matcher for Type {
     }
 }
 
-/// The names, each told from the value's own name of its type, except for `integer` and `uint`.
+/// The names. All but `integer` and `uint` are the names that [`Value::type_name`] returns.
 const KINDS: [&str; 9] = ["string", "number", "integer", "uint", "boolean", "null", "array", "object", "bytes"];
 
 fn kind(name: &Value) -> Result<&'static str, ArgumentError> {
@@ -70,7 +70,7 @@ impl Check for OfType {
 fn is_whole(value: &Value) -> bool {
     match value {
         Value::Integer(_) => true,
-        // More plain digits than a double can count are whole all the same.
+        // Plain digits are an integer even if a double cannot represent them exactly.
         Value::Decimal(text) if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) => true,
         other => other.as_f64().is_some_and(|float| float.is_finite() && float.fract() == 0.0),
     }
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn an_integer_is_told_by_value() {
+    fn an_integer_is_recognised_by_value() {
         for whole in ["5", "-5", "5.0", "1e3", "-0", &"9".repeat(400)] {
             assert!(holds(r#"{"type":"integer"}"#, whole), "{whole}");
         }

@@ -1,10 +1,10 @@
-//! `within`: a number in a span.
+//! `within`: a number in a range.
 
 use super::bounds::Bounds;
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome};
 use crate::value::Value;
 
-/// Holds if the value is a number in the span, ends included.
+/// Holds if the value is a number in the range, bounds included.
 pub(super) struct Within;
 
 impl Matcher for Within {
@@ -13,7 +13,7 @@ impl Matcher for Within {
     }
 
     fn summary(&self) -> &'static str {
-        "The value is a number from `min` to `max`, both included; either may be left out."
+        "The value is a number from `min` to `max`, both included; either may be omitted."
     }
 
     fn example(&self) -> &'static str {
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_in_the_span_hold() {
+    fn numbers_in_the_range_hold() {
         assert!(holds(r#"{"within":{"min":1,"max":3}}"#, "3.0"));
         assert!(holds(r#"{"within":{"min":-0.5}}"#, "1e300"));
         assert!(matches!(look_at_nothing(r#"{"within":{"min":1}}"#), Outcome::Departs(_)));
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_needs_an_end() {
+    fn a_range_needs_a_bound() {
         assert_eq!(refusal(r#"{"within":{"min":"1"}}"#)[..2], ["/within/min", "needs a number, not \"1\""]);
         assert_eq!(refusal(r#"{"within":5}"#)[1], "needs a map of min or max, not 5");
         assert!(refusal(r#"{"within":{}}"#)[2].starts_with("for example"));

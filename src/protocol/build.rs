@@ -12,7 +12,7 @@ use crate::wire::json;
 pub struct Message {
     /// The transport.
     pub transport: Transport,
-    /// What is done, where the transport keeps connections open.
+    /// The action, for transports with connections that stay open.
     pub action: ChannelAction,
     /// Name of the base URL; `None` for that of the target.
     pub base: Option<String>,
@@ -29,7 +29,7 @@ pub struct Message {
 /// The body of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageBody {
-    /// There is none.
+    /// No body.
     None,
     /// A value that the protocol encodes.
     Value(Value),
@@ -64,7 +64,7 @@ pub enum BuildError {
         input: String,
     },
     /// The operation does not exist at this kind of target.
-    #[error("`{0}` cannot be asked of this kind of target")]
+    #[error("`{0}` is not available for this kind of target")]
     NoWay(String),
 }
 
@@ -112,7 +112,7 @@ fn build_files(
         path.push_str(before);
         let Some((name, after)) = after.split_once('}') else { break };
         match inputs.get(name).map(text_of) {
-            // A value may come from the target: it never becomes a path of its own.
+            // A value may come from the target: it must not add path segments.
             Some(value) if value.contains(['/', '*', '\0']) || value.is_empty() => {
                 return Err(BuildError::Name { operation: operation.name.into(), input: name.into() });
             }
@@ -193,7 +193,7 @@ fn build_http(
     };
     let mut separator = if path.contains('?') { '&' } else { '?' };
     for (name, text) in &query {
-        // A parameter whose input is not given is left out.
+        // A parameter without its input is omitted.
         if let Some(value) = fill(text, inputs) {
             path.push(separator);
             path.push_str(&percent(name));
@@ -256,7 +256,7 @@ fn build_call(protocol: &dyn Protocol, operation: &Operation, inputs: &Inputs) -
         | Param::JsonHexWith { input: name, .. }) = *from;
         let Some(value) = inputs.get(name) else { continue };
         match from {
-            Param::Input(_) => ready.push(((*param).to_owned(), told(value))),
+            Param::Input(_) => ready.push(((*param).to_owned(), to_json_value(value))),
             Param::Encoded(_) => {
                 let hex = match value {
                     Value::Text(text) => text.clone(),
@@ -306,14 +306,16 @@ pub fn payload(operation: &Operation, exchange: &Exchange) -> Option<Vec<u8>> {
     data_encoding::HEXLOWER.decode(hex.as_bytes()).ok()
 }
 
-/// A value as the adapter protocol tells it: bytes in hex, and integers that a double may not hold as decimal text.
-fn told(value: &Value) -> Value {
+/// A value in the adapter protocol: bytes in hex, and integers beyond the range of a double as decimal text.
+fn to_json_value(value: &Value) -> Value {
     const SAFE: i128 = (1 << 53) - 1;
     match value {
         Value::Bytes(bytes) => Value::Text(data_encoding::HEXLOWER.encode(bytes)),
         Value::Integer(integer) if integer.abs() > SAFE => Value::Text(integer.to_string()),
-        Value::Array(items) => Value::Array(items.iter().map(told).collect()),
-        Value::Map(members) => Value::Map(members.iter().map(|(key, value)| (key.clone(), told(value))).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(to_json_value).collect()),
+        Value::Map(members) => {
+            Value::Map(members.iter().map(|(key, value)| (key.clone(), to_json_value(value))).collect())
+        }
         other => other.clone(),
     }
 }
@@ -323,7 +325,7 @@ pub fn places(text: &str) -> Vec<&str> {
     text.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(name, _)| name)).collect()
 }
 
-/// The text with its places filled, or `None` if an input is not given.
+/// The text with its placeholders filled, or `None` if an input is missing.
 fn fill(text: &str, inputs: &Inputs) -> Option<String> {
     fill_with(text, inputs, &|value| percent(&text_of(value)))
 }

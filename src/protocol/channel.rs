@@ -9,8 +9,9 @@ pub trait Channel: Sync {
     /// on nothing else.
     fn profile(&self, target: &Target) -> ChannelProfile;
 
-    /// Whether an arrival is unrelated to the message whose bytes were sent last: it answers an earlier message, or was not requested. Not asked of what keeps the connection alive, as the profile tells. Default: it is
-    /// not. An arrival that may be an answer must not be called unrelated.
+    /// Whether an arrival is unrelated to the message whose bytes were sent last: it answers an earlier message, or was
+    /// not requested. Not called for keep-alives of the profile. Default: it is not. An arrival that may be an answer
+    /// must not be called unrelated.
     fn is_unrelated(&self, _message: &[u8], _arrival: &Arrival) -> bool {
         false
     }

@@ -9,14 +9,15 @@ pub trait Codec: Sync {
     /// The layouts in which the same value may be written, the usual one first. Required, never empty.
     fn layouts(&self) -> &'static [&'static str];
 
-    /// Writes a value in one of [`Codec::layouts`]; a word that is not one of them means the usual layout. Required. Never
+    /// Writes a value in one of [`Codec::layouts`]; any other word selects the default layout. Required. Never
     /// fails: a value that the format cannot express is written as near as it can be.
     fn encode(&self, body: &Value, layout: &str) -> Vec<u8>;
 
-    /// Reads what [`Codec::encode`] writes, and what a target may have malformed. Required; `None` if it cannot be read.
+    /// Reads the output of [`Codec::encode`], and possibly malformed data of a target. Required; `None` if it is
+    /// unreadable.
     fn decode(&self, bytes: &[u8]) -> Option<Value>;
 
-    /// The canonical JSON form that hashes of content are computed over. Default: `None`, there is no such form; vectors of
+    /// The canonical JSON form that hashes of content are computed over. Default: `None`, no such form; vectors of
     /// kinds that need one are then refused.
     fn canonical_form(&self) -> Option<Form> {
         None

@@ -1,4 +1,4 @@
-//! What an answer is read in the light of.
+//! The context in which an answer is read.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::value::Value;
 /// Names and values that are known of a target after its first probes.
 pub type Known = BTreeMap<String, Value>;
 
-/// What an answer is read in the light of.
+/// The context in which an answer is read.
 #[derive(Clone, Copy)]
 pub struct ObservationContext<'a> {
     /// The target.
@@ -19,6 +19,6 @@ pub struct ObservationContext<'a> {
     pub transport: Transport,
     /// Start of the run.
     pub clock: Clock,
-    /// What is known of the target.
+    /// The known values of the target.
     pub known: &'a Known,
 }

@@ -1,4 +1,4 @@
-//! What a protocol is: its tables, how its answers are read, and the concerns that it has.
+//! The definition of a protocol: its tables, how its answers are read, and its optional concerns.
 
 use super::channel::Channel;
 use super::codec::{Codec, Json};
@@ -25,16 +25,16 @@ pub trait Protocol: Sync {
     /// Its name in data, folders and commands. Required; lower-case words with hyphens, unique in [`ALL`](super::ALL).
     fn slug(&self) -> &'static str;
 
-    /// What a party may request of another. Required; names are unique.
+    /// The operations. Required; names are unique.
     fn operations(&self) -> &'static [Operation];
 
-    /// Matchers that only this protocol has, beside the general ones. Default: none. A name must not be that of a general
+    /// Additional matchers of this protocol. Default: none. A name must not be that of a general
     /// matcher.
     fn matchers(&self) -> &'static [&'static dyn Matcher] {
         &[]
     }
 
-    /// Functions of templates that only this protocol has, beside the general ones. Default: none.
+    /// Additional template functions of this protocol. Default: none.
     fn functions(&self) -> &'static [Function] {
         &[]
     }
@@ -49,48 +49,48 @@ pub trait Protocol: Sync {
         &[]
     }
 
-    /// What a new case starts from. Default: `None`, it names the inputs of its operation only.
+    /// The template of a new case. Default: `None`, a case with only the inputs of its operation.
     fn starter(&self) -> Option<Starter> {
         None
     }
 
-    /// The transports that it is spoken over, in the order in which they are tried. Default: HTTP and the adapter. A
+    /// Its transports, in the order in which they are tried. Default: HTTP and the adapter. A
     /// transport that is not listed is never used, even if the target file has an address for it.
     fn transports(&self) -> &'static [Transport] {
         &[Transport::Http, Transport::Adapter]
     }
 
-    /// Kinds of vectors that only this protocol has, beside the general ones. Default: none. A name must not be that of another
+    /// Additional kinds of vectors of this protocol. Default: none. A name must not be that of another
     /// kind.
     fn vector_kinds(&self) -> &'static [&'static dyn Kind] {
         &[]
     }
 
-    /// Formats of reports that only this protocol has, beside the general ones. Default: none. Each is written of every
+    /// Additional report formats of this protocol. Default: none. Each is written of every
     /// record for which it is requested, also of one without this protocol.
     fn reports(&self) -> &'static [Format] {
         &[]
     }
 
-    /// URL schemes that only this protocol has, for addresses in target files. Default: none. A scheme belongs to one
+    /// Additional URL schemes of this protocol, for addresses in target files. Default: none. A scheme belongs to one
     /// protocol.
     fn url_schemes(&self) -> &'static [UrlScheme] {
         &[]
     }
 
-    /// Reads an exchange as the value that expectations look at. Required. Never fails: what cannot be read is left out of
-    /// the observation or described in it. [`base_view`](super::base_view) has what is common to all protocols.
+    /// Reads an exchange as the value that expectations look at. Required. Never fails: unreadable data is omitted
+    /// from the observation or described in it. [`base_view`](super::base_view) is the part common to all protocols.
     fn observe(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Value;
 
-    /// Whether an observation means that the target did what it was asked. Default: `/status` is one of those that the
+    /// Whether an observation means that the target accepted the request. Default: `/status` is one of those that the
     /// operation accepts. Twins and set-up steps rest on it.
     fn accepted(&self, operation: &Operation, seen: &Value) -> bool {
         let status = seen.member("status").and_then(Value::as_integer).and_then(|status| u16::try_from(status).ok());
         status.is_some_and(|status| operation.accepts(status))
     }
 
-    /// The messages that the target made in an exchange, each as a sweep looks at it. Default: none, so that sweeps have
-    /// nothing to look at.
+    /// The messages of the target in an exchange, each as a sweep checks it. Default: none, so that sweeps check no
+    /// messages.
     fn emitted(&self, _exchange: &Exchange, _context: &ObservationContext<'_>) -> Vec<Value> {
         Vec::new()
     }
@@ -100,23 +100,23 @@ pub trait Protocol: Sync {
         &Json { canonical_form: None }
     }
 
-    /// How messages are signed and encrypted. Default: `None`, they are sent as they are built.
+    /// How messages are signed and encrypted. Default: `None`, they are sent as built.
     fn security(&self) -> Option<&dyn Security> {
         None
     }
 
-    /// What arrives on connections that stay open. Default: `None`; required of a protocol whose
+    /// How arrivals on connections that stay open are handled. Default: `None`; required of a protocol whose
     /// [`transports`](Protocol::transports) list one.
     fn channel(&self) -> Option<&dyn Channel> {
         None
     }
 
-    /// How answers are fetched that a target keeps for the sender. Default: `None`, the response is the answer.
+    /// How to fetch answers that a target stores for the sender. Default: `None`, the response is the answer.
     fn mailbox(&self) -> Option<&dyn Mailbox> {
         None
     }
 
-    /// What follows from a target file and from the first probes. Default: `None`, nothing does.
+    /// Facts derived from a target file and the first probes. Default: `None`.
     fn target_knowledge(&self) -> Option<&dyn TargetKnowledge> {
         None
     }
@@ -137,14 +137,14 @@ pub trait Protocol: Sync {
     }
 }
 
-/// What a case that `proofmark new` writes starts from: a well-formed message.
+/// The template of the case that `proofmark new` writes: a well-formed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Starter {
     /// The input that takes the message.
     pub input: &'static str,
     /// The name that the case gives it.
     pub name: &'static str,
-    /// The object of the manifest that it is made of.
+    /// The object of the manifest that it uses.
     pub object: &'static str,
 }
 
@@ -152,10 +152,10 @@ pub struct Starter {
 pub struct Setting {
     /// The key.
     pub name: &'static str,
-    /// One sentence for the manual: what it says, and what holds without it.
+    /// One sentence of documentation: its meaning, and the default.
     pub summary: &'static str,
-    /// The words that it may be, or none where it may be any value.
+    /// The permitted words; empty if any value is permitted.
     pub words: &'static [&'static str],
-    /// A value as it stands in a target file.
+    /// An example value for a target file.
     pub example: &'static str,
 }

@@ -7,8 +7,8 @@ use crate::value::Value;
 /// How peers that proofmark hosts take part in a protocol. The hosts themselves are declared in the manifest.
 pub trait Hosting: Sync {
     /// The keys of the conversation that a message at a host belongs to, such as the id of the message that it answers. The
-    /// message belongs to the case that has claimed one of them. Default: none, so that only the token in the path and the
-    /// values of the case tell. Must be quick: it is called for whatever a target sends.
+    /// message belongs to the case that has claimed one of them. Default: none, so that only the token in the path
+    /// and the values of the case identify it. Must be fast: it is called for every message of a target.
     fn keys(&self, _arrival: &HostArrival) -> Vec<String> {
         Vec::new()
     }
@@ -18,8 +18,8 @@ pub trait Hosting: Sync {
         Vec::new()
     }
 
-    /// The reply of a host, where the case scripts none. `state` is kept for the case over all hosts, and starts as null.
-    /// Default: `None`, the reply that the manifest declares. Must not depend on anything but its arguments.
+    /// The reply of a host, if the case does not define one. `state` is shared by all hosts of a case, and starts as
+    /// null. Default: `None`, the reply that the manifest declares. Must depend only on its arguments.
     fn reply(&self, _arrival: &HostArrival, _state: &mut Value) -> Option<HostReply> {
         None
     }

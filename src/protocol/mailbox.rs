@@ -5,21 +5,21 @@ use crate::exchange::{Encoded, Exchange};
 
 /// How answers are fetched that a target keeps for the sender of a message.
 pub trait Mailbox: Sync {
-    /// The owner of the mailbox that answers to the message of an exchange would be in. Required; `None` if the message has
-    /// no answers to be fetched. Asked before the message is sent, so the exchange has no answer yet.
+    /// The owner of the mailbox that receives the answers to the message of an exchange. Required; `None` if the
+    /// answers need not be fetched. Called before the message is sent, so the exchange has no answer yet.
     fn owner(&self, message: &Exchange, context: &ObservationContext<'_>) -> Option<String>;
 
-    /// The request that fetches a page: the one behind a cursor that [`Mailbox::page`] gave, or the first. Required; `None`
+    /// The request that fetches a page: the one at a cursor of [`Mailbox::page`], or the first. Required; `None`
     /// if the answer to the message is complete without.
     fn fetch(&self, exchange: &Exchange, context: &ObservationContext<'_>, behind: Option<&str>) -> Option<Encoded>;
 
-    /// What a page that was fetched says of the next one. Default: `None`, it names no cursor.
+    /// The reference of a fetched page to the next one. Default: `None`, no cursor.
     fn page(&self, _fetched: &[u8]) -> Option<Page> {
         None
     }
 }
 
-/// What a page of a mailbox says of the next one.
+/// The reference of a page of a mailbox to the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
     /// The place behind it.

@@ -1,8 +1,8 @@
-//! Protocols: what is sent to a target, and how its answers are read.
+//! Protocols: how requests to a target are built, and how its answers are read.
 //!
 //! Pure: values and bytes, no sockets. A protocol is a folder here, a row in [`ALL`], and data in `suites/<slug>/`. Most
-//! of a protocol is its tables, above all that of its [`Operation`]s, which says how each is requested from an endpoint and
-//! from a library. Everything else is a concern that a protocol has or does not have: each is a trait of its own behind one
+//! of a protocol is its tables, above all that of its [`Operation`]s, which define how each is sent to an endpoint
+//! and to a library. Everything else is an optional concern: each is a trait behind one
 //! accessor of [`Protocol`]. Start there.
 //!
 //! | concern | trait | without it |
@@ -11,7 +11,7 @@
 //! | signatures and encryption | [`Security`] | messages are sent as they are built |
 //! | connections that stay open | [`Channel`] | HTTP and the adapter only |
 //! | answers to be fetched | [`Mailbox`] | an answer is the response |
-//! | facts about a target | [`TargetKnowledge`] | what the target file says |
+//! | facts about a target | [`TargetKnowledge`] | the target file only |
 //! | peers that the target calls | [`Hosting`] | the harness is a client only |
 //! | soundness of arbitrary messages | [`Oracle`] | only a failure of the target itself is a finding |
 
@@ -49,7 +49,7 @@ pub use security::Security;
 pub use target_knowledge::TargetKnowledge;
 pub use view::{base as base_view, hosted as hosted_view};
 
-/// Every protocol that proofmark knows.
+/// Every supported protocol.
 pub const ALL: &[&dyn Protocol] = &[&agentic::Agentic, &amp_core::AmpCore];
 
 /// The protocol with this slug.

@@ -1,4 +1,4 @@
-//! Operations: what a protocol lets a party do, as rows of a table.
+//! Operations: the requests of a protocol, as rows of a table.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::exchange::{Transport, TreeAction};
 use crate::target::Target;
 use crate::value::Value;
 
-/// What an operation is given, by name.
+/// The inputs of an operation, by name.
 pub type Inputs = BTreeMap<String, Value>;
 
 /// A named thing that the protocol lets a party do.
@@ -15,7 +15,7 @@ pub struct Operation {
     pub name: &'static str,
     /// One sentence for the manual.
     pub summary: &'static str,
-    /// Lowest level that offers it; the empty string for what belongs to no level.
+    /// The lowest level that offers it; empty if it does not belong to a level.
     pub level: &'static str,
     /// Its inputs, given in `with`.
     pub inputs: &'static [Input],
@@ -41,9 +41,9 @@ pub struct Input {
     pub default: Option<&'static str>,
 }
 
-/// An HTTP route. `{name}` stands for an input, percent-encoded.
+/// An HTTP route. `{name}` is replaced by an input, percent-encoded.
 pub struct Route {
-    /// Name of the base URL that it is at, where a target may have several; `None` for the base URL of the target.
+    /// Name of the base URL, if a target may have several; `None` for the base URL of the target.
     pub base: Option<&'static str>,
     /// HTTP method.
     pub method: &'static str,
@@ -51,18 +51,18 @@ pub struct Route {
     pub path: &'static str,
     /// Query parameters; a parameter whose input is not given is omitted.
     pub query: &'static [(&'static str, &'static str)],
-    /// Header fields in the place of, or besides, those that every request has; one whose input is not given is left out.
+    /// Header fields that replace or extend those of every request; one without its input is omitted.
     pub headers: &'static [(&'static str, &'static str)],
     /// The body.
     pub body: BodyPlan,
-    /// Whether it tells the target to send something, which is then listened for: over what the input `via` says, by a peer
-    /// that behaves as the input `peer` says.
+    /// Whether it makes the target send a message, which is then received: over the transport in the input `via`, by
+    /// a peer with the behaviour in the input `peer`.
     pub summons: bool,
 }
 
-/// What the body of an HTTP request is made of.
+/// The source of the body of an HTTP request.
 pub enum BodyPlan {
-    /// There is none.
+    /// No body.
     None,
     /// The value of an input.
     Input(&'static str),
@@ -82,23 +82,24 @@ pub enum ChannelPlan {
     Frame(&'static str, &'static str),
     /// The bytes of an input are sent as they are.
     Raw(&'static str),
-    /// What comes is waited for.
+    /// Waits for messages.
     Listen,
     /// The connection is closed; the input `how` is a close code, `half` or `reset`.
     Close,
 }
 
-/// What is done with files. `{name}` in the path stands for an input, which is one name of a file or folder or part of one.
+/// An action on files. `{name}` in the path is replaced by an input, which is a name of a file or folder, or part of
+/// one.
 ///
 /// | observation | holds |
 /// |---|---|
-/// | `/status` | 201 for a file that was written, 409 if it was there; 200 for files that were read, 404 if there are none |
+/// | `/status` | 201 for a written file, 409 if it already existed; 200 for files that were read, 404 if no file matched |
 /// | `/files` | what was read: `path`, `modified_ms`, `size`, `text` or `hex`, `json` if it is JSON, `author` with git |
-/// | `/skipped` | how many matching entries are no regular files |
+/// | `/skipped` | the number of matching entries that are not regular files |
 pub struct TreePlan {
-    /// What is done.
+    /// The action.
     pub action: TreeAction,
-    /// The path from the root. Where files are read, `*` stands for any part of a name, and so does an input that is not given.
+    /// The path from the root. For reads, `*` matches any part of a name, and so does a missing input.
     pub path: &'static str,
     /// The input whose value is written.
     pub content: Option<&'static str>,
@@ -110,11 +111,11 @@ pub struct TreePlan {
 pub struct Method {
     /// Its name.
     pub name: &'static str,
-    /// Its parameters; one whose input is not given is left out.
+    /// Its parameters; one without its input is omitted.
     pub params: &'static [(&'static str, Param)],
 }
 
-/// Where a parameter of an adapter method comes from.
+/// The source of a parameter of an adapter method.
 #[derive(Clone, Copy)]
 pub enum Param {
     /// The value of an input.
@@ -132,12 +133,12 @@ pub enum Param {
     },
     /// The text of an input, in hex.
     TextHex(&'static str),
-    /// An input as the protocol encodes values, in hex. Bytes and text stand for themselves.
+    /// An input in the encoding of the protocol, in hex. Bytes and text are not encoded.
     Encoded(&'static str),
 }
 
 impl Operation {
-    /// Whether it can be requested over a transport. Beside a connection it uses HTTP if it has no channel plan and the
+    /// Whether it can be requested over a transport. With a connection it uses HTTP if it has no channel plan and the
     /// target has a URL.
     pub fn is_offered(&self, transport: Transport, target: &Target) -> bool {
         let at_url = || {
@@ -154,7 +155,7 @@ impl Operation {
         }
     }
 
-    /// Whether a status means that the target did what it was asked.
+    /// Whether a status means that the target accepted the request.
     pub fn accepts(&self, status: u16) -> bool {
         self.accepted.iter().any(|(first, last)| (*first..=*last).contains(&status))
     }

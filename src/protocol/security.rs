@@ -6,12 +6,13 @@ use crate::value::Value;
 
 /// How a protocol signs and encrypts its messages.
 pub trait Security: Sync {
-    /// Signs and encrypts the body of a message as the inputs of the operation say. Required; an operation whose messages
-    /// are not protected returns the body as it is. Deterministic: the same body, inputs and context give the same bytes.
+    /// Signs and encrypts the body of a message according to the inputs of the operation. Required; an operation whose
+    /// messages are not protected returns the body as it is. Deterministic: the same body, inputs and context give the
+    /// same bytes.
     ///
     /// # Errors
     ///
-    /// In words, where the inputs demand something impossible: a mistake of the suite.
+    /// The reason, if the inputs are contradictory: a mistake in the suite.
     fn protect(
         &self,
         operation: &Operation,

@@ -9,7 +9,7 @@ use crate::template::{Clock, format_time};
 use crate::value::Value;
 use crate::wire::json;
 
-/// The observation of an exchange as far as no protocol is needed for it:
+/// The protocol-independent part of the observation of an exchange:
 ///
 /// | place | holds |
 /// |---|---|
@@ -84,7 +84,7 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
 /// | `/text`, `/bytes`, `/size` | the body as text, if it is UTF-8; its bytes; their number |
 /// | `/ended` | `complete`, or `too-long` if it was cut |
 /// | `/at_ms` | milliseconds after the start of the run |
-/// | `/reply/status`, `/reply/body` | what the host replied |
+/// | `/reply/status`, `/reply/body` | the reply of the host |
 pub fn hosted(protocol: &dyn Protocol, exchange: &Exchange) -> Value {
     let received = &exchange.received;
     let hosted = exchange.hosted.clone().unwrap_or_default();
@@ -179,7 +179,7 @@ fn span(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
         .header("date")
         .and_then(|date| DateTime::parse_from_rfc2822(date).ok())
         .map(|date| i128::from(date.timestamp()) * 1_000_000_000 - read)
-        // A Date header may come from the clock of the machine, which a test clock does not move.
+        // A Date header may come from the clock of the machine, which is independent of a test clock.
         .map(|offset| if (offset + advanced).abs() < offset.abs() { 0 } else { offset })
         .filter(|offset| offset.abs() > 2_000 * MILLISECOND)
         .unwrap_or(0);

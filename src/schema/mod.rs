@@ -1,7 +1,7 @@
 //! JSON Schemas of the data files, for editors: completion, help and a first check while typing.
-//!
-//! They are made of the tables by which the readers read ([`Shape`]), so that a key stands in one place. A schema promises
-//! less than `proofmark lint`, which looks names up.
+//! They are generated from the tables of the readers ([`Shape`]), so that each key is defined in one place. A schema
+//! checks less than `proofmark lint`, which also resolves
+//! names.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,7 +69,7 @@ fn of(root: &'static Shape, title: &str) -> Schema {
     let shapes = reachable(root);
     let mut definitions: Map<String, Value> =
         shapes.iter().skip(1).map(|shape| (shape.title.to_owned(), definition(shape))).collect();
-    // Values with templates may be built values, wherever they stand.
+    // Values with templates may be built values anywhere.
     if shapes.iter().flat_map(|shape| shape.keys).any(|row| has_values(&row.kind)) {
         let built = &crate::template::BUILT;
         definitions.insert(built.title.to_owned(), definition(built));
@@ -144,7 +144,7 @@ fn definition(shape: &Shape) -> Value {
     schema
 }
 
-/// The schema of the value of a key, with what the key says.
+/// The schema of the value of a key, with its description.
 fn property(row: &KeyRow, rows: bool) -> Value {
     let mut schema = kind(&row.kind, rows);
     let mut about = row.about.to_owned();
@@ -155,7 +155,7 @@ fn property(row: &KeyRow, rows: bool) -> Value {
     schema
 }
 
-/// The schema of a kind of value. `rows` says whether `${row.NAME}` may stand in its place.
+/// The schema of a kind of value. `rows`: whether `${row.NAME}` may be written instead.
 fn kind(kind: &Kind, rows: bool) -> Value {
     let filled = |schema: Value| {
         if rows { json!({ "anyOf": [schema, { "type": "string", "pattern": ROW }] }) } else { schema }
@@ -228,7 +228,7 @@ fn matchers() -> Map<String, Value> {
     properties
 }
 
-/// The argument that a matcher has in its example.
+/// The argument of a matcher in its example.
 fn example(matcher: &dyn Matcher) -> Option<Value> {
     let source = Arc::new(Source { name: matcher.name().to_owned(), text: matcher.example().to_owned() });
     let argument = parse(&source).ok()?.member(matcher.name())?.to_value();
@@ -240,7 +240,7 @@ fn kinds() -> impl Iterator<Item = &'static dyn vector::Kind> {
     vector::KINDS.iter().copied().chain(protocol::vector_kinds())
 }
 
-/// The keys that belong to a kind of vector, each with the kinds that have it.
+/// The keys of the kinds of vectors, each with its kinds.
 fn keys_of_kinds() -> Map<String, Value> {
     let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for kind in kinds() {

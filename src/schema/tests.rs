@@ -1,4 +1,4 @@
-//! Holds readers, tables and schemas together.
+//! Checks that readers, tables and schemas agree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use crate::bundle::Bundle;
 use crate::source::{Node, asked, parse_json};
 use crate::suite::{read_manifest, read_suite};
 
-/// One document for each reader in which every kind of map is there, so that the reader asks for all of its keys.
+/// One document for each reader that contains every kind of map, so that the reader reads all of its keys.
 const SUITE: &str = "
 suite: p/area
 cases:
@@ -109,7 +109,7 @@ fn readers_read_every_key_of_every_table() {
     for shape in shapes() {
         let read = keys.get(shape.name).unwrap_or_else(|| panic!("no reader opens {}", shape.name));
         let table: BTreeSet<&str> = shape.names().collect();
-        assert_eq!(*read, table, "{}: what is read, and what its table has", shape.name);
+        assert_eq!(*read, table, "{}: the keys read differ from its table", shape.name);
     }
 }
 
@@ -126,7 +126,7 @@ fn tables_are_complete_and_in_kebab_case() {
             let kebab = row.name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
             assert!(kebab, "{place} is not in kebab-case");
             assert!(row.about.ends_with('.') && !row.about.contains('\n'), "{place}: {}", row.about);
-            assert!(row.formerly.iter().all(|old| shape.key(old).is_none()), "{place}: an earlier spelling is a key");
+            assert!(row.formerly.iter().all(|old| shape.key(old).is_none()), "{place}: an earlier name is also a key");
         }
         let ruled = match shape.choice {
             Choice::Any => &[],
@@ -140,7 +140,7 @@ fn tables_are_complete_and_in_kebab_case() {
 }
 
 #[test]
-fn the_example_of_every_key_is_as_its_schema_says() {
+fn every_example_is_valid_by_its_schema() {
     for (_, root) in FILES {
         let schema = of(root, "");
         for shape in reachable(root) {
@@ -166,7 +166,7 @@ fn the_example_of_every_key_is_as_its_schema_says() {
 }
 
 #[test]
-fn an_earlier_spelling_is_a_mistake_that_names_the_new_one() {
+fn an_earlier_name_is_an_error_that_suggests_the_new_one() {
     for shape in shapes() {
         for row in shape.keys {
             for old in row.formerly {
@@ -175,7 +175,7 @@ fn an_earlier_spelling_is_a_mistake_that_names_the_new_one() {
                 let mut problems = crate::source::Problems::default();
                 crate::source::Fields::new(&node, shape, &mut problems).finish(&mut problems);
                 let shown: Vec<_> = problems.0.iter().map(ToString::to_string).collect();
-                let wanted = format!("document:1:3: `{old}` is now `{}`", row.name);
+                let wanted = format!("document:1:3: `{old}` was renamed to `{}`", row.name);
                 assert!(shown.iter().any(|line| line.starts_with(&wanted)), "{}: {shown:#?}", shape.name);
                 let unknown = format!("has no key `{old}`");
                 assert!(!shown.iter().any(|line| line.contains(&unknown)), "{}: {shown:#?}", shape.name);
@@ -211,10 +211,10 @@ fn json_of(node: &Node) -> Value {
 }
 
 #[test]
-fn every_shipped_file_is_as_its_schema_says() {
+fn every_shipped_file_is_valid_by_its_schema() {
     let bundle = Bundle::new(proofmark_data::FILES);
     let mut seen = BTreeMap::<&str, usize>::new();
-    // Also protocols that have a catalogue and nothing else yet.
+    // Includes protocols that only have a catalogue.
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites");
     for entry in std::fs::read_dir(folder).expect("the suites").flatten() {
         let slug = &*entry.file_name().to_string_lossy().into_owned();
@@ -241,7 +241,7 @@ fn every_shipped_file_is_as_its_schema_says() {
 }
 
 #[test]
-fn every_target_file_of_the_repository_is_as_its_schema_says() {
+fn every_target_file_is_valid_by_its_schema() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for folder in ["examples/targets", "reference-impl/targets"] {
         for path in std::fs::read_dir(root.join(folder)).into_iter().flatten().flatten().map(|entry| entry.path()) {
@@ -253,9 +253,10 @@ fn every_target_file_of_the_repository_is_as_its_schema_says() {
     }
 }
 
-/// What a reader takes, its schema takes; what the second refuses, so does the first.
+/// A document that a reader accepts, its schema accepts too; a document that the schema rejects, the reader rejects
+/// too.
 #[test]
-fn readers_and_schemas_take_and_refuse_the_same_documents() {
+fn readers_and_schemas_accept_the_same_documents() {
     let schemas: [(&str, Schema); 4] =
         [("suite", suite()), ("manifest", manifest()), ("requirements", requirements()), ("target", target())];
     let both = |kind: &str, text: &str| {
@@ -322,7 +323,7 @@ fn readers_and_schemas_take_and_refuse_the_same_documents() {
 }
 
 #[test]
-fn a_matcher_is_a_key_of_an_expectation_with_its_sentence_and_an_example() {
+fn matchers_are_documented_keys_of_expectations() {
     let properties = definition(&suite(), "Expectation")["properties"].clone();
     assert_eq!(properties["equals"]["examples"], json!([5]));
     assert!(

@@ -1,4 +1,4 @@
-//! Taking a map of a data file apart, and noting every mistake on the way.
+//! Reads the maps of data files, and collects every mistake.
 
 use super::{Diagnostic, Kind, Located, Node, Shape, Span, Yaml};
 use crate::suggest::nearest;
@@ -8,25 +8,25 @@ use crate::suggest::nearest;
 pub struct Problems(pub Vec<Diagnostic>);
 
 impl Problems {
-    /// Notes one more. The same mistake at the same place is noted once, since a table of cases is read once a row.
+    /// Adds a mistake, ignoring duplicates at the same place: a table of cases is read once for each row.
     pub fn note(&mut self, diagnostic: Diagnostic) {
         if !self.0.contains(&diagnostic) {
             self.0.push(diagnostic);
         }
     }
 
-    /// `value` if nothing is wrong, else everything that is, in the order of the file.
+    /// `value` if there are no mistakes, else all of them, in the order of the file.
     ///
     /// # Errors
     ///
-    /// The diagnostics noted, if there are any.
+    /// The collected diagnostics, if any.
     pub fn check<T>(mut self, value: T) -> Result<T, Vec<Diagnostic>> {
         Diagnostic::sort(&mut self.0);
         if self.0.is_empty() { Ok(value) } else { Err(self.0) }
     }
 }
 
-/// The members of one map, read by the table of its kind. [`Fields::finish`] reports those that no table has.
+/// The members of one map, read by the table of its shape. [`Fields::finish`] reports unknown ones.
 pub struct Fields<'n> {
     shape: &'static Shape,
     span: Span,
@@ -35,13 +35,13 @@ pub struct Fields<'n> {
 }
 
 impl<'n> Fields<'n> {
-    /// The members of `node`, which should be a map of this shape. Notes a problem and has no members if it is not a map, and a
-    /// problem for each required key that is missing and for each key in an earlier spelling.
+    /// The members of `node`, which should be a map of this shape. Reports a mistake (and has no members) if it is
+    /// not a map, and one for each missing required key and each key with an earlier name.
     pub fn new(node: &'n Node, shape: &'static Shape, problems: &mut Problems) -> Self {
         #[cfg(test)]
         asked::begin(shape.name);
         let Yaml::Map(members) = &node.value else {
-            problems.note(Diagnostic::new(&node.span, format!("{} is a map, not {}", shape.name, node.kind())));
+            problems.note(Diagnostic::new(&node.span, format!("{} must be a map, not {}", shape.name, node.kind())));
             return Self { shape, span: node.span.clone(), members: Vec::new(), present: 0 };
         };
         let mut members: Vec<_> = members.iter().map(|(key, node)| (key, node)).collect();
@@ -51,7 +51,7 @@ impl<'n> Fields<'n> {
             let new = shape.keys.iter().find(|row| row.formerly.contains(&key.name.as_str()));
             let Some(new) = new.filter(|_| shape.key(&key.name).is_none()) else { return true };
             problems.note(
-                Diagnostic::new(&key.span, format!("`{}` is now `{}`", key.name, new.name))
+                Diagnostic::new(&key.span, format!("`{}` was renamed to `{}`", key.name, new.name))
                     .hint(format!("write `{}`", new.example)),
             );
             renamed.push(new.name);
@@ -65,32 +65,32 @@ impl<'n> Fields<'n> {
             let found =
                 renamed.contains(&row.name) || members.iter().any(|(key, _)| key.name == row.name || meant(key));
             if !found {
-                problems.note(Diagnostic::new(&node.span, format!("{} needs a `{}`", shape.name, row.name)));
+                problems.note(Diagnostic::new(&node.span, format!("{} needs the key `{}`", shape.name, row.name)));
             }
         }
         Self { shape, span: node.span.clone(), members, present }
     }
 
-    /// Where the map starts.
+    /// The span of the map.
     pub fn span(&self) -> &Span {
         &self.span
     }
 
-    /// The shape that it is read by.
+    /// Its shape.
     pub fn shape(&self) -> &'static Shape {
         self.shape
     }
 
-    /// How many members the map has.
+    /// The number of members.
     pub fn present(&self) -> usize {
         self.present
     }
 
-    /// The member `name`, if it is there.
+    /// The member `name`, if present.
     ///
     /// # Panics
     ///
-    /// In a debug build, if the table of the shape has no such key: the reader and the table disagree.
+    /// In a debug build, if the table of the shape lacks the key: the reader and the table disagree.
     pub fn take(&mut self, name: &'static str) -> Option<&'n Node> {
         debug_assert!(self.shape.key(name).is_some(), "the table of {} has no `{name}`", self.shape.name);
         #[cfg(test)]
@@ -99,27 +99,27 @@ impl<'n> Fields<'n> {
         Some(self.members.remove(at).1)
     }
 
-    /// As [`Fields::take`], for a key whose value the table describes as one of a kind.
+    /// As [`Fields::take`], and checks in a debug build that the table declares the expected kind.
     fn take_as(&mut self, name: &'static str, expected: fn(&Kind) -> bool) -> Option<&'n Node> {
         debug_assert!(
             self.shape.key(name).is_some_and(|row| expected(&row.kind)),
-            "`{name}` of {} is read as another kind of value than its table says",
+            "`{name}` of {} is read as a kind of value that its table does not declare",
             self.shape.name
         );
         self.take(name)
     }
 
-    /// The member `name`, which is required because of another one; a problem if it is not there.
+    /// The member `name`, required because of another key; reports a mistake if it is missing.
     pub fn require(&mut self, name: &'static str, problems: &mut Problems) -> Option<&'n Node> {
         let found = self.take(name);
         if found.is_none() && !self.shape.key(name).is_some_and(|row| row.required) {
-            let message = format!("{} needs a `{name}`", self.shape.name);
+            let message = format!("{} needs the key `{name}`", self.shape.name);
             problems.note(Diagnostic::new(&self.span, message));
         }
         found
     }
 
-    /// The member `name` as text, or `None` if it is not there; a problem if it is not text.
+    /// The member `name` as text, or `None` if it is missing; reports a mistake if it is not text.
     pub fn text(&mut self, name: &'static str, problems: &mut Problems) -> Option<Located<String>> {
         let expected = |kind: &Kind| {
             matches!(
@@ -136,13 +136,13 @@ impl<'n> Fields<'n> {
         text_of(self.take_as(name, expected)?, name, problems)
     }
 
-    /// The member `name` as text, which is required because of another one; a problem if it is not there.
+    /// The member `name` as text, required because of another key; reports a mistake if it is missing.
     pub fn required_text(&mut self, name: &'static str, problems: &mut Problems) -> Option<Located<String>> {
         let node = self.require(name, problems)?;
         text_of(node, name, problems)
     }
 
-    /// The member `name` as a list of texts; one text stands for a list of one. Empty if it is not there.
+    /// The member `name` as a list of texts; a single text is a list of one. Empty if it is missing.
     pub fn texts(&mut self, name: &'static str, problems: &mut Problems) -> Vec<Located<String>> {
         match self.take_as(name, |kind| matches!(kind, Kind::Texts | Kind::Words(_))) {
             None => Vec::new(),
@@ -153,32 +153,35 @@ impl<'n> Fields<'n> {
         }
     }
 
-    /// The member `name` as a list of texts, as [`Fields::texts`] reads it; `None` if it is not there.
+    /// The member `name` as a list of texts, as read by [`Fields::texts`]; `None` if it is missing.
     pub fn texts_if_any(&mut self, name: &'static str, problems: &mut Problems) -> Option<Vec<Located<String>>> {
         let is_there = self.members.iter().any(|(key, _)| key.name == name);
         let texts = self.texts(name, problems);
         is_there.then_some(texts)
     }
 
-    /// The member `name` as a list. Empty if it is not there; a problem if it is not a list.
+    /// The member `name` as a list. Empty if it is missing; reports a mistake if it is not a list.
     pub fn list(&mut self, name: &'static str, problems: &mut Problems) -> &'n [Node] {
         match self.take_as(name, |kind| matches!(kind, Kind::Maps(_) | Kind::SomeMaps(_) | Kind::Values)) {
             None => &[],
             Some(Node { value: Yaml::Sequence(items), .. }) => items,
             Some(other) => {
-                problems.note(Diagnostic::new(&other.span, format!("`{name}` is a list, not {}", other.kind())));
+                problems.note(Diagnostic::new(&other.span, format!("`{name}` must be a list, not {}", other.kind())));
                 &[]
             }
         }
     }
 
-    /// The member `name` as true or false; false if it is not there.
+    /// The member `name` as a boolean; false if it is missing.
     pub fn flag(&mut self, name: &'static str, problems: &mut Problems) -> bool {
         match self.take_as(name, |kind| matches!(kind, Kind::Flag)) {
             None => false,
             Some(Node { value: Yaml::Bool(flag), .. }) => *flag,
             Some(other) => {
-                problems.note(Diagnostic::new(&other.span, format!("`{name}` is true or false, not {}", other.kind())));
+                problems.note(Diagnostic::new(
+                    &other.span,
+                    format!("`{name}` must be true or false, not {}", other.kind()),
+                ));
                 false
             }
         }
@@ -192,17 +195,17 @@ impl<'n> Fields<'n> {
             _ => None,
         };
         if number.is_none() {
-            problems.note(Diagnostic::new(&node.span, format!("`{name}` is a whole number")));
+            problems.note(Diagnostic::new(&node.span, format!("`{name}` must be a non-negative integer")));
         }
         number.map(|value| Located { value, span: node.span.clone() })
     }
 
-    /// The members that no call has taken, for a caller that gives them meaning.
+    /// The members that were not read yet, for a caller that interprets them.
     pub fn rest(&mut self) -> Vec<(&'n super::Key, &'n Node)> {
         std::mem::take(&mut self.members)
     }
 
-    /// Notes every member that no call has taken.
+    /// Reports every member that was not read.
     pub fn finish(self, problems: &mut Problems) {
         for (key, _) in &self.members {
             problems.note(match self.shape.key(&key.name) {
@@ -218,7 +221,7 @@ pub(super) fn unknown_key(shape: &Shape, key: &super::Key) -> Diagnostic {
     let diagnostic = Diagnostic::new(&key.span, format!("{} has no key `{}`", shape.name, key.name));
     match nearest(&key.name, shape.names()) {
         Some(name) => diagnostic.did_you_mean(Some(name)),
-        None => diagnostic.hint(format!("it has {}", shape.names().collect::<Vec<_>>().join(", "))),
+        None => diagnostic.hint(format!("valid keys: {}", shape.names().collect::<Vec<_>>().join(", "))),
     }
 }
 
@@ -226,9 +229,9 @@ fn text_of(node: &Node, name: &str, problems: &mut Problems) -> Option<Located<S
     match &node.value {
         Yaml::Text(text) => Some(Located { value: text.clone(), span: node.span.clone() }),
         _ => {
-            let mut diagnostic = Diagnostic::new(&node.span, format!("`{name}` is text, not {}", node.kind()));
+            let mut diagnostic = Diagnostic::new(&node.span, format!("`{name}` must be text, not {}", node.kind()));
             if matches!(node.value, Yaml::Number(_) | Yaml::Bool(_)) {
-                diagnostic = diagnostic.hint("put it in quotes");
+                diagnostic = diagnostic.hint("write it in quotes");
             }
             problems.note(diagnostic);
             None
@@ -236,7 +239,7 @@ fn text_of(node: &Node, name: &str, problems: &mut Problems) -> Option<Located<S
     }
 }
 
-/// Which keys readers ask for: what the tables are held against.
+/// Records the keys that readers read, to compare them with the tables.
 #[cfg(test)]
 pub(crate) mod asked {
     use std::cell::RefCell;
@@ -249,7 +252,7 @@ pub(crate) mod asked {
         static KEYS: RefCell<Keys> = const { RefCell::new(Keys::new()) };
     }
 
-    /// A map of this kind is taken apart.
+    /// Records that a map of this kind is read.
     pub(super) fn begin(what: &'static str) {
         KEYS.with_borrow_mut(|keys| {
             keys.entry(what).or_default();
@@ -260,7 +263,7 @@ pub(crate) mod asked {
         KEYS.with_borrow_mut(|keys| keys.entry(what).or_default().insert(key));
     }
 
-    /// Everything that readers on this thread ask for while `work` goes on.
+    /// Every key that readers on this thread read during `work`.
     pub(crate) fn during(work: impl FnOnce()) -> Keys {
         KEYS.take();
         work();

@@ -15,7 +15,7 @@ use crate::wire::json::{OddityKind, read_with_spans};
 pub fn parse_json(source: &Arc<Source>) -> Result<Node, Vec<Diagnostic>> {
     let (document, spans) = read_with_spans(source.text.as_bytes()).map_err(|error| {
         let span = Span::new(source, error.offset, error.offset + 1);
-        vec![Diagnostic::new(&span, format!("no JSON: {}", error.reason))]
+        vec![Diagnostic::new(&span, format!("invalid JSON: {}", error.reason))]
     })?;
     let repeated: Vec<_> = document
         .oddities
@@ -35,7 +35,7 @@ pub fn parse_json(source: &Arc<Source>) -> Result<Node, Vec<Diagnostic>> {
     Ok(locate(document.value, &mut spans, &Span::file(source)))
 }
 
-/// Joins a value with its spans, which come in the same order.
+/// Combines a value with its spans, which are in the same order.
 fn locate(value: Value, spans: &mut dyn Iterator<Item = Span>, whole: &Span) -> Node {
     let mut next = || spans.next().unwrap_or_else(|| whole.clone());
     let span = next();
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_know_their_places() {
+    fn nodes_have_places() {
         let text = "{\n  \"a\": [1, {\"b\": \"\\ud83d\\ude80\"}]\n}";
         let source = Arc::new(Source { name: "v.json".into(), text: text.into() });
         let node = parse_json(&source).unwrap();

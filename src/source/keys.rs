@@ -1,22 +1,23 @@
-//! The keys of data files as tables: what the readers check, what the JSON Schemas say and what the manual lists.
+//! Tables of the keys of data files: the readers check them, and the JSON Schemas and the manual are generated from
+//! them.
 //!
-//! A [`Shape`] describes one kind of map, such as a case or a step. Readers open a map with `Fields::new(node, &SHAPE, …)`, so
-//! a key that is in no table cannot be read, and a key that is in a table is never unknown.
+//! A [`Shape`] describes one kind of map, such as a case or a step. Readers open a map with `Fields::new(node, &SHAPE,
+//! …)`, so a key outside the table cannot be read, and a key in the table is never unknown.
 
 /// One kind of map in a data file.
 #[derive(Debug)]
 pub struct Shape {
-    /// With its article, as messages name it: `a case`.
+    /// Its name in messages, with an article: `a case`.
     pub name: &'static str,
-    /// Its definition in the JSON Schema.
+    /// The name of its definition in the JSON Schema.
     pub title: &'static str,
-    /// What it is, in one sentence.
+    /// Its description, in one sentence.
     pub about: &'static str,
-    /// Its keys, in the order in which an author writes them.
+    /// Its keys, in their usual order.
     pub keys: &'static [KeyRow],
-    /// What keys that are not in the table mean.
+    /// The meaning of keys outside the table.
     pub others: Others,
-    /// Keys of which the map has to have some.
+    /// Keys of which the map must have one or more.
     pub choice: Choice,
     /// `(key, word, other)`: where `key` is `word`, `other` is required.
     pub implies: &'static [(&'static str, &'static str, &'static str)],
@@ -25,7 +26,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A map of which nothing is known but its name, for the other members of a constant to differ from.
+    /// An empty shape, as the base of struct update syntax.
     pub const PLAIN: Self = Self {
         name: "",
         title: "",
@@ -48,21 +49,21 @@ impl Shape {
     }
 }
 
-/// What keys outside the table mean.
+/// The meaning of keys outside the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
-    /// They are mistakes.
+    /// They are errors.
     Mistakes,
-    /// They are the author's own.
+    /// They are arbitrary names chosen by the author.
     Own,
-    /// They stand in another table: matchers, or the keys of a kind of vector. The reader looks them up.
+    /// They are listed elsewhere: matchers, or the keys of a kind of vector. The reader looks them up.
     Listed,
 }
 
-/// How many of some keys a map has.
+/// A rule on how many of some keys a map must have.
 #[derive(Clone, Copy, Debug)]
 pub enum Choice {
-    /// There is no such rule.
+    /// No rule.
     Any,
     /// Exactly one of these.
     OneOf(&'static [&'static str]),
@@ -85,41 +86,41 @@ impl Choice {
 pub struct KeyRow {
     /// The key, in kebab-case.
     pub name: &'static str,
-    /// What its value is.
+    /// The kind of its value.
     pub kind: Kind,
-    /// Whether every map of this kind has it.
+    /// Whether it is required.
     pub required: bool,
-    /// What holds where it is left out.
+    /// The default.
     pub default: Option<&'static str>,
-    /// What it says, in one sentence.
+    /// Its description, in one sentence.
     pub about: &'static str,
-    /// The key with a value, as an author writes it.
+    /// The key with an example value.
     pub example: &'static str,
-    /// Earlier spellings, which are mistakes that name this one.
+    /// Earlier names; using one is an error that suggests this one.
     pub formerly: &'static [&'static str],
 }
 
 impl KeyRow {
-    /// A key that may be left out.
+    /// An optional key.
     pub const fn new(name: &'static str, kind: Kind, about: &'static str, example: &'static str) -> Self {
         Self { name, kind, required: false, default: None, about, example, formerly: &[] }
     }
 
-    /// The same, and every map of this kind has it.
+    /// The same key, required.
     #[must_use]
     pub const fn required(mut self) -> Self {
         self.required = true;
         self
     }
 
-    /// The same, with what holds where it is left out.
+    /// The same key, with a default.
     #[must_use]
     pub const fn default(mut self, default: &'static str) -> Self {
         self.default = Some(default);
         self
     }
 
-    /// The same, with its earlier spellings.
+    /// The same key, with its earlier names.
     #[must_use]
     pub const fn formerly(mut self, names: &'static [&'static str]) -> Self {
         self.formerly = names;
@@ -127,22 +128,22 @@ impl KeyRow {
     }
 }
 
-/// What the value of a key is.
+/// The kind of the value of a key.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// A text.
     Text,
     /// A text that matches a regular expression.
     Pattern(&'static str),
-    /// One of several words, each with what it means.
+    /// One of several words, each with its meaning.
     Word(&'static [(&'static str, &'static str)]),
     /// One or several of several words.
     Words(&'static [(&'static str, &'static str)]),
     /// One text, or a list of texts.
     Texts,
-    /// A whole number that is not negative.
+    /// A non-negative integer.
     Number,
-    /// This number and no other.
+    /// Exactly this number.
     Exactly(u64),
     /// `true` or `false`.
     Flag,
@@ -175,7 +176,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The kind in words, for the manual.
+    /// The description of the kind, for the manual.
     pub fn words(&self) -> String {
         let quoted = |words: &[(&str, &str)], last: &str| {
             let words: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
@@ -207,7 +208,7 @@ impl Kind {
         }
     }
 
-    /// The shapes that it leads to.
+    /// The shape of its maps, if any.
     pub fn shape(&self) -> Option<&'static Shape> {
         match self {
             Self::Map(shape)
@@ -221,7 +222,7 @@ impl Kind {
     }
 }
 
-/// Every shape that `root` leads to, itself first, each once.
+/// Every shape reachable from `root`, starting with `root`, without duplicates.
 pub fn reachable(root: &'static Shape) -> Vec<&'static Shape> {
     let mut found = vec![root];
     let mut next = 0;

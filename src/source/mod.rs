@@ -1,8 +1,8 @@
-//! Places in data files, and everything that can be wrong at one.
+//! Data files with the places of their nodes, and diagnostics.
 //!
 //! A loader never stops at the first mistake: it collects [`Diagnostic`]s, each of which points at a span of a file, and
-//! `cli` prints them all. [`Node`] is a YAML tree with spans. A [`Shape`] is the table of the keys of one kind of map, and
-//! [`Fields`] takes a map apart by it while noting what is missing, malformed or unknown.
+//! `cli` prints them all. [`Node`] is a YAML tree with spans. A [`Shape`] is the table of the keys of one kind of
+//! map, and [`Fields`] reads a map with it and reports missing, malformed and unknown keys.
 
 mod fields;
 mod json;
@@ -21,7 +21,7 @@ pub use yaml::{Key, Node, Yaml, parse};
 /// A data file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Its name as reports print it: a path from where the user stands, or from the suite's folder when embedded.
+    /// Its name in reports: a path relative to the working directory, or to the folder of the suite if embedded.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -36,7 +36,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span from byte `start` to byte `end`, clamped to the text and to the borders of characters.
+    /// A span from byte `start` to byte `end`, clamped to the text and to character boundaries.
     pub fn new(source: &Arc<Source>, start: usize, end: usize) -> Self {
         let clamp = |offset: usize| {
             let mut offset = offset.min(source.text.len());
@@ -49,7 +49,7 @@ impl Span {
         Self { source: Arc::clone(source), start, end: clamp(end).max(start) }
     }
 
-    /// The span of a whole file, of no width.
+    /// An empty span for a whole file.
     pub fn file(source: &Arc<Source>) -> Self {
         Self::new(source, 0, 0)
     }
@@ -59,7 +59,7 @@ impl Span {
         &self.source.text[self.start..self.end]
     }
 
-    /// The file it lies in.
+    /// Its file.
     pub fn source(&self) -> &Arc<Source> {
         &self.source
     }
@@ -106,14 +106,14 @@ impl<T> std::ops::Deref for Located<T> {
     }
 }
 
-/// Something wrong in a data file.
+/// A mistake in a data file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Where.
+    /// The place.
     pub span: Span,
-    /// What: a fragment that starts in lower case and holds no advice.
+    /// The message: a fragment that starts in lower case, without advice.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
@@ -123,14 +123,14 @@ impl Diagnostic {
         Self { span: span.clone(), message: message.into(), hint: None }
     }
 
-    /// The same mistake with advice.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// The same mistake with the advice that `nearest` was probably meant, if there is one.
+    /// Adds the hint that `nearest` was probably meant, if any.
     #[must_use]
     pub fn did_you_mean(self, nearest: Option<&str>) -> Self {
         match nearest {
@@ -139,7 +139,7 @@ impl Diagnostic {
         }
     }
 
-    /// Sorts mistakes by file and place. Those at one place stay as they are.
+    /// Sorts mistakes by file and place. Mistakes at the same place keep their order.
     pub fn sort(mistakes: &mut [Self]) {
         mistakes.sort_by(|a, b| (&a.span.source.name, a.span.start).cmp(&(&b.span.source.name, b.span.start)));
     }

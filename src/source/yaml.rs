@@ -1,4 +1,4 @@
-//! YAML with spans: a tree that knows where each of its nodes is written.
+//! YAML with spans: a tree whose nodes have places.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::wire::json;
 /// A node of a YAML file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it is.
+    /// Its content.
     pub value: Yaml,
-    /// Where it is written.
+    /// Its place.
     pub span: Span,
 }
 
-/// What a node is.
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Yaml {
-    /// Nothing, `null` or `~`.
+    /// An empty node, `null` or `~`.
     Null,
     /// `true` or `false`.
     Bool(bool),
@@ -31,7 +31,7 @@ pub enum Yaml {
     Text(String),
     /// A sequence.
     Sequence(Vec<Node>),
-    /// A mapping. Keys are unique; the reader refuses others.
+    /// A mapping. Keys are unique; the reader rejects duplicates.
     Map(Vec<(Key, Node)>),
 }
 
@@ -40,12 +40,12 @@ pub enum Yaml {
 pub struct Key {
     /// Its text.
     pub name: String,
-    /// Where it is written.
+    /// Its place.
     pub span: Span,
 }
 
 impl Node {
-    /// What it is, for messages.
+    /// Its kind, for messages.
     pub fn kind(&self) -> &'static str {
         match self.value {
             Yaml::Null => "nothing",
@@ -57,7 +57,7 @@ impl Node {
         }
     }
 
-    /// The node as a value, without its places.
+    /// The node as a value, without places.
     pub fn to_value(&self) -> Value {
         match &self.value {
             Yaml::Null => Value::Null,
@@ -71,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The member called `name`, if this is a mapping.
+    /// The member `name`, if this is a mapping.
     pub fn member(&self, name: &str) -> Option<&Self> {
         match &self.value {
             Yaml::Map(members) => members.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
@@ -79,7 +79,7 @@ impl Node {
         }
     }
 
-    /// The span of the deepest node on the way to `path` that is there.
+    /// The span of the deepest existing node on the way to `path`.
     pub fn span_at(&self, path: &crate::value::Path) -> Span {
         let mut node = self;
         for token in path.tokens() {
@@ -101,7 +101,7 @@ impl Node {
 ///
 /// # Errors
 ///
-/// The first syntax error, or every number that is not written as JSON writes numbers.
+/// The first syntax error, or every number that is not in JSON notation.
 pub fn parse(source: &Arc<Source>) -> Result<Node, Vec<Diagnostic>> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let raw: Spanned<Raw> = serde_saphyr::from_str_with_options(&source.text, options).map_err(|error| {
@@ -119,7 +119,7 @@ pub fn parse(source: &Arc<Source>) -> Result<Node, Vec<Diagnostic>> {
     if problems.is_empty() { Ok(node) } else { Err(problems) }
 }
 
-/// The message without the place that the parser adds, which the diagnostic shows better.
+/// The message without the place that the parser adds; the diagnostic shows it better.
 fn one_line(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     let line = line.strip_prefix("error: ").unwrap_or(line);
@@ -152,9 +152,9 @@ fn convert(source: &Arc<Source>, raw: Spanned<Raw>, problems: &mut Vec<Diagnosti
         Raw::Null => Yaml::Null,
         Raw::Bool(flag) => Yaml::Bool(flag),
         Raw::Number => {
-            // YAML knows more notations than JSON (017, 1_000, .5, .inf); only what reads alike in both is let through,
-            // so that the number sent is the number written.
-            // Behind an alias it stands where the alias leads.
+            // YAML has more notations than JSON (017, 1_000, .5, .inf); only the common ones are accepted, so that
+            // the number sent is the number written.
+            // For an alias, this is the place of its anchor.
             let defined = raw.defined.span();
             let there = match (defined.byte_offset(), defined.byte_len()) {
                 (Some(start), Some(length)) => span_of(source, start, length.max(1)),
@@ -165,8 +165,8 @@ fn convert(source: &Arc<Source>, raw: Spanned<Raw>, problems: &mut Vec<Diagnosti
                 Ok(number) if number.is_number() => Yaml::Number(number),
                 _ => {
                     problems.push(
-                        Diagnostic::new(&span, format!("the number {written} is not written as JSON writes numbers"))
-                            .hint("put it in quotes if it is text"),
+                        Diagnostic::new(&span, format!("the number {written} is not in JSON notation"))
+                            .hint("if it is text, write it in quotes"),
                     );
                     Yaml::Null
                 }
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_behind_an_alias_is_read_where_it_is_written() {
+    fn a_number_behind_an_alias_is_read_at_its_anchor() {
         let text = "a: &row { n: 0.90, list: [1, 2] }\nb: *row\n";
         let source = Arc::new(Source { name: "x.yaml".into(), text: text.into() });
         let node = parse(&source).expect("no mistake");
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn every_node_knows_its_place() {
+    fn every_node_has_a_place() {
         let text = "cases:\n  - case: é-x\n    covers: [A, B]\n    n: 5.0\n    t: 'q'\n";
         let node = parse(&source(text)).unwrap();
         let cases = node.member("cases").unwrap();
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_json_writes_otherwise_are_refused() {
+    fn numbers_outside_json_notation_are_rejected() {
         for number in ["017", "1_000", "0x1f", ".5", ".inf", "+1"] {
             let Err(problems) = parse(&source(&format!("n: {number}\n"))) else { panic!("{number} was read") };
             assert_eq!(problems[0].span.place(), "t.yaml:1:4", "{number}");
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stay_text_and_repeated_keys_are_refused() {
+    fn words_stay_text_and_repeated_keys_are_rejected() {
         let node = parse(&source("a: no\nb: yes\nc: ~\nd: 1e400x\ne: on\n")).unwrap();
         assert_eq!(node.member("a").unwrap().value, Yaml::Text("no".into()));
         assert_eq!(node.member("e").unwrap().value, Yaml::Text("on".into()));

@@ -3,7 +3,7 @@
 use crate::edit::EDIT;
 use crate::source::{Choice, KeyRow, Kind, Others, Shape};
 
-/// Every layout that some protocol knows; a protocol says which of them it has.
+/// The layouts of all protocols; each protocol supports some of them.
 pub(super) const LAYOUTS: &[(&str, &str)] = &[
     ("compact", "JSON: no white space, members in the order written."),
     ("pretty", "JSON: indented."),
@@ -25,7 +25,7 @@ pub static SUITE: Shape = Shape {
     keys: &[
         KeyRow::new("suite", Kind::Pattern(r"^[a-z0-9-]+/[a-z0-9-]+$"), "Its name: `<protocol>/<area>`.", "suite: example/pull")
             .required(),
-        KeyRow::new("about", Kind::Text, "What the cases are about, in one sentence.", "about: Reading packages."),
+        KeyRow::new("about", Kind::Text, "The subject of the cases, in one sentence.", "about: Reading packages."),
         KeyRow::new(
             "cases",
             Kind::SomeMaps(&CASE),
@@ -53,7 +53,7 @@ pub(super) static CASE: Shape = Shape {
         KeyRow::new(
             "about",
             Kind::Text,
-            "What the name does not say, in one sentence.",
+            "Details that the name omits, in one sentence.",
             "about: An empty title is a missing one.",
         ),
         KeyRow::new(
@@ -150,14 +150,19 @@ pub(super) static ROW: Shape = Shape {
         KeyRow::new(
             "covers",
             Kind::Texts,
-            "Requirements that it decides besides those of the case.",
+            "Requirements that it checks, in addition to those of the case.",
             "covers: [EXAMPLE-6.1-21]",
         ),
-        KeyRow::new("needs", Kind::Texts, "Features that it needs besides those of the case.", "needs: [facts]"),
+        KeyRow::new(
+            "needs",
+            Kind::Texts,
+            "Features that it needs, in addition to those of the case.",
+            "needs: [facts]",
+        ),
         KeyRow::new(
             "roles",
             Kind::Texts,
-            "Roles that the target must play besides those of the case.",
+            "Roles that the target must play, in addition to those of the case.",
             "roles: [sender]",
         ),
         KeyRow::new(
@@ -196,8 +201,8 @@ pub(super) static STEP: Shape = Shape {
         KeyRow::new(
             "advance",
             Kind::Time,
-            "Advances the clock of the target, and with it what `${time}` and `${ms}` say. The case is not run where the target has no \
-             such clock.",
+            "Advances the clock of the target, and with it `${time}` and `${ms}`. The case is skipped if the target \
+             has no such clock.",
             "advance: 31m",
         ),
         KeyRow::new(
@@ -206,8 +211,8 @@ pub(super) static STEP: Shape = Shape {
             "Waits for messages that the target sends to this host, which the manifest declares.",
             "receive: callbacks",
         ),
-        KeyRow::new("count", Kind::Number, "How many messages `receive` waits for; with 0 none must come.", "count: 2").default("1"),
-        KeyRow::new("within", Kind::Time, "How long `receive` waits.", "within: 2s").default("`reply` of the limits"),
+        KeyRow::new("count", Kind::Number, "The number of messages that `receive` waits for; with 0 no message may arrive.", "count: 2").default("1"),
+        KeyRow::new("within", Kind::Time, "The timeout of `receive`.", "within: 2s").default("`reply` of the limits"),
         KeyRow::new(
             "where",
             Kind::Maps(&EXPECTATION),
@@ -221,8 +226,8 @@ pub(super) static STEP: Shape = Shape {
              gone on.",
             "fence: [{ at: /body/type, equals: done }]",
         ),
-        KeyRow::new("reply", Kind::Map(&REPLY), "What the host replies to the messages of `receive`.", "reply: { status: 503 }")
-            .default("what the protocol or the manifest says"),
+        KeyRow::new("reply", Kind::Map(&REPLY), "The reply of the host to the messages of `receive`.", "reply: { status: 503 }")
+            .default("the reply of the protocol or the manifest"),
         KeyRow::new(
             "correlate",
             Kind::Values,
@@ -241,7 +246,7 @@ pub(super) static STEP: Shape = Shape {
         KeyRow::new(
             "headers",
             Kind::Named(&Kind::Value),
-            "Header fields besides those of the operation.",
+            "Header fields, in addition to those of the operation.",
             "headers: { accept: text/html }",
         ),
         KeyRow::new(
@@ -297,11 +302,11 @@ pub(super) static STEP: Shape = Shape {
             "Preconditions: where one does not hold, the case is inconclusive.",
             "assume: [{ at: /status, equals: 200 }]",
         ),
-        KeyRow::new("expect", Kind::Maps(&EXPECTATION), "What must hold of each answer.", "expect: [{ at: /status, equals: 200 }]"),
+        KeyRow::new("expect", Kind::Maps(&EXPECTATION), "The expectations on each answer.", "expect: [{ at: /status, equals: 200 }]"),
         KeyRow::new(
             "expect-all",
             Kind::Maps(&EXPECTATION),
-            "What must hold of all answers of the step together, under `/answers`.",
+            "The expectations on all answers of the step together, under `/answers`.",
             "expect-all: [{ at: /answers, some: { at: /status, equals: 200 } }]",
         ),
         KeyRow::new("capture", Kind::Named(&Kind::Text), "Names for parts of the answer, for later steps.", "capture: { first: /ids/0 }"),
@@ -390,7 +395,7 @@ pub static EXPECTATION: Shape = Shape {
         KeyRow::new(
             "note",
             Kind::Text,
-            "What a reader of the finding should know.",
+            "A note for the reader of the finding.",
             "note: The title is 300 characters long.",
         ),
     ],
@@ -463,8 +468,8 @@ pub static MANIFEST: Shape = Shape {
         KeyRow::new(
             "timeouts",
             Kind::Named(&Kind::Map(&TIMEOUT)),
-            "Times of the protocol. Steps use their names where a time stands, `${timeouts/NAME}` is one in milliseconds, and a \
-             target file may change each.",
+            "Times of the protocol. Steps may use their names instead of a duration, `${timeouts/NAME}` is one in \
+            milliseconds, and a target file may change each.",
             "timeouts: { callback: { default: 10s, about: How long a callback may take. } }",
         ),
         KeyRow::new(
@@ -489,9 +494,9 @@ pub(super) static TIMEOUT: Shape = Shape {
     title: "Timeout",
     about: "A time of the protocol.",
     keys: &[
-        KeyRow::new("default", Kind::Duration, "How long it is unless the target file says otherwise.", "default: 10s")
+        KeyRow::new("default", Kind::Duration, "The default, which a target file may override.", "default: 10s")
             .required(),
-        KeyRow::new("about", Kind::Text, "What it is, in one sentence.", "about: How long a callback may take.")
+        KeyRow::new("about", Kind::Text, "Its description, in one sentence.", "about: How long a callback may take.")
             .required(),
     ],
     ..Shape::PLAIN
@@ -521,7 +526,8 @@ pub(super) static CLOCK: Shape = Shape {
         KeyRow::new(
             "step",
             Kind::Map(&STEP),
-            "A step with `send`. `${advance_ms}` is by how much; `${time}` and `${ms}` are already in the new present.",
+            "A step with `send`. `${advance_ms}` is the distance in milliseconds; `${time}` and `${ms}` already \
+            include it.",
             "step: { send: set-clock, with: { advance-ms: \"${advance_ms}\" } }",
         )
         .required(),
@@ -529,7 +535,7 @@ pub(super) static CLOCK: Shape = Shape {
     ..Shape::PLAIN
 };
 
-/// What a fuzzer uses.
+/// The configuration of the fuzzer.
 pub(super) static FUZZ: Shape = Shape {
     name: "`fuzz` of a manifest",
     title: "Fuzz",
@@ -575,7 +581,7 @@ pub(super) static LEVEL: Shape = Shape {
     about: "A level, or conformance profile: a set of requirements that may include others.",
     keys: &[
         KeyRow::new("name", Kind::Text, "Its name.", "name: L1").required(),
-        KeyRow::new("about", Kind::Text, "What it is, in one sentence.", "about: Reads and writes."),
+        KeyRow::new("about", Kind::Text, "Its description, in one sentence.", "about: Reads and writes."),
         KeyRow::new("includes", Kind::Texts, "The levels that it includes.", "includes: [L0]"),
     ],
     ..Shape::PLAIN
@@ -591,7 +597,7 @@ pub(super) static TARGET_KIND: Shape = Shape {
         KeyRow::new(
             "about",
             Kind::Text,
-            "What it is, in one sentence.",
+            "Its description, in one sentence.",
             "about: A server that is reached over a network.",
         ),
         KeyRow::new("reached-over", Kind::Texts, "The transports over which it is reached.", "reached-over: [http]")
@@ -603,13 +609,8 @@ pub(super) static TARGET_KIND: Shape = Shape {
             "levels: [L1]",
         )
         .required(),
-        KeyRow::new(
-            "claims",
-            Kind::Texts,
-            "The levels that a target of this kind claims if it does not say.",
-            "claims: [L0]",
-        )
-        .default("`default` of `claims`"),
+        KeyRow::new("claims", Kind::Texts, "The default levels of a target of this kind.", "claims: [L0]")
+            .default("`default` of `claims`"),
         KeyRow::new("roles", Kind::Texts, "The roles that it can play.", "roles: [sender]").default("all"),
     ],
     ..Shape::PLAIN
@@ -623,7 +624,7 @@ pub(super) static HOST: Shape = Shape {
     keys: &[
         KeyRow::new("host", Kind::Text, "Its name, in lower-case letters, digits and hyphens.", "host: callbacks")
             .required(),
-        KeyRow::new("about", Kind::Text, "What it is, in one sentence.", "about: Receives the results of tasks.")
+        KeyRow::new("about", Kind::Text, "Its description, in one sentence.", "about: Receives the results of tasks.")
             .required(),
         KeyRow::new(
             "transports",
@@ -638,7 +639,7 @@ pub(super) static HOST: Shape = Shape {
             Kind::Words(&[
                 ("path", "By a key in the path, which is part of the address that the case gives the target."),
                 ("keys", "By the keys that the protocol reads from a message."),
-                ("bytes", "By a value of the case that stands somewhere in the message."),
+                ("bytes", "By a value of the case that occurs in the message."),
             ]),
             "How a message is assigned to its case.",
             "correlate: [path, keys]",
@@ -650,13 +651,8 @@ pub(super) static HOST: Shape = Shape {
             "Values of every case by which messages are assigned to it.",
             "values: [\"${project}\"]",
         ),
-        KeyRow::new(
-            "reply",
-            Kind::Map(&REPLY),
-            "What it replies unless a step says otherwise.",
-            "reply: { status: 202 }",
-        )
-        .default("status 200 without a body"),
+        KeyRow::new("reply", Kind::Map(&REPLY), "Its default reply.", "reply: { status: 202 }")
+            .default("status 200 without a body"),
     ],
     ..Shape::PLAIN
 };
@@ -668,12 +664,12 @@ pub(super) static ROLE: Shape = Shape {
     about: "A role that a target may play.",
     keys: &[
         KeyRow::new("role", Kind::Text, "Its name, as the catalogue and cases have it.", "role: sender").required(),
-        KeyRow::new("about", Kind::Text, "What it does, in one sentence.", "about: Sends messages."),
+        KeyRow::new("about", Kind::Text, "Its description, in one sentence.", "about: Sends messages."),
     ],
     ..Shape::PLAIN
 };
 
-/// Where a target says which level it has.
+/// The source of the levels that a target declares.
 pub(super) static CLAIMS: Shape = Shape {
     name: "`claims` of a manifest",
     title: "Claims",
@@ -682,16 +678,11 @@ pub(super) static CLAIMS: Shape = Shape {
         KeyRow::new(
             "level",
             Kind::Map(&LEVEL_CLAIM),
-            "Where the target says it.",
+            "The probe and the place that name the levels.",
             "level: { feature: descriptor, at: /body/level }",
         ),
-        KeyRow::new(
-            "default",
-            Kind::Texts,
-            "The levels that are assumed of a target that does not say.",
-            "default: L0",
-        )
-        .required(),
+        KeyRow::new("default", Kind::Texts, "The levels of a target that does not declare any.", "default: L0")
+            .required(),
     ],
     ..Shape::PLAIN
 };
@@ -753,31 +744,48 @@ pub(super) static FEATURE: Shape = Shape {
     about: "An option of the protocol, and how to find out whether a target offers it.",
     keys: &[
         KeyRow::new("feature", Kind::Text, "Its name, for `needs`.", "feature: search").required(),
-        KeyRow::new("about", Kind::Text, "What it is, in one sentence.", "about: Full-text search (section 10.2).").required(),
+        KeyRow::new(
+            "about",
+            Kind::Text,
+            "Its description, in one sentence.",
+            "about: Full-text search (section 10.2).",
+        )
+        .required(),
         KeyRow::new(
             "if-missing",
             Kind::Word(&[
                 ("not-claimed", "They are skipped: the target may leave the option out."),
                 (
                     "inconclusive",
-                    "They are inconclusive: the option is required, but the specification does not say how to reach it.",
+                    "They are inconclusive: the option is required, but the specification does not define how to \
+                    reach it.",
                 ),
-                ("run", "They run, and fail: the specification says how to reach it."),
+                ("run", "They run, and fail: the specification defines how to reach it."),
             ]),
             "What happens to the cases that need it where the target does not offer it.",
             "if-missing: not-claimed",
         )
         .required()
         .formerly(&["absent"]),
-        KeyRow::new("hint", Kind::Text, "What to configure where it is not found.", "hint: Set `routes.search` in the target file.")
-            .formerly(&["advice"]),
+        KeyRow::new(
+            "hint",
+            Kind::Text,
+            "What to configure where it is not found.",
+            "hint: Set `routes.search` in the target file.",
+        )
+        .formerly(&["advice"]),
         KeyRow::new(
             "floor",
             Kind::Texts,
             "The kinds of target on which no case passes unless this is offered.",
             "floor: [endpoint, adapter]",
         ),
-        KeyRow::new("operation", Kind::Text, "A configured route for this operation makes the feature offered.", "operation: export"),
+        KeyRow::new(
+            "operation",
+            Kind::Text,
+            "A configured route for this operation makes the feature offered.",
+            "operation: export",
+        ),
         KeyRow::new(
             "probe-first",
             Kind::Flag,

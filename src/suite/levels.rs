@@ -1,4 +1,4 @@
-//! What a target may claim: levels as sets that include others, kinds of target, and roles.
+//! The claims of a target: levels (sets that include others), kinds of target, and roles.
 
 use super::keys::{LEVEL, ROLE, TARGET_KIND};
 use crate::exchange::Transport;
@@ -49,12 +49,12 @@ impl LevelSet {
         Self(self.0 & !other.0)
     }
 
-    /// Whether there is no level in it.
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many levels there are in it.
+    /// The number of levels.
     pub fn len(self) -> usize {
         self.0.count_ones() as usize
     }
@@ -75,7 +75,7 @@ pub struct Levels(Vec<Level>);
 pub struct Level {
     /// Its name.
     pub name: Located<String>,
-    /// What it is.
+    /// Its description.
     pub about: String,
     /// The levels that it includes, as written.
     pub includes: Vec<Located<String>>,
@@ -99,12 +99,12 @@ impl Levels {
         self.names().position(|known| known == name)
     }
 
-    /// The level called `name` with all that it includes; `None` if the protocol has no such level.
+    /// The level `name` with all levels that it includes; `None` if it is unknown.
     pub fn find(&self, name: &str) -> Option<LevelSet> {
         Some(self.0.get(self.position(name)?)?.closure)
     }
 
-    /// As [`Levels::find`], and the empty set for a name that is not a level, such as that of a feature.
+    /// As [`Levels::find`], but the empty set for a name that is not a level, such as that of a feature.
     pub fn closure(&self, name: &str) -> LevelSet {
         self.find(name).unwrap_or_default()
     }
@@ -124,14 +124,14 @@ impl Levels {
         highest.map(|position| self.0[position].name.value.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// The levels that `names` stand for, with all that they include. Notes each name that is not a level.
+    /// The levels in `names`, with all levels that they include. Reports each unknown name.
     fn resolve(&self, names: &[Located<String>], problems: &mut Problems) -> LevelSet {
         let mut set = LevelSet::EMPTY;
         for name in names {
             match self.find(name) {
                 Some(closure) => set = set.union(closure),
                 None => problems.note(
-                    Diagnostic::new(&name.span, format!("no level `{}`", name.value))
+                    Diagnostic::new(&name.span, format!("unknown level `{}`", name.value))
                         .did_you_mean(nearest(name, self.names())),
                 ),
             }
@@ -145,13 +145,13 @@ impl Levels {
 pub struct TargetKind {
     /// Its name.
     pub name: Located<String>,
-    /// What it is.
+    /// Its description.
     pub about: String,
     /// The transports by which it is reached.
     pub reached_over: Vec<Transport>,
     /// The levels that it can show.
     pub levels: LevelSet,
-    /// The levels that a target of this kind claims which says nothing; `None` means what the manifest says for every kind.
+    /// The default levels of a target of this kind; `None` means the default of the manifest.
     pub claims: Option<LevelSet>,
     /// The roles that it can play; `None` means all.
     pub roles: Option<Vec<Located<String>>>,
@@ -262,7 +262,7 @@ fn read_kind(node: &Node, levels: &Levels, roles: &[Role], problems: &mut Proble
         if found.is_none() {
             let names = || Transport::ALL.into_iter().map(Transport::name);
             problems.note(
-                Diagnostic::new(&word.span, format!("no transport `{}`", word.value))
+                Diagnostic::new(&word.span, format!("unknown transport `{}`", word.value))
                     .did_you_mean(nearest(word, names())),
             );
         }
@@ -279,7 +279,8 @@ fn read_kind(node: &Node, levels: &Levels, roles: &[Role], problems: &mut Proble
         let names = || roles.iter().map(|role| role.name.value.as_str());
         if !names().any(|known| known == role.value) {
             problems.note(
-                Diagnostic::new(&role.span, format!("no role `{}`", role.value)).did_you_mean(nearest(role, names())),
+                Diagnostic::new(&role.span, format!("unknown role `{}`", role.value))
+                    .did_you_mean(nearest(role, names())),
             );
         }
     }
@@ -304,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_includes_what_its_includes_include() {
+    fn inclusion_of_levels_is_transitive() {
         let levels = read("levels: [{ name: A }, { name: B, includes: C }, { name: C, includes: [A] }, { name: D }]\n");
         let levels = levels.expect("a manifest").levels;
         let sets = |names: &[&str]| names.iter().map(|name| LevelSet::of(levels.position(name).unwrap())).collect();
@@ -322,8 +323,8 @@ mod tests {
         );
         let expected = [
             "m.yaml:7:13: the level `A` is defined twice",
-            "m.yaml:8:5: a level is a map, not text",
-            "m.yaml:6:30: no level `X`",
+            "m.yaml:8:5: a level must be a map, not text",
+            "m.yaml:6:30: unknown level `X`",
             "m.yaml:4:27: circular reference: `A` includes `C`, which includes `A`",
             "m.yaml:5:27: circular reference: `B` includes `A`, which includes `B`",
             "m.yaml:6:27: circular reference: `C` includes `B`, which includes `C`",
@@ -334,18 +335,18 @@ mod tests {
     }
 
     #[test]
-    fn kinds_name_levels_roles_and_transports_that_there_are() {
+    fn kinds_name_known_levels_roles_and_transports() {
         let found = mistakes(
             "levels: [{ name: A }, { name: B, includes: [A] }]\nroles: [{ role: sender }]\ntarget-kinds:\n  - { kind: k, reached-over: [htp], levels: [AB], roles: [sendr] }\n  - { kind: k, reached-over: [http], levels: [A], claims: [B] }\n  - { kind: l }\n",
         );
         let expected = [
-            "m.yaml:6:31: no transport `htp` (did you mean `http`?)",
-            "m.yaml:6:46: no level `AB`",
-            "m.yaml:6:59: no role `sendr` (did you mean `sender`?)",
+            "m.yaml:6:31: unknown transport `htp` (did you mean `http`?)",
+            "m.yaml:6:46: unknown level `AB`",
+            "m.yaml:6:59: unknown role `sendr` (did you mean `sender`?)",
             "m.yaml:7:13: the kind of target `k` is defined twice",
             "m.yaml:7:60: it claims `B`, which is not among its `levels`",
-            "m.yaml:8:5: a kind of target needs a `reached-over`",
-            "m.yaml:8:5: a kind of target needs a `levels`",
+            "m.yaml:8:5: a kind of target needs the key `reached-over`",
+            "m.yaml:8:5: a kind of target needs the key `levels`",
         ];
         for line in expected {
             assert!(found.iter().any(|found| found.starts_with(line)), "{line} is not among {found:#?}");

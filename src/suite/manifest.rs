@@ -1,4 +1,4 @@
-//! The manifest of a protocol (`suites/<slug>/protocol.yaml`): its levels, the objects that cases build on, what is set
+//! The manifest of a protocol (`suites/<slug>/protocol.yaml`): its levels, the objects that cases build on, the setup
 //! up for each case, and how to find out which options a target offers.
 
 use std::collections::BTreeMap;
@@ -21,26 +21,26 @@ pub struct Manifest {
     pub protocol: Located<String>,
     /// The levels, each with those that it includes.
     pub levels: Levels,
-    /// The kinds of target; if there are none, every target can show every level.
+    /// The kinds of target; if empty, every target can show every level.
     pub kinds: Vec<TargetKind>,
-    /// The roles that a target may play; if there are none, every target plays all of them.
+    /// The roles that a target may play; if empty, every target plays every role.
     pub roles: Vec<Role>,
     /// The feature that shows that a target may have a level which it does not claim. Then the cases of that level run as
     /// well, and the report says whether the level is met.
     pub beyond: Vec<(Located<String>, Located<String>)>,
-    /// How to learn what a target says of itself.
+    /// How to read the levels that a target declares.
     pub claims: Claims,
     /// Named values that cases build on.
     pub objects: Objects,
-    /// Bindings that every case has, made when first asked for.
+    /// Bindings of every case, rendered at first use.
     pub bindings: Objects,
     /// Transports that a target need not offer, and the feature that shows that it does.
     pub transports: Vec<(Located<String>, Located<String>)>,
-    /// What is done before a case.
+    /// The setup of every case.
     pub setup: Vec<Setup>,
     /// Options that a target may offer.
     pub features: Vec<Feature>,
-    /// What a fuzzer uses, if the protocol can be fuzzed.
+    /// The configuration of the fuzzer, if the protocol can be fuzzed.
     pub fuzz: Option<Fuzzing>,
     /// Times of the protocol, by name.
     pub timeouts: BTreeMap<String, Timeout>,
@@ -53,9 +53,9 @@ pub struct Manifest {
 /// A time of the protocol that the owner of a target may change.
 #[derive(Clone, Debug)]
 pub struct Timeout {
-    /// How long it is where the owner of a target does not say.
+    /// The default, which a target file may override.
     pub default: Duration,
-    /// What it is.
+    /// Its description.
     pub about: String,
 }
 
@@ -84,9 +84,9 @@ impl ClockWay {
 pub struct HostDecl {
     /// Its name, for `receive` and `${host NAME}`.
     pub name: Located<String>,
-    /// What it plays.
+    /// The role that it plays.
     pub about: String,
-    /// What the target reaches it over.
+    /// The transports over which the target reaches it.
     pub transports: Vec<Transport>,
     /// Its path.
     pub path: String,
@@ -95,11 +95,11 @@ pub struct HostDecl {
     pub correlate: [bool; 3],
     /// Values that every case claims.
     pub values: Vec<Expr>,
-    /// What it replies if neither the case nor the protocol says.
+    /// The default reply, if neither the case nor the protocol has one.
     pub reply: HostReplyPlan,
 }
 
-/// What a fuzzer uses.
+/// The configuration of the fuzzer.
 #[derive(Clone, Debug)]
 pub struct Fuzzing {
     /// For an operation, the requirement that a target breaks which fails at a message instead of answering it.
@@ -112,16 +112,16 @@ pub struct Fuzzing {
     pub alive: Vec<Step>,
     /// Members that a message may have, each with a value that is usual for it.
     pub members: Vec<(Located<String>, Value)>,
-    /// All of it as written, for the cases that are made of it.
+    /// The whole section as a node, for the cases that are generated from it.
     pub node: Node,
 }
 
-/// Where a target says which levels it has.
+/// The source of the levels that a target declares.
 #[derive(Clone, Debug)]
 pub struct Claims {
-    /// Where it says so.
+    /// The probe and the place that name the levels.
     pub level: Option<LevelClaim>,
-    /// What is assumed of a target that says nothing.
+    /// The levels of a target that does not declare any.
     pub default: Vec<Located<String>>,
 }
 
@@ -137,9 +137,9 @@ pub struct LevelClaim {
 /// A step that is taken before a case.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// Taken once for each of these bindings that the case uses, with `it` bound to the value; empty means once always.
+    /// Runs once for each of these bindings that the case uses, with `it` bound to the value; if empty, runs once.
     pub uses: Vec<Located<String>>,
-    /// Taken once for each party that proofmark plays in the case.
+    /// Runs once for each party that proofmark plays in the case.
     pub each_actor: bool,
     /// Taken only if the target offers this feature.
     pub needs: Vec<Located<String>>,
@@ -147,7 +147,7 @@ pub struct Setup {
     pub reach: Vec<Located<String>>,
     /// The step.
     pub steps: Vec<Step>,
-    /// Steps that are taken after the case, whatever came of it, and never judged.
+    /// Steps that run after the case, whatever its verdict; they are never judged.
     pub after: Vec<Step>,
 }
 
@@ -156,13 +156,13 @@ pub struct Setup {
 pub struct Feature {
     /// Its name, for `needs`.
     pub name: Located<String>,
-    /// What it is.
+    /// Its description.
     pub about: String,
-    /// What its absence means for the cases that need it.
+    /// The effect of its absence on the cases that need it.
     pub absent: Absent,
     /// What to configure where it is not found.
     pub advice: String,
-    /// Whether it is found out before all others, because what its steps capture is needed to ask for them.
+    /// Whether it is probed before all others, because the other probes use what its steps capture.
     pub first: bool,
     /// How to find out.
     pub steps: Vec<Step>,
@@ -170,21 +170,21 @@ pub struct Feature {
     pub offered: Vec<Expectation>,
     /// The target does not offer it if all of these hold for the last answer. Checked first.
     pub missing: Vec<Expectation>,
-    /// The kinds of target at which nothing passes unless this is offered: a target that does not do even this much
-    /// shows nothing by agreeing.
+    /// The kinds of target at which no case passes unless this is offered: without it, correct answers prove
+    /// nothing.
     pub floor: Vec<Located<String>>,
     /// The operation whose configured route makes the feature offered whatever the probe finds.
     pub operation: Option<Located<String>>,
 }
 
-/// What the absence of a feature means for the cases that need it.
+/// The effect of the absence of a feature on the cases that need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// They are not run: the option is the target's to leave out.
     NotClaimed,
-    /// They are inconclusive: it is demanded, but the specification names no way to reach it.
+    /// They are inconclusive: it is required, but the specification does not define how to reach it.
     Inconclusive,
-    /// They are run, and fail: the specification says where it is.
+    /// They run, and fail: the specification defines how to reach it.
     Run,
 }
 
@@ -192,7 +192,7 @@ pub enum Absent {
 ///
 /// # Errors
 ///
-/// Everything that is wrong in the file.
+/// Every mistake in the file.
 pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> {
     let mut problems = Problems::default();
     match read_manifest_partly(source, &mut problems) {
@@ -201,7 +201,7 @@ pub fn read_manifest(source: &Arc<Source>) -> Result<Manifest, Vec<Diagnostic>> 
     }
 }
 
-/// Reads what can be read of a manifest; `None` if it is not a map of keys at all.
+/// Reads as much of a manifest as possible; `None` if it is not a map.
 pub fn read_manifest_partly(source: &Arc<Source>, problems: &mut Problems) -> Option<Manifest> {
     let root = match parse(source) {
         Ok(root) => root,
@@ -255,7 +255,7 @@ pub fn read_manifest_partly(source: &Arc<Source>, problems: &mut Problems) -> Op
     }
     let collect =
         |list: Vec<(Located<String>, Expr)>| list.into_iter().map(|(name, expr)| (name.value, expr)).collect();
-    // Without them nothing is known of the protocol and its levels, which has been noted above.
+    // They are required; a missing one was reported above.
     let nothing = || Located { value: String::new(), span: Span::file(source) };
     let protocol = protocol.unwrap_or_else(nothing);
     let claims = claims.unwrap_or(Claims { level: None, default: Vec::new() });
@@ -357,7 +357,7 @@ fn read_timeouts(node: &Node, problems: &mut Problems) -> BTreeMap<String, Timeo
             Some(default) => drop(timeouts.insert(key.name.clone(), Timeout { default, about: about.value })),
             None => problems.note(
                 Diagnostic::new(&default.span, format!("invalid duration `{}`", *default))
-                    .hint("such as 250ms, 5s, 2m"),
+                    .hint("expected for example 250ms, 5s or 2m"),
             ),
         }
     }
@@ -435,7 +435,7 @@ fn read_features_of(
             Located { value: text.clone(), span: value.span.clone() },
         )),
         _ => {
-            problems.note(Diagnostic::new(&value.span, format!("a feature is text, not {}", value.kind())));
+            problems.note(Diagnostic::new(&value.span, format!("a feature must be text, not {}", value.kind())));
             None
         }
     };
@@ -490,13 +490,13 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
         "run" => Some(Absent::Run),
         _ => {
             problems.note(
-                Diagnostic::new(&word.span, format!("`if-missing` is not `{}`", *word))
+                Diagnostic::new(&word.span, format!("unknown value `{}` of `if-missing`", *word))
                     .hint("one of not-claimed, inconclusive, run"),
             );
             None
         }
     });
-    // A feature that has a name is known by it, whatever else is wrong with it.
+    // A feature with a name counts as defined, even if other keys are invalid.
     Some(Feature {
         name: name?,
         about: about.map(|text| text.value).unwrap_or_default(),

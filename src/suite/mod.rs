@@ -1,7 +1,7 @@
 //! Suites as written: cases, their steps and expectations, and the manifest of a protocol.
-//!
-//! These types hold what an author wrote, with places. Nothing here knows which operations or matchers exist; `plan`
-//! looks them up and turns a [`Case`] into something that can run. Reading is in `read`, tables of cases in `table`.
+//! These types are the source text, with places. They do not resolve operations or matchers; `plan` does, and turns a
+//! [`Case`] into an executable
+//! plan. Reading is in `read`, tables of cases in `table`.
 
 mod keys;
 mod levels;
@@ -31,7 +31,7 @@ pub use read::{read_suite, read_suite_partly, written};
 pub struct Suite {
     /// `<protocol>/<area>`.
     pub name: Located<String>,
-    /// What the cases are about.
+    /// The subject of the cases.
     pub about: String,
     /// In the order of the file, tables expanded.
     pub cases: Vec<Case>,
@@ -40,7 +40,7 @@ pub struct Suite {
 /// A length of time, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TimeSpan {
-    /// As it stands.
+    /// As written.
     Fixed(Duration),
     /// The name of a time of the protocol, which the owner of a target may change.
     Named(String),
@@ -61,17 +61,17 @@ pub struct Case {
     pub reach: Vec<Located<String>>,
     /// The roles that the target must play.
     pub roles: Vec<Located<String>>,
-    /// Whether only the strict profile counts what it finds.
+    /// Whether its findings count only in the strict profile.
     pub strict_only: bool,
     /// Whether the set-up of the protocol is left out, because the case is about it.
     pub without_setup: bool,
-    /// Whether what it finds counts even if the twin was rejected: where a target accepts an invalid message.
+    /// Whether its findings count even if the twin was rejected: where a target accepts an invalid message.
     pub stands_alone: bool,
     /// Whether the twin is sent before the case instead of after it: where the target may not answer after the case.
     pub twin_first: bool,
     /// Names and values, in order.
     pub bindings: Vec<(Located<String>, Expr)>,
-    /// What is done, in order.
+    /// Its steps, in order.
     pub steps: Vec<Step>,
     /// Where it is written.
     pub span: Span,
@@ -82,9 +82,9 @@ pub struct Case {
 pub struct Step {
     /// The party that proofmark plays.
     pub actor: Located<String>,
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// Done once for each element of this list, with `item` and `index` bound.
+    /// Runs once for each element of this list, with `item` and `index` bound.
     pub over: Option<Expr>,
     /// Whether the repetitions run concurrently.
     pub at_once: bool,
@@ -92,19 +92,19 @@ pub struct Step {
     pub until: Option<Located<TimeSpan>>,
     /// Repeated for this long; the expectations hold all along.
     pub quiet: Option<Located<TimeSpan>>,
-    /// Whether the next step is taken at once, over a connection that stays open: that step receives the answers.
+    /// Whether the next step runs immediately, over a connection that stays open: that step receives the answers.
     pub without_waiting: bool,
-    /// How long answers are collected at least, over a connection that stays open.
+    /// The minimum time to collect answers, over a connection that stays open.
     pub settle: Option<Located<TimeSpan>>,
-    /// Preconditions: what must hold of each answer, else the case is inconclusive.
+    /// Preconditions on each answer; if one fails, the case is inconclusive.
     pub assume: Vec<Expectation>,
-    /// What must hold of each answer.
+    /// The expectations on each answer.
     pub expect: Vec<Expectation>,
-    /// What must hold of all answers of the step together, under `/answers`.
+    /// The expectations on all answers of the step together, under `/answers`.
     pub expect_all: Vec<Expectation>,
     /// Names for parts of the answer, for later steps.
     pub capture: Vec<(Located<String>, Path)>,
-    /// Values of the case that tell which messages at a host belong to it, claimed before the step is taken.
+    /// Values of the case that identify its messages at a host, claimed before the step runs.
     pub correlate: Vec<Expr>,
     /// Whether a missing answer is a failure, and not only a reason to be inconclusive.
     pub must_answer: bool,
@@ -116,7 +116,7 @@ pub struct Step {
     pub span: Span,
 }
 
-/// What a step does.
+/// The action of a step.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Sends a message of the protocol.
@@ -142,7 +142,7 @@ pub enum Action {
         path: Expr,
         /// Header fields.
         headers: Vec<(String, Expr)>,
-        /// Body, if there is one.
+        /// The body, if any.
         body: Option<RequestBody>,
     },
     /// Takes several steps concurrently.
@@ -151,12 +151,12 @@ pub enum Action {
     Pause(Located<TimeSpan>),
     /// Advances the clock of the target, by the operation that the manifest names.
     Advance {
-        /// By how much.
+        /// The distance.
         by: Located<TimeSpan>,
-        /// Inputs of that operation, in the place of those in the manifest.
+        /// Inputs of that operation, which replace those in the manifest.
         with: Vec<(Located<String>, Expr)>,
     },
-    /// Sends nothing and looks at every message that the target made: in the case, or in the run where the case has no other
+    /// Sends nothing and checks every message that the target sent: in the case, or in the run if the case has no other
     /// steps.
     Sweep,
     /// Takes messages that the target sends to a host.
@@ -168,15 +168,15 @@ pub enum Action {
 pub struct Receive {
     /// The host.
     pub host: Located<String>,
-    /// How many are waited for; with 0 none must come.
+    /// The number of messages to wait for; with 0 no message may arrive.
     pub count: u64,
-    /// For how long.
+    /// The timeout.
     pub within: Option<Located<TimeSpan>>,
     /// What holds for a message that the step takes; the others are left to later steps.
     pub selects: Vec<Expectation>,
-    /// What holds for the message that ends the wait for none: a later one, which shows that the target has gone on.
+    /// With `count` 0: the expectations on a later message, which shows that the target has gone on and ends the wait.
     pub fence: Vec<Expectation>,
-    /// What the host replies to each; its usual reply if `None`.
+    /// The reply of the host to each; its default reply if `None`.
     pub reply: Option<HostReplyPlan>,
 }
 
@@ -189,10 +189,10 @@ pub enum HostReplyPlan {
         status: u16,
         /// HTTP header fields.
         headers: Vec<(String, Expr)>,
-        /// The body, if there is one.
+        /// The body, if any.
         body: Option<RequestBody>,
     },
-    /// It says nothing.
+    /// It does not reply.
     Silence,
     /// It closes the connection.
     Close,
@@ -228,13 +228,13 @@ pub struct Expectation {
     pub matcher: Located<String>,
     /// Its argument.
     pub argument: Expr,
-    /// The argument as it stands in the file, for the places of mistakes in it.
+    /// The argument as a node, for the places of mistakes in it.
     pub node: Node,
     /// The clauses of requirements that it decides; empty means all that the case covers.
     pub covers: Vec<Located<ClauseId>>,
     /// Whether only the strict profile counts it.
     pub strict_only: bool,
-    /// What the author adds for the reader of a finding.
+    /// A note of the author for the reader of a finding.
     pub note: String,
     /// Where it is written.
     pub span: Span,
@@ -281,7 +281,7 @@ impl std::fmt::Display for CaseId {
 }
 
 impl Case {
-    /// The requirements that it decides a clause of, each once.
+    /// The requirements that it checks a clause of, without duplicates.
     pub fn requirements(&self) -> Vec<&RequirementId> {
         let mut requirements: Vec<&RequirementId> = Vec::new();
         for covered in &self.covers {
@@ -302,7 +302,7 @@ impl Case {
         self.steps.iter().any(Step::has_edits)
     }
 
-    /// Whether it sends nothing and looks at what other cases were answered.
+    /// Whether it sends nothing and checks the answers of other cases.
     pub fn is_sweep(&self) -> bool {
         !self.steps.is_empty() && self.steps.iter().all(|step| matches!(step.action, Action::Sweep))
     }

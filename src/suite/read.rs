@@ -15,7 +15,7 @@ use crate::value::{Path, Value};
 ///
 /// # Errors
 ///
-/// Everything that is wrong in the file.
+/// Every mistake in the file.
 pub fn read_suite(source: &Arc<Source>) -> Result<Suite, Vec<Diagnostic>> {
     let mut problems = Problems::default();
     let suite = read_suite_partly(source, &mut problems);
@@ -44,7 +44,7 @@ pub fn read_suite_partly(source: &Arc<Source>, problems: &mut Problems) -> Suite
     for node in nodes {
         let before = problems.0.len();
         let read = read_cases(node, problems);
-        // The lookup of names would report what was not read of a case as further mistakes.
+        // The lookup of names would report the unread parts of a case as further mistakes.
         let sound = problems.0.len() == before;
         for case in read.into_iter().filter(|_| sound) {
             if let Some(earlier) = cases.iter().find(|earlier| earlier.name.value == case.name.value) {
@@ -64,7 +64,7 @@ pub fn read_suite_partly(source: &Arc<Source>, problems: &mut Problems) -> Suite
 ///
 /// # Errors
 ///
-/// Everything that is wrong in the file.
+/// Every mistake in the file.
 pub fn written(source: &Arc<Source>) -> Result<Vec<(String, Value)>, Vec<Diagnostic>> {
     let root = parse(source)?;
     let mut problems = Problems::default();
@@ -140,7 +140,7 @@ fn read_cases(node: &Node, problems: &mut Problems) -> Vec<Case> {
         .collect()
 }
 
-/// What a row of a table adds to its case by itself.
+/// The keys that a row of a table adds to its case.
 struct Row {
     name: Located<String>,
     about: Option<String>,
@@ -161,7 +161,7 @@ fn read_row(node: &Node, problems: &mut Problems) -> Option<Row> {
         strict_only: fields.flag("strict-only", problems),
         name: name?,
     };
-    // The other members are the row's own: the case asks for them by name.
+    // The other members are values that the case references by name.
     Some(row)
 }
 
@@ -188,7 +188,7 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
     if !is_id(&name) {
         problems.note(
             Diagnostic::new(&name.span, format!("invalid case id `{}`", *name))
-                .hint("what the target does, in lower case with hyphens: rejects-missing-title"),
+                .hint("name what the target does, in lower case with hyphens: rejects-missing-title"),
         );
     }
     let mut about = about.map(|text| text.value);
@@ -371,7 +371,7 @@ fn read_capture(fields: &mut Fields<'_>, problems: &mut Problems) -> Vec<(Locate
         .collect()
 }
 
-/// Reads what a step takes at a host.
+/// Reads a step that receives a message at a host.
 fn read_receive(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<Receive> {
     let host = fields.text("receive", problems);
     let count = fields.number("count", problems);
@@ -396,7 +396,9 @@ fn read_receive(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<Rece
     };
     let count = count.map_or(1, |count| count.value);
     if let Some(first) = fence.first().filter(|_| count > 0) {
-        problems.note(Diagnostic::new(&first.span, "a fence ends the wait for no message").hint("with `count: 0`"));
+        problems.note(
+            Diagnostic::new(&first.span, "`fence` applies only where no message is expected").hint("add `count: 0`"),
+        );
     }
     let reply = reply.and_then(|node| read_reply(node, problems));
     Some(Receive { host, count, within, selects, fence, reply })
@@ -473,10 +475,9 @@ fn read_time(fields: &mut Fields<'_>, key: &'static str, problems: &mut Problems
             TimeSpan::Named(text.value.clone())
         }
         None => {
-            problems.note(
-                Diagnostic::new(&text.span, format!("invalid duration `{}`", *text))
-                    .hint("a number with ms, s or m, such as 250ms or 5s; or a name under `timeouts` of the manifest"),
-            );
+            problems.note(Diagnostic::new(&text.span, format!("invalid duration `{}`", *text)).hint(
+                "expected a number with ms, s or m, such as 250ms or 5s, or a name under `timeouts` of the manifest",
+            ));
             return None;
         }
     };
@@ -500,7 +501,7 @@ fn read_expectation(node: &Node, problems: &mut Problems) -> Option<Expectation>
     let [(key, argument)] = rest.as_slice() else {
         let names: Vec<_> = rest.iter().map(|(key, _)| key.name.as_str()).collect();
         let message = match names.as_slice() {
-            [] => "the expectation names no matcher".to_owned(),
+            [] => "the expectation has no matcher".to_owned(),
             _ => format!("the expectation has {} matchers: {}", names.len(), names.join(", ")),
         };
         problems.note(
@@ -573,7 +574,7 @@ cases:
     }
 
     #[test]
-    fn a_row_that_lacks_what_the_case_asks_for_is_reported() {
+    fn a_row_without_a_referenced_value_is_reported() {
         let problems = read(&GOOD.replace(", status: 422", "")).unwrap_err();
         assert!(problems[0].to_string().contains("the row has no `status`"), "{problems:?}");
     }

@@ -1,7 +1,7 @@
-//! Tables of cases: `for-each` turns one case into one a row.
-//!
-//! A row is put into the text of the case before the case is read, so that a row may hold anything that a case may: an
-//! id, a list of edits, a whole expectation. Places stay those of the row.
+//! Tables of cases: `for-each` turns one case into one case per row.
+//! Rows are substituted before the case is read, so that a row may hold any part of a case: an id, a list of edits, a
+//! whole expectation. Places remain those of the
+//! row.
 
 use crate::source::{Diagnostic, Key, Node, Problems, Yaml};
 
@@ -45,8 +45,8 @@ fn fill_text(node: &Node, text: &str, row: &Node, problems: &mut Problems) -> No
         let found = row.member(name);
         if found.is_none() {
             problems.note(
-                Diagnostic::new(&row.span, format!("the row has no `{name}`, which its case asks for"))
-                    .hint(format!("the case asks at {}", node.span.place())),
+                Diagnostic::new(&row.span, format!("the row has no `{name}`, which the case references"))
+                    .hint(format!("the case references it at {}", node.span.place())),
             );
         }
         found
@@ -67,7 +67,7 @@ fn fill_text(node: &Node, text: &str, row: &Node, problems: &mut Problems) -> No
             Some(Yaml::Number(number)) => filled.push_str(&crate::wire::json::compact(number)),
             Some(_) => problems.note(Diagnostic::new(
                 &node.span,
-                format!("`{}` of a row stands inside a text, so it is text or a number", &inner[..end]),
+                format!("`{}` of a row is used inside a text and must be text or a number", &inner[..end]),
             )),
             None => {}
         }

@@ -373,7 +373,7 @@ mod tests {
         for (text, wanted) in [
             ("url: 'http://127.0.0.1:{port}'\n", "1:6: a free port needs a `launch`"),
             ("url: http://a\nlaunch: { command: ['{prot}'] }\n", "2:21: unknown placeholder `{prot}`"),
-            ("url: http://a\nlaunch: { directory: x }\n", "2:9: `launch` needs a `command`"),
+            ("url: http://a\nlaunch: { directory: x }\n", "2:9: `launch` needs the key `command`"),
             (
                 "url: http://a\nlaunch: { command: x, ready: { http: /, delay: 1s } }\n",
                 "2:30: a target is ready in one way, not 2",

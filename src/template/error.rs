@@ -1,19 +1,19 @@
-//! Why a template has no value.
+//! Errors of rendering.
 
 use crate::source::Span;
 
-/// Why an expression has no value.
+/// Why an expression cannot be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct RenderError {
-    /// In words.
+    /// The reason.
     pub message: String,
     /// Where the expression is written, if known.
     pub span: Option<Span>,
 }
 
 impl RenderError {
-    /// A reason in words.
+    /// An error without a place.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), span: None }
     }

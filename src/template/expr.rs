@@ -1,4 +1,4 @@
-//! Values as suites write them.
+//! Values as suites write them, templates included.
 
 use super::keys::BUILT;
 use crate::source::{Diagnostic, Fields, Node, Problems, Span, Yaml};
@@ -8,13 +8,13 @@ use crate::wire::json;
 /// A value as a suite writes it, not yet rendered.
 #[derive(Clone, Debug)]
 pub enum Expr {
-    /// A value without any template in it.
+    /// A value without templates.
     Constant(Value),
     /// Text with templates.
     Template(Template, Span),
-    /// A list with templates somewhere inside.
+    /// A list that contains templates.
     List(Vec<Self>),
-    /// A map with templates somewhere inside its values.
+    /// A map whose values contain templates.
     Map(Vec<(String, Self)>),
     /// `{ base: NAME, set: {…}, remove: […] }`: a named object of the protocol, or a binding, with changes.
     Built {
@@ -45,16 +45,16 @@ pub(super) enum Part {
 /// Why a text is not a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// A `${` without its brace.
+    /// A `${` without the closing brace.
     #[error("`${{` without a closing brace")]
     Unclosed,
     /// A `${}`.
-    #[error("nothing between the braces of `${{}}`")]
+    #[error("empty template `${{}}`")]
     Empty,
 }
 
 impl Template {
-    /// Reads a template. `$${` stands for `${`.
+    /// Reads a template. `$${` escapes `${`.
     ///
     /// # Errors
     ///
@@ -115,13 +115,13 @@ impl Expr {
     /// Reads a JSON text whose strings may hold templates.
     pub fn json(node: &Node, problems: &mut Problems) -> Self {
         let Yaml::Text(text) = &node.value else {
-            problems.note(Diagnostic::new(&node.span, format!("`json` is JSON in a text, not {}", node.kind())));
+            problems.note(Diagnostic::new(&node.span, format!("`json` must be a text with JSON, not {}", node.kind())));
             return Self::Constant(Value::Null);
         };
         match json::parse(text.as_bytes()) {
             Ok(value) => Self::lift(&value, &node.span, problems),
             Err(error) => {
-                problems.note(Diagnostic::new(&node.span, format!("the JSON text has {error}")));
+                problems.note(Diagnostic::new(&node.span, format!("invalid JSON: {error}")));
                 Self::Constant(Value::Null)
             }
         }
@@ -154,7 +154,7 @@ impl Expr {
             }
             Ok(template) => Self::Template(template, span.clone()),
             Err(error) => {
-                problems.note(Diagnostic::new(span, error.to_string()).hint("write `$${` for the two characters `${`"));
+                problems.note(Diagnostic::new(span, error.to_string()).hint("to write `${` literally, use `$${`"));
                 Self::Constant(Value::Null)
             }
         }
@@ -172,7 +172,7 @@ impl Expr {
                     }
                 }
             } else {
-                problems.note(Diagnostic::new(&node.span, "`set` is a map from places to values"));
+                problems.note(Diagnostic::new(&node.span, "`set` must be a map from places to values"));
             }
         }
         let remove =
@@ -181,7 +181,7 @@ impl Expr {
         Self::Built { base: base.map(|text| text.value).unwrap_or_default(), set, remove, span: node.span.clone() }
     }
 
-    /// The value, if there is no template in it.
+    /// The value, if it has no templates.
     pub fn constant(&self) -> Option<&Value> {
         match self {
             Self::Constant(value) => Some(value),
@@ -189,7 +189,7 @@ impl Expr {
         }
     }
 
-    /// Visits every name that the expression asks for: `call` for the first word of each `${…}`, with all its words.
+    /// Visits every `${…}` of the expression, with its words: a name or function, and its arguments.
     pub fn visit<'e>(&'e self, visitor: &mut dyn FnMut(&'e [String], &'e Span)) {
         match self {
             Self::Constant(_) => {}

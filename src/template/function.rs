@@ -12,17 +12,17 @@ use crate::value::Value;
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// One sentence for the manual.
+    /// One sentence of documentation.
     pub summary: &'static str,
-    /// A call as it stands in a suite.
+    /// An example call.
     pub example: &'static str,
     /// Computes the value.
     pub call: fn(&mut Arguments<'_>) -> Result<Value, RenderError>,
 }
 
-/// What a function may look at.
+/// The input of a function.
 pub struct Arguments<'a> {
-    /// The arguments as text: bytes in hex, everything else that is not text as JSON.
+    /// The arguments as text: bytes in hex, all other values as JSON.
     pub(super) words: &'a [String],
     /// The same as values.
     pub(super) values: &'a [Value],
@@ -31,9 +31,9 @@ pub struct Arguments<'a> {
     pub(super) now: Clock,
     /// The URLs of each host, by name and transport.
     pub(super) hosts: &'a BTreeMap<String, Value>,
-    /// The bindings that have a value by now.
+    /// The bindings that already have a value.
     pub(super) bound: &'a BTreeMap<String, Value>,
-    /// Uniform numbers below the argument.
+    /// Returns a uniform number below the argument.
     pub(super) below: &'a mut dyn FnMut(u64) -> u64,
 }
 
@@ -43,7 +43,7 @@ impl Arguments<'_> {
         self.words.get(index).map(String::as_str)
     }
 
-    /// The value of a binding, if it has one by now.
+    /// The value of a binding, if it already has one.
     pub fn binding(&self, name: &str) -> Option<&Value> {
         self.bound.get(name)
     }
@@ -53,28 +53,28 @@ impl Arguments<'_> {
         self.values.get(index)
     }
 
-    /// An argument that is a whole number, with or without a sign.
+    /// An argument as an integer, with or without a sign.
     ///
     /// # Errors
     ///
-    /// [`RenderError`] if there is none.
+    /// [`RenderError`] if it is missing or invalid.
     pub fn integer(&self, index: usize) -> Result<i128, RenderError> {
-        let word = self.word(index).ok_or_else(|| RenderError::new("a number is missing"))?;
+        let word = self.word(index).ok_or_else(|| RenderError::new("missing argument: a number"))?;
         word.parse().map_err(|_| RenderError::new(format!("invalid whole number `{word}`")))
     }
 
-    /// The bytes of an argument that is bytes, or hex.
+    /// An argument as bytes, given as bytes or hex.
     ///
     /// # Errors
     ///
     /// [`RenderError`] if it is neither.
     pub fn bytes(&self, index: usize) -> Result<Vec<u8>, RenderError> {
-        let word = self.word(index).ok_or_else(|| RenderError::new("bytes are missing"))?;
+        let word = self.word(index).ok_or_else(|| RenderError::new("missing argument: bytes"))?;
         let decoded = data_encoding::HEXLOWER_PERMISSIVE.decode(word.as_bytes());
         decoded.map_err(|_| RenderError::new(format!("invalid hex `{word}`")))
     }
 
-    /// That many random bytes.
+    /// This many random bytes.
     pub fn random_bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| u8::try_from((self.below)(256)).unwrap_or_default()).collect()
     }
@@ -87,7 +87,7 @@ impl Arguments<'_> {
                 .filter(|count| *count <= 10_000_000)
                 .ok_or_else(|| RenderError::new(format!("invalid count `{word}`"))),
             (None, Some(default)) => Ok(default),
-            (None, None) => Err(RenderError::new("a number is missing")),
+            (None, None) => Err(RenderError::new("missing argument: a number")),
         }
     }
 
@@ -99,34 +99,34 @@ impl Arguments<'_> {
         Value::Text(text.collect())
     }
 
-    /// The instant that `words[index]` is off the clock, in nanoseconds since 1970.
+    /// The clock plus the offset `words[index]`, in nanoseconds since 1970.
     fn instant(&self, index: usize) -> Result<i128, RenderError> {
         self.word(index).map_or(Ok(self.clock.0), |word| Ok(self.clock.0 + offset(word)?))
     }
 }
 
-/// The longest text that is made by repeating one, in bytes: far beyond what any target takes.
+/// Maximum length of a repeated text, in bytes: far more than any target accepts.
 const LONGEST: usize = 64 << 20;
 
 /// Every function, in the order of the manual.
 pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "host",
-        summary: "The URL of a host of this run, for this case: over the first transport of the host, or over the one named.",
+        summary: "The URL of a host of this run, for this case: over the first transport of the host, or over the given one.",
         example: "${host next-hop ws}",
         call: |a| {
-            let name = a.word(0).ok_or_else(|| RenderError::new("the name of a host is missing"))?;
-            let urls = a.hosts.get(name).ok_or_else(|| RenderError::new(format!("no host `{name}` in this run")))?;
+            let name = a.word(0).ok_or_else(|| RenderError::new("missing argument: the name of a host"))?;
+            let urls = a.hosts.get(name).ok_or_else(|| RenderError::new(format!("undefined host `{name}`")))?;
             let url = match a.word(1) {
                 Some(transport) => urls.member(transport),
                 None => urls.as_map().and_then(|urls| urls.first()).map(|(_, url)| url),
             };
-            url.cloned().ok_or_else(|| RenderError::new(format!("the host `{name}` has no such transport")))
+            url.cloned().ok_or_else(|| RenderError::new(format!("the host `{name}` does not have this transport")))
         },
     },
     Function {
         name: "hex",
-        summary: "That many random lower-case hex digits.",
+        summary: "This many random lower-case hex digits.",
         example: "pkg_${hex 32}",
         call: |a| {
             let count = a.count(0, None)?;
@@ -135,11 +135,11 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "word",
-        summary: "A random word of that many letters [default: 8]: a marker that is safe to search for.",
+        summary: "A random word of this many letters [default: 8]: a marker that does not occur by chance.",
         example: "${word}",
         call: |a| {
             let count = a.count(0, Some(8))?;
-            // No vowels, so that no word of a language and no shorter marker turns up by chance.
+            // No vowels, so that markers never match natural words or shorter markers.
             Ok(a.letters(count, b"bcdfghjklmnpqrstvwxz"))
         },
     },
@@ -176,7 +176,7 @@ pub const FUNCTIONS: &[Function] = &[
         summary: "An RFC 3339 time plus an offset, in whole seconds and UTC.",
         example: "${shift 2026-01-02T03:04:05Z -2h}",
         call: |a| {
-            let word = a.word(0).ok_or_else(|| RenderError::new("a time is missing"))?;
+            let word = a.word(0).ok_or_else(|| RenderError::new("missing argument: a time"))?;
             let instant = parse_time(word).ok_or_else(|| RenderError::new(format!("invalid time `{word}`")))?;
             Ok(Value::Text(format!("{}Z", format_time(instant + a.word(1).map_or(Ok(0), offset)?))))
         },
@@ -207,21 +207,21 @@ pub const FUNCTIONS: &[Function] = &[
         call: |a| {
             let (dividend, divisor) = (a.integer(0)?, a.integer(1)?);
             let quotient = dividend.checked_div_euclid(divisor);
-            quotient.map(Value::Integer).ok_or_else(|| RenderError::new("nothing can be divided by zero"))
+            quotient.map(Value::Integer).ok_or_else(|| RenderError::new("division by zero"))
         },
     },
     Function {
         name: "float",
-        summary: "A number as a floating-point number, which CBOR tells from an integer.",
+        summary: "A number as a floating-point number, which CBOR distinguishes from an integer.",
         example: "${float 1}",
         call: |a| {
-            let word = a.word(0).ok_or_else(|| RenderError::new("a number is missing"))?;
+            let word = a.word(0).ok_or_else(|| RenderError::new("missing argument: a number"))?;
             word.parse().map(Value::Float).map_err(|_| RenderError::new(format!("invalid number `{word}`")))
         },
     },
     Function {
         name: "bytes",
-        summary: "A byte string: the arguments, each bytes or hex, one behind the other.",
+        summary: "A byte string: the concatenated arguments, each bytes or hex.",
         example: "${bytes 00ff $id}",
         call: |a| {
             let parts = (0..a.words.len()).map(|index| a.bytes(index)).collect::<Result<Vec<_>, _>>()?;
@@ -237,12 +237,13 @@ pub const FUNCTIONS: &[Function] = &[
             let from = usize::try_from(a.integer(1)?).unwrap_or(usize::MAX);
             let to = if a.words.len() > 2 { usize::try_from(a.integer(2)?).unwrap_or(usize::MAX) } else { bytes.len() };
             let part = bytes.get(from..to);
-            part.map(|part| Value::Bytes(part.to_vec())).ok_or_else(|| RenderError::new("there are fewer bytes"))
+            part.map(|part| Value::Bytes(part.to_vec()))
+                .ok_or_else(|| RenderError::new("the range is beyond the end of the bytes"))
         },
     },
     Function {
         name: "random_bytes",
-        summary: "A byte string of that many random bytes.",
+        summary: "A byte string of this many random bytes.",
         example: "${random_bytes 16}",
         call: |a| {
             let count = usize::try_from(a.count(0, None)?).unwrap_or(0);
@@ -251,7 +252,7 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "filled",
-        summary: "A byte string of that many bytes of one value, in hex [default: 00].",
+        summary: "A byte string of this many bytes, all with one value in hex [default: 00].",
         example: "${filled 64 ff}",
         call: |a| {
             let count = usize::try_from(a.count(0, None)?).unwrap_or(0);
@@ -279,14 +280,14 @@ pub const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "repeat",
-        summary: "A text that many times.",
+        summary: "A text repeated this many times.",
         example: "${repeat 200 é}",
         call: |a| {
             let count = usize::try_from(a.count(0, None)?).unwrap_or(0);
-            let text = a.word(1).ok_or_else(|| RenderError::new("the text to repeat is missing"))?;
-            // The count is bounded, but not what it is a count of.
+            let text = a.word(1).ok_or_else(|| RenderError::new("missing argument: the text to repeat"))?;
+            // The count is bounded, but the length of the text is not.
             if text.len().saturating_mul(count) > LONGEST {
-                return Err(RenderError::new(format!("`{count}` times the text is more than {LONGEST} bytes")));
+                return Err(RenderError::new(format!("the text repeated `{count}` times exceeds {LONGEST} bytes")));
             }
             Ok(Value::Text(text.repeat(count)))
         },
@@ -303,9 +304,14 @@ fn offset(word: &str) -> Result<i128, RenderError> {
         "m" => 60_000_000_000,
         "h" => 3_600_000_000_000,
         "d" => 86_400_000_000_000,
-        _ => return Err(RenderError::new(format!("invalid offset `{word}`, unlike -1h, +30m, 2d, 15s"))),
+        _ => {
+            return Err(RenderError::new(format!(
+                "invalid offset `{word}`, expected for example -1h, +30m, 2d or 15s"
+            )));
+        }
     };
-    let number: i64 = number.parse().map_err(|_| RenderError::new(format!("invalid offset `{word}`, unlike -1h")))?;
+    let number: i64 =
+        number.parse().map_err(|_| RenderError::new(format!("invalid offset `{word}`, expected for example -1h")))?;
     Ok(i128::from(number) * nanoseconds)
 }
 

@@ -1,4 +1,4 @@
-//! The keys of a value that starts from another one.
+//! The keys of a value that is a changed copy.
 
 use crate::source::{KeyRow, Kind, Shape};
 

@@ -1,7 +1,7 @@
 //! Templates: `${…}` in the texts of a suite, and the values built with them.
-//!
-//! A suite says values as [`Expr`]essions; a [`Scope`] turns them into [`Value`](crate::value::Value)s when a case runs. Everything generated
-//! comes from the run's seed and the names of case and binding, so that a run can be repeated byte for byte.
+//! A suite writes values as [`Expr`]essions; a [`Scope`] renders them to [`Value`](crate::value::Value)s when a case
+//! runs. Generated values depend only on the seed of the run and the names of case and binding, so that a run is
+//! reproducible byte for byte.
 
 mod error;
 mod expr;

@@ -1,4 +1,4 @@
-//! What the names in a template mean.
+//! Resolves the names in templates.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::time::Clock;
 use crate::source::Span;
 use crate::value::{self, Path, Value};
 
-/// Where generated values come from: the seed of the run and the names of what asks.
+/// The source of generated values: the seed of the run and the names of case and binding.
 #[derive(Clone, Debug)]
 pub struct Seed(Sha256);
 
@@ -23,7 +23,7 @@ impl Seed {
         Self(Sha256::new_with_prefix(seed.to_be_bytes()))
     }
 
-    /// The stream of a part with a name of its own, independent of every other.
+    /// The stream of a named part, independent of all others.
     #[must_use]
     pub fn part(&self, name: &str) -> Self {
         let mut hash = self.0.clone();
@@ -32,7 +32,7 @@ impl Seed {
         Self(hash)
     }
 
-    /// A token of 32 hex digits that stands for the part.
+    /// A token of 32 hex digits that identifies the part.
     pub fn token(&self) -> String {
         let mut digits = data_encoding::HEXLOWER.encode(&self.0.clone().finalize());
         digits.truncate(32);
@@ -61,16 +61,16 @@ pub struct Scope<'p> {
     bound: BTreeMap<String, Value>,
 }
 
-/// How deeply names may refer to each other: a circular reference reaches this limit.
+/// Maximum depth of references between names: a circular reference reaches this limit.
 const DEPTH: usize = 32;
 
 impl<'p> Scope<'p> {
-    /// A scope with the named `objects` of a protocol and its `lazy` bindings, which come to be when first asked for.
+    /// A scope with the named `objects` of a protocol and its `lazy` bindings, which are rendered at first use.
     pub fn new(objects: &'p Objects, lazy: &'p Objects, seed: Seed, clock: Clock) -> Self {
         Self { objects, lazy, seed, clock, now: clock, functions: &[], hosts: BTreeMap::new(), bound: BTreeMap::new() }
     }
 
-    /// The same, with the functions of a protocol besides the general ones, and the start of a case.
+    /// Adds the functions of a protocol, and sets the start of the case.
     #[must_use]
     pub fn with(mut self, functions: &'static [Function], now: Clock) -> Self {
         self.functions = functions;
@@ -78,44 +78,44 @@ impl<'p> Scope<'p> {
         self
     }
 
-    /// The same, with the URLs of the hosts of the run: for each a map from transports to URLs.
+    /// Adds the URLs of the hosts of the run: for each a map from transports to URLs.
     #[must_use]
     pub fn with_hosts(mut self, hosts: BTreeMap<String, Value>) -> Self {
         self.hosts = hosts;
         self
     }
 
-    /// Moves the present, and what counts as the start of the run, by that many nanoseconds.
+    /// Advances the clock and the start of the run by this many nanoseconds.
     pub fn shift(&mut self, nanoseconds: i128) {
         self.clock.0 += nanoseconds;
         self.now.0 += nanoseconds;
     }
 
-    /// Gives `name` a value.
+    /// Binds `name` to a value.
     pub fn bind(&mut self, name: &str, value: Value) {
         self.bound.insert(name.to_owned(), value);
     }
 
-    /// The value of `name`, if it is bound already.
+    /// The value of `name`, if it is already bound.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.bound.get(name)
     }
 
-    /// The value of a binding, which is made if it is a lazy one.
+    /// The value of a binding; renders a lazy one.
     ///
     /// # Errors
     ///
-    /// [`RenderError`] if there is no such binding.
+    /// [`RenderError`] if the name is undefined.
     pub fn lookup(&mut self, name: &str) -> Result<Value, RenderError> {
         self.binding(name, 0)
     }
 
-    /// Whether `name` has a value or can get one.
+    /// Whether `name` is defined, lazy bindings included.
     pub fn knows(&self, name: &str) -> bool {
         self.bound.contains_key(name) || self.lazy.contains_key(name)
     }
 
-    /// Renders `expr` for the binding or place called `name`, whose generated values are its own.
+    /// Renders `expr` for the binding or place `name`, which seeds its generated values.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl<'p> Scope<'p> {
         if let Some(value) = self.bound.get(name) {
             return Ok(value.clone());
         }
-        // A named object that is asked for by its name alone is one and the same throughout a case.
+        // A named object that is referenced by its name alone stays the same throughout a case.
         let (lazy, objects) = (self.lazy, self.objects);
         let found = lazy.get(name).or_else(|| objects.get(name));
         let expr = found.ok_or_else(|| RenderError::new(format!("undefined name `{name}`")))?;
@@ -189,7 +189,7 @@ impl<'p> Scope<'p> {
     }
 
     fn call(&mut self, words: &[String], rng: &mut ChaCha8Rng, depth: usize) -> Result<Value, RenderError> {
-        let (first, rest) = words.split_first().ok_or_else(|| RenderError::new("nothing to call"))?;
+        let (first, rest) = words.split_first().ok_or_else(|| RenderError::new("empty template"))?;
         let mut functions = FUNCTIONS.iter().chain(self.functions);
         if let Some(function) = functions.find(|function| function.name == first) {
             // An argument `$name` is the value of the binding of that name.
@@ -218,11 +218,11 @@ impl<'p> Scope<'p> {
             None => (name, Path::default()),
         };
         let value = self.binding(binding, depth)?;
-        path.resolve(&value).cloned().ok_or_else(|| RenderError::new(format!("`{binding}` has nothing at {path}")))
+        path.resolve(&value).cloned().ok_or_else(|| RenderError::new(format!("`{binding}` has no value at {path}")))
     }
 }
 
-/// A value as it stands inside a text.
+/// A value as part of a text.
 fn text_of(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_values_and_another_one_others() {
+    fn generated_values_depend_on_the_seed() {
         let yaml = "['${project}', '${hex 16}', '${hex 16}', { base: min }]";
         assert_eq!(render(yaml, 1), render(yaml, 1));
         assert_ne!(render(yaml, 1), render(yaml, 2));
@@ -292,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn times_count_from_the_start_of_the_run() {
+    fn times_are_relative_to_the_start_of_the_run() {
         assert_eq!(render("'${time}'", 1), Ok(Value::text("2026-01-02T03:04:05Z")));
         assert_eq!(render("'${second -1h}.5Z'", 1), Ok(Value::text("2026-01-02T02:04:05.5Z")));
         assert_eq!(render("'${repeat 3 é}'", 1), Ok(Value::text("ééé")));
     }
 
     #[test]
-    fn names_without_meaning_are_errors() {
+    fn undefined_names_are_errors() {
         assert!(render("'${nobody}'", 1).is_err());
         assert!(render("'${o/z}'", 1).is_err());
         assert!(render("'${time soon}'", 1).is_err());

@@ -19,18 +19,18 @@ use crate::target::Limits;
 use crate::value::Value;
 use crate::wire::json;
 
-/// How many lines that answer nothing are skipped before an answer.
+/// Maximum number of unrelated lines skipped before an answer.
 const STRAY_LINES: usize = 1_000;
 
 /// A library behind an adapter.
 pub struct Adapter {
     start: Start,
     running: Mutex<Option<Running>>,
-    /// How often a running one was given up: what it held is lost then.
+    /// How often a running adapter was restarted, which loses its state.
     lost: AtomicU64,
 }
 
-/// Both ends of a started adapter: what it reads and what it writes.
+/// The standard input and output of a started adapter.
 pub type Pipes = (Box<dyn AsyncWrite + Send + Unpin>, Box<dyn AsyncRead + Send + Unpin>);
 
 enum Start {
@@ -139,7 +139,7 @@ impl Adapter {
         }
     }
 
-    /// Ends the adapter, with whatever it started.
+    /// Ends the adapter and its child processes.
     pub async fn close(&self) {
         if let Some(Running { input, child: Some(mut child), .. }) = self.running.lock().await.take() {
             // A closed standard input is the signal to end; an adapter that ignores it is killed.
@@ -178,14 +178,14 @@ async fn call(
             Read::End => return Ended::Closed("the adapter ended".to_owned()),
             Read::Failed(how) => return Ended::Closed(how),
             Read::TooLong => return Ended::TooLong,
-            Read::Nothing => return Ended::TimedOut,
+            Read::Timeout => return Ended::TimedOut,
         }
         let Ok(value) = json::parse(answer) else {
-            return Ended::Closed("the adapter wrote a line that is no JSON".to_owned());
+            return Ended::Closed("the adapter wrote a line that is not JSON".to_owned());
         };
         if value.member("id").and_then(Value::as_integer) == Some(i128::from(id)) {
             return Ended::Complete;
         }
     }
-    Ended::Closed("the adapter wrote only lines that answer nothing".to_owned())
+    Ended::Closed("the adapter wrote only lines that do not answer the request".to_owned())
 }

@@ -1,6 +1,6 @@
-//! Channels: connections on which messages come and go without being requests and answers to each other.
+//! Channels: connections whose messages are not strictly requests and responses.
 //!
-//! What a peer does on a channel is an observation, never an error: it ends too early, says too much, breaks the framing.
+//! Misbehaviour of a peer on a channel is an observation, never an error: an early end, excess data, invalid framing.
 //! Every wait has a deadline, and everything that is kept of a peer is bounded by [`Bounds`].
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub struct Arrival {
 pub enum ArrivalKind {
     /// A binary WebSocket message, its fragments joined.
     WsBinary,
-    /// A WebSocket text message, its fragments joined. Whether it is UTF-8 is for the reader of the body to say.
+    /// A WebSocket text message, its fragments joined. UTF-8 is checked by the reader of the body.
     WsText,
     /// A WebSocket ping.
     WsPing,
@@ -34,13 +34,13 @@ pub enum ArrivalKind {
     WsClose(Option<u16>),
     /// A frame on TCP, with its type byte.
     TcpFrame(u8),
-    /// A frame on TCP, where frames have no type byte.
+    /// A frame on TCP, for framing without a type byte.
     TcpBare,
     /// A request to a listener.
     HttpRequest {
         /// Its method.
         method: String,
-        /// Path and query, as they stand in the request line.
+        /// Path and query of the request line.
         target: String,
         /// Header fields in the order received; bytes outside UTF-8 are shown as U+FFFD.
         headers: Vec<(String, String)>,
@@ -69,25 +69,25 @@ pub enum WireItem {
     },
     /// A frame on TCP without a type byte.
     TcpBare(Vec<u8>),
-    /// Bytes as they are, whatever framing the channel has.
+    /// Raw bytes, written without framing.
     Raw(Vec<u8>),
     /// Bytes as they are, a few at a time.
     Slow {
         /// All of them.
         bytes: Vec<u8>,
-        /// How many go at once; 0 counts as 1.
+        /// The size of a chunk; 0 counts as 1.
         chunk: usize,
-        /// The pause between two of those.
+        /// The pause between two chunks.
         pause: Duration,
     },
-    /// The end of what is sent, while the other direction stays open: FIN, over TLS after a `close_notify`.
+    /// Closes the sending direction, while the other one stays open: FIN, over TLS after a `close_notify`.
     HalfClose,
-    /// The end of everything at once: RST.
+    /// Closes both directions immediately: RST.
     Reset,
 }
 
 impl WireItem {
-    /// What it is called in a message to the reader of a report.
+    /// Its name in messages and reports.
     pub fn name(&self) -> &'static str {
         match self {
             Self::WsBinary(_) => "a binary WebSocket message",
@@ -104,19 +104,19 @@ impl WireItem {
     }
 }
 
-/// What came of waiting for an arrival.
+/// The result of waiting for an arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     /// Something arrived.
     Arrived(Arrival),
-    /// Nothing did before the deadline.
+    /// The deadline passed.
     Nothing,
-    /// Nothing will any more. Said again however often it is asked.
+    /// The channel has ended. Every later call returns this again.
     Ended(Ending),
-    /// The peer announced, or sent, more than is read of one message. Nothing is read after it: the next answer is
+    /// The peer announced, or sent, more than the limit of one message. Nothing is read after it: the next result is
     /// [`Ending::Overlong`].
     TooLong {
-        /// How many bytes the message would have, as far as the peer has said.
+        /// The announced size of the message in bytes.
         declared: u64,
     },
 }
@@ -124,18 +124,18 @@ pub enum Received {
 /// How a channel ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The peer ended the stream between two frames, without a word.
+    /// The peer closed the stream between two frames, without a close frame.
     Finished,
     /// The peer ended the stream in the middle of a frame.
     Cut {
-        /// The start of the bytes of the frame that did come.
+        /// The first bytes of the partial frame.
         rest: Vec<u8>,
-        /// How many came.
+        /// The number of received bytes.
         got: u64,
-        /// How many the frame announced, if its header came: all of them, header included.
+        /// The announced size of the frame, header included, if the header is complete.
         wanted: Option<u64>,
     },
-    /// The peer reset the connection, or it failed. The text says how.
+    /// The peer reset the connection, or it failed. The text describes the cause.
     Reset(String),
     /// The peer closed the WebSocket.
     Closed {
@@ -153,7 +153,7 @@ pub enum Ending {
     },
     /// A message was longer than is read.
     Overlong {
-        /// How many bytes it would have.
+        /// The announced size in bytes.
         declared: u64,
     },
     /// The peer sent more, or more often, than is read on one channel.
@@ -189,13 +189,13 @@ impl std::fmt::Display for Ending {
 /// What closing a channel brought.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closing {
-    /// What still arrived.
+    /// The remaining arrivals.
     pub arrivals: Vec<Arrival>,
     /// How it ended.
     pub ending: Ending,
 }
 
-/// What is read of a peer on one channel at most.
+/// Limits on the data read from a peer on one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// Bytes of one message.
@@ -213,30 +213,30 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Bytes that are kept of a peer and not yet read: the longest message with what is around it, and some of the next.
+    /// Size of the buffer of unread bytes: the longest message with its framing, and part of the next.
     pub(super) fn room(&self) -> usize {
         self.message.saturating_add(64 << 10)
     }
 }
 
-/// A connection on which messages come and go.
+/// A connection with messages in both directions.
 ///
-/// Two messages are never written at once, but what the peer sends is read while something is written, so that neither
+/// Writes are sequential, but incoming data is read during a write, so that neither
 /// side waits for the other with full buffers, and so that an answer to half a message is not lost.
 pub trait Channel: Send {
-    /// Writes an item. It is given up at the deadline; what was written of it by then stays written.
+    /// Writes an item. Writing stops at the deadline; a partial write is not undone.
     ///
     /// # Errors
-    ///
-    /// It could not be written, or not in time: the peer is gone or does not read. The text says how. What had arrived
-    /// before can still be received.
+    /// It could not be written, or not in time: the peer has disconnected or does not read. The text describes the
+    /// cause. Earlier arrivals can still be
+    /// received.
     fn send(&mut self, item: WireItem, deadline: Instant) -> BoxFuture<'_, Result<(), String>>;
 
-    /// Waits for the next arrival. Dropping the future loses nothing that arrived.
+    /// Waits for the next arrival. Dropping the future loses no arrivals.
     fn receive(&mut self, deadline: Instant) -> BoxFuture<'_, Received>;
 
-    /// Ends the channel in the manner of its protocol, and waits until the deadline for the peer to do the same: a WebSocket
-    /// by a close with `code`, plain TCP by the end of what is sent.
+    /// Closes the channel according to its protocol, and waits until the deadline for the peer to do the same: a
+    /// WebSocket by a close with `code`, plain TCP by closing the sending direction.
     fn close(&mut self, code: Option<u16>, deadline: Instant) -> BoxFuture<'_, Closing>;
 }
 
@@ -245,7 +245,7 @@ pub(super) fn milliseconds(since: std::time::Instant, at: std::time::Instant) ->
     u64::try_from(at.saturating_duration_since(since).as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How many bytes are kept as evidence of a frame that is broken or cut.
+/// Maximum number of bytes kept as evidence of an invalid or truncated frame.
 pub(super) const EVIDENCE: usize = 256;
 
 /// The start of `bytes`, as evidence.
@@ -253,7 +253,7 @@ pub(super) fn evidence(bytes: &[u8]) -> Vec<u8> {
     bytes[..bytes.len().min(EVIDENCE)].to_vec()
 }
 
-/// Counts what a peer sends against its bounds.
+/// Counts the data of a peer against its limits.
 #[derive(Debug)]
 pub(super) struct Meter {
     bounds: Bounds,

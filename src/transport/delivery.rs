@@ -1,28 +1,28 @@
-//! Deliveries: a message that was carried to a target, its answer, and how long the answer was waited for.
+//! Deliveries: a message sent to a target, its answer, and the wait for the answer.
 
 use std::time::{Duration, Instant};
 
 use crate::exchange::{Arrival, Body, Encoded, Ended, Incoming, Outgoing};
 
-/// How long answers are collected over a connection that stays open.
+/// How to collect answers over a connection that stays open.
 pub struct Wait<'w> {
-    /// Not at all: what comes is left for the next move.
+    /// Not at all: arrivals are left for the next action.
     pub none: bool,
-    /// Whether nothing is waited for once what came is enough.
+    /// Whether collecting stops as soon as the arrivals are sufficient.
     pub fail_fast: bool,
-    /// At least this long, whatever comes.
+    /// The minimum time.
     pub at_least: Duration,
-    /// Whether an arrival has nothing to do with the message that was sent, so that nothing need follow it soon.
+    /// Whether an arrival is unrelated to the sent message, so that no further arrival is expected soon.
     pub unrelated: &'w dyn Fn(&Outgoing, &Arrival) -> bool,
-    /// Whether what came so far is enough: asked each time that something arrives.
+    /// Whether the arrivals so far are sufficient: called at each arrival.
     pub enough: &'w mut dyn FnMut(&Outgoing, &Incoming) -> bool,
 }
 
 /// A message that was carried to a target, and its answer.
 pub struct Delivery {
-    /// What was sent.
+    /// The sent message.
     pub sent: Outgoing,
-    /// What came back.
+    /// The answer.
     pub received: Incoming,
     /// Just before the first byte was sent: later than the call where messages wait for each other.
     pub begun: Instant,

@@ -15,7 +15,7 @@ struct Document {
 }
 
 impl Documents {
-    /// Has `body` served at `path`, which begins with a slash, in place of what was there.
+    /// Serves `body` at `path`, which starts with a slash, replacing an earlier body.
     pub fn set(&self, path: impl Into<String>, media_type: impl Into<String>, body: impl Into<Arc<[u8]>>) {
         let (media_type, body) = (media_type.into(), body.into());
         match self.lock().entry(path.into()) {
@@ -27,7 +27,7 @@ impl Documents {
         }
     }
 
-    /// Has nothing served at `path` any more.
+    /// Stops serving `path`.
     pub fn remove(&self, path: &str) {
         self.lock().remove(path);
     }

@@ -1,4 +1,4 @@
-//! WebSocket frames (RFC 6455 section 5): written with every freedom to be wrong, read with none.
+//! WebSocket frames (RFC 6455 section 5): the writer permits every mistake, the reader none.
 
 /// The end of a WebSocket, which decides whether frames are masked (RFC 6455 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub enum Side {
     Server,
 }
 
-/// What a frame is (RFC 6455 section 5.2).
+/// The opcodes of frames (RFC 6455 section 5.2).
 pub mod opcode {
     /// A further fragment of a message.
     pub const CONTINUATION: u8 = 0;
@@ -28,14 +28,14 @@ pub mod opcode {
 /// The longest payload of a control frame (RFC 6455 section 5.5).
 const CONTROL: u64 = 125;
 
-/// A frame, as right or as wrong as it is to be.
+/// A frame, valid or invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Whether it is the last of its message.
     pub last: bool,
     /// The three reserved bits, as a number from 0 to 7; other bits are left out.
     pub reserved: u8,
-    /// What it is: a number from 0 to 15; other bits are left out.
+    /// The opcode: a number from 0 to 15; other bits are ignored.
     pub opcode: u8,
     /// The key that its payload is masked with.
     pub mask: Option<[u8; 4]>,
@@ -88,31 +88,31 @@ pub fn mask(payload: &mut [u8], key: [u8; 4]) {
 pub struct Header {
     /// Whether it is the last of its message.
     pub last: bool,
-    /// What it is.
+    /// The opcode.
     pub opcode: u8,
     /// The key that its payload is masked with.
     pub mask: Option<[u8; 4]>,
     /// Where its payload begins.
     pub payload: usize,
-    /// How many bytes it takes up, header included.
+    /// Its size in bytes, header included.
     pub size: usize,
 }
 
-/// What the start of a stream holds.
+/// The result of decoding the start of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decoded {
     /// A frame.
     Frame(Header),
-    /// Not enough for a frame yet. It has so many bytes in all, if that can be said.
+    /// An incomplete frame, and its total size if known.
     Partial(Option<u64>),
     /// A frame with a payload of so many bytes, which is longer than is read.
     TooLong(u64),
-    /// No frame at all. The text says why.
+    /// An invalid frame, and the reason.
     Broken(String),
 }
 
-/// Looks for a frame from `sender` at the start of `bytes`, with at most `limit` bytes of payload. What cannot be a frame is
-/// said as soon as it shows: a peer that declares nonsense is not waited for.
+/// Decodes a frame from `sender` at the start of `bytes`, with at most `limit` bytes of payload. An invalid frame is
+/// reported as early as possible, without waiting for the declared bytes.
 pub fn decode(bytes: &[u8], sender: Side, limit: usize) -> Decoded {
     let broken = |why: &str| Decoded::Broken(why.to_owned());
     let &[first, second, ref rest @ ..] = bytes else { return Decoded::Partial(None) };
@@ -145,7 +145,7 @@ pub fn decode(bytes: &[u8], sender: Side, limit: usize) -> Decoded {
         return broken("the highest bit of a length is set");
     }
     if (extended == 2 && declared <= CONTROL) || (extended == 8 && declared <= u64::from(u16::MAX)) {
-        return broken("a length takes up more bytes than it needs");
+        return broken("a length is not encoded in the fewest bytes");
     }
     if !control && declared > limit as u64 {
         return Decoded::TooLong(declared);
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn frames_round_trip() {
         for length in [0, 1, 125, 126, 65_535, 65_536, 70_000] {
             for (sender, mask_key) in [(Side::Client, Some([1, 2, 3, 250])), (Side::Server, None)] {
                 let payload: Vec<u8> = (0..length).map(|n| (n % 251) as u8).collect();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_is_said_at_once() {
+    fn invalid_frames_are_reported_immediately() {
         let cases: [(&[u8], Side, &str); 10] = [
             (b"\xc2\x00", Side::Server, "reserved bits"),
             (b"\x83\x00", Side::Server, "reserved opcode"),
@@ -212,8 +212,8 @@ mod tests {
             (b"\x82\x00", Side::Client, "did not mask"),
             (b"\x09\x00", Side::Server, "fragmented"),
             (b"\x89\x7e", Side::Server, "125"),
-            (b"\x82\x7e\x00\x7d", Side::Server, "more bytes"),
-            (b"\x82\x7f\0\0\0\0\0\0\xff\xff", Side::Server, "more bytes"),
+            (b"\x82\x7e\x00\x7d", Side::Server, "fewest bytes"),
+            (b"\x82\x7f\0\0\0\0\0\0\xff\xff", Side::Server, "fewest bytes"),
             (b"\x82\x7f\x80\0\0\0\0\0\0\0", Side::Server, "highest bit"),
         ];
         for (bytes, sender, part) in cases {

@@ -1,4 +1,4 @@
-//! HTTP by way of reqwest, with nothing left to its defaults that could change a verdict: no proxy, no retry, no redirect
+//! HTTP by reqwest, without defaults that could change a verdict: no proxy, no retry, no redirect
 //! of its own, no decompression.
 
 use std::collections::BTreeMap;
@@ -16,22 +16,22 @@ use crate::target::{Credential, Limits, SECOND, Target};
 /// Idle connections of one actor that are kept.
 const IDLE: usize = 64;
 
-/// Actors that have connections of their own; those beyond share some.
+/// Maximum number of actors with separate connections; further actors share connections.
 const POOLS: usize = 32;
 
-/// How many redirects of a GET are followed, all to the target itself.
+/// Maximum number of redirects of a GET, all to the target itself.
 const REDIRECTS: usize = 5;
 
-/// How many bytes of headers are kept of one answer.
+/// Maximum number of header bytes kept of one answer.
 const HEADER_BYTES: usize = 64 << 10;
 
-/// How many bytes are kept of a body that is longer than is read.
+/// Maximum number of bytes kept of a body beyond the limit.
 const EVIDENCE_BYTES: usize = 64 << 10;
 
-/// Bytes of a body above which it has to wait for its turn.
+/// Size of a body above which it waits for a permit.
 const LARGE: usize = 1 << 20;
 
-/// Large bodies are read a few at a time: what a target that sends nothing else fills of the memory does not grow with the
+/// The number of large bodies read concurrently: the memory that a hostile target can use does not grow with the
 /// number of requests that are under way.
 static TURNS: Semaphore = Semaphore::const_new(4);
 
@@ -40,12 +40,12 @@ pub struct Http {
     base: Option<Url>,
     /// Further base URLs, by name.
     urls: BTreeMap<String, Url>,
-    /// Another instance of the target, which one of the parties speaks to.
+    /// Another instance of the target, used by one of the parties.
     second: Option<Url>,
     /// Whether no address needs TLS.
     without_tls: bool,
-    /// Each actor has connections of its own that stay open between messages, so that what one of them sees is not what
-    /// another one's connection saw. Made when the actor first sends something.
+    /// Each actor has its own connections that stay open between messages, so that the observations of one actor are
+    /// not those another one's connection saw. Made when the actor first sends something.
     pools: Mutex<BTreeMap<String, reqwest::Client>>,
     /// For actors beyond [`POOLS`].
     shared: reqwest::Client,
@@ -61,7 +61,7 @@ impl Http {
     ///
     /// [`ConnectError::Client`] if TLS cannot be set up on this machine.
     pub fn new(base: &Url, target: &Target) -> Result<Self, ConnectError> {
-        // reqwest panics if no provider is there; a second installation only says that there is one.
+        // reqwest panics without a provider; a second installation returns an error, which is ignored.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let plain = |target: &Url| target.scheme() == "http";
         let without_tls = plain(base) && target.second.iter().chain(target.urls.values()).all(plain);
@@ -77,7 +77,7 @@ impl Http {
         })
     }
 
-    /// As [`Http::new`] with the base URLs of `target`; `None` if it has none.
+    /// As [`Http::new`] with the base URLs of `target`; `None` without base URLs.
     ///
     /// # Errors
     ///
@@ -106,12 +106,12 @@ impl Http {
         let elsewhere = self.second.as_ref().filter(|_| actor == SECOND);
         let named = message.base.as_ref().and_then(|name| self.urls.get(name));
         let Some(base) = elsewhere.or(named).or(self.base.as_ref()) else {
-            let delivery = Delivery::unsent(message, "the target has no such base URL");
+            let delivery = Delivery::unsent(message, "the target does not configure this base URL");
             return (delivery.sent, delivery.received);
         };
         let url = format!("{}{}", base.as_str().trim_end_matches('/'), message.path);
         let mut headers = message.headers.clone();
-        // The second instance knows proofmark by the credentials of `a`.
+        // The second instance accepts the credentials of `a`.
         let who = if elsewhere.is_some() { "a" } else { actor };
         for credential in self.credentials.get(who).into_iter().flatten() {
             if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(&credential.header)) {
@@ -128,10 +128,10 @@ impl Http {
         let mut incoming = self.send(&self.pool(actor), &outgoing, limits).await;
         if matches!(incoming.ended, Ended::Closed(_)) && incoming.status.is_none() {
             // A server may close an idle connection in the very moment in which it is used again, and is in its right.
-            // On a connection of its own the same message cannot meet that.
+            // On a new connection the same message cannot meet that.
             let again = self.send(&self.fresh, &outgoing, limits).await;
             match (&mut incoming.ended, &again.ended) {
-                // It is gone: the end of the connection was its answer, and not that it had been idle.
+                // The target has ended: it closed the connection as its answer, and not because it was idle.
                 (Ended::Closed(first), Ended::Unreachable(then)) => first.push_str(&format!(", and then {then}")),
                 _ => incoming = again,
             }
@@ -147,7 +147,7 @@ impl Http {
             Err(_) => incoming.ended = Ended::TimedOut,
         }
         if incoming.ended != Ended::Complete {
-            // What is cut off cannot be read as a message, so only its start is kept, as evidence.
+            // A truncated body cannot be read as a message, so only its start is kept, as evidence.
             incoming.body.0.truncate(EVIDENCE_BYTES);
             incoming.body.0.shrink_to_fit();
         }
@@ -206,7 +206,7 @@ impl Http {
 /// A client that keeps at most `idle` connections open between messages.
 fn client(without_tls: bool, idle: usize) -> Result<reqwest::Client, ConnectError> {
     let builder = reqwest::Client::builder();
-    // Reading the certificates of the system takes longer than many a run, and without TLS none is needed.
+    // Reading the certificates of the system takes longer than some runs, and is only needed for TLS.
     let builder = if without_tls { builder.tls_certs_only([]) } else { builder };
     builder
         .no_proxy()
@@ -266,7 +266,7 @@ async fn once(
         match chunk {
             Ok(chunk) => {
                 if turn.is_none() && incoming.body.len() + chunk.len() > LARGE {
-                    // The semaphore is never closed, so this only waits for a turn.
+                    // The semaphore is never closed, so this only waits for a permit.
                     turn = TURNS.acquire().await.ok();
                 }
                 let room = limits.body - incoming.body.len();

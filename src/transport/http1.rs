@@ -1,4 +1,4 @@
-//! HTTP/1.1 messages on a socket of our own, for what no HTTP library lets through: the answer to an upgrade whatever it is,
+//! HTTP/1.1 messages on a custom socket, for cases that HTTP libraries hide: any answer to an upgrade,
 //! and requests of peers that may be anything.
 
 use tokio::time::Instant;
@@ -32,7 +32,7 @@ pub(super) fn has_token(fields: &Fields, name: &str, token: &str) -> bool {
     values.flat_map(|(_, value)| value.split(',')).any(|member| member.trim().eq_ignore_ascii_case(token))
 }
 
-/// Whether bytes can stand in a header field or a request line without ending it.
+/// Whether bytes are safe in a header field or a request line (no line breaks).
 pub(super) fn is_plain(text: &str) -> bool {
     !text.bytes().any(|byte| matches!(byte, b'\r' | b'\n' | 0))
 }
@@ -53,7 +53,7 @@ pub(super) struct Response {
     pub(super) fields: Fields,
 }
 
-/// How the length of a body is said.
+/// How the length of a body is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
     Fixed(u64),
@@ -75,7 +75,7 @@ pub(super) async fn read_request(socket: &mut Socket, deadline: Instant) -> Resu
     .await
 }
 
-/// Reads the start of a response, past those that announce another one; 101 is final here.
+/// Reads the start of a response, skipping provisional ones; 101 is final here.
 pub(super) async fn read_response(socket: &mut Socket, deadline: Instant) -> Result<Response, Ended> {
     for _ in 0..PROVISIONAL {
         let response = read_head(socket, deadline, |bytes| {
@@ -90,7 +90,7 @@ pub(super) async fn read_response(socket: &mut Socket, deadline: Instant) -> Res
             return Ok(response);
         }
     }
-    Err(Ended::Closed("only provisional answers came".to_owned()))
+    Err(Ended::Closed("received only provisional responses".to_owned()))
 }
 
 fn owned(fields: &[httparse::Header<'_>]) -> Fields {
@@ -135,7 +135,7 @@ async fn fill(socket: &mut Socket, deadline: Instant, what: &str) -> Result<(), 
     }
 }
 
-/// How long the body of a request is (RFC 9112 section 6.3), or why that cannot be said.
+/// The length of the body of a request (RFC 9112 section 6.3), or why it is undefined.
 pub(super) fn request_length(fields: &Fields) -> Result<Length, String> {
     let chunked = has_token(fields, "transfer-encoding", "chunked");
     let mut length = None;
@@ -155,7 +155,7 @@ pub(super) fn request_length(fields: &Fields) -> Result<Length, String> {
     }
 }
 
-/// How long the body of a response to a GET is.
+/// The length of the body of a response to a GET.
 pub(super) fn response_length(response: &Response) -> Length {
     if matches!(response.status, 204 | 304) {
         return Length::Fixed(0);
@@ -167,7 +167,7 @@ pub(super) fn response_length(response: &Response) -> Length {
     }
 }
 
-/// Reads a body of at most `limit` bytes into `body`, and says how it ended: what came is there in any case.
+/// Reads a body of at most `limit` bytes into `body`, and returns how it ended. A partial body is kept.
 pub(super) async fn read_body(
     socket: &mut Socket,
     length: Length,

@@ -17,20 +17,20 @@ use crate::exchange::Ended;
 pub struct Reply {
     /// Status.
     pub status: u16,
-    /// Header fields; the length of the body is added unless they say it.
+    /// Header fields; the length of the body is added if missing.
     pub headers: Vec<(String, String)>,
     /// Body.
     pub body: Vec<u8>,
 }
 
-/// What is done about a request.
+/// The reaction to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It is answered.
     Reply(Reply),
     /// These bytes are sent and the connection is closed.
     Raw(Vec<u8>),
-    /// Nothing is sent. The connection stays open until the peer ends it or patience does.
+    /// Nothing is sent. The connection stays open until the peer closes it or the timeout passes.
     Silence,
     /// Nothing is sent and the connection is closed.
     Close,
@@ -40,26 +40,26 @@ pub enum Answer {
 
 /// What arrived at a listener.
 pub enum Inbound {
-    /// A request, which may ask for a WebSocket.
+    /// A request, which may be a WebSocket upgrade.
     Request(Request),
-    /// A connection for frames. Nothing was read from it yet.
+    /// A connection for frames, not read yet.
     Tcp {
-        /// Where it comes from.
+        /// The address of the peer.
         from: Caller,
         /// The connection.
         channel: Box<TcpChannel>,
     },
     /// Bytes that are not a request. They were refused, and the connection is closed.
     Unreadable {
-        /// Where it comes from.
+        /// The address of the peer.
         from: Caller,
-        /// What is wrong with it.
+        /// The defect.
         ended: Ended,
     },
 }
 
 impl Inbound {
-    /// About how many bytes it keeps.
+    /// Its approximate size in bytes.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Request(request) => request.arrival.body.len() + 1_024,
@@ -68,7 +68,7 @@ impl Inbound {
     }
 }
 
-/// Where something comes from.
+/// The address of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The number of its connection, counted from 1 over the life of the listener.
@@ -79,7 +79,7 @@ pub struct Caller {
     pub at_ms: u64,
 }
 
-/// What a request for a WebSocket offers.
+/// The offer of a request for a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Offer {
     /// Its `Sec-WebSocket-Key`.
@@ -90,15 +90,15 @@ pub struct Offer {
 
 /// A request, and the way to answer it. Dropping it without an answer closes its connection.
 pub struct Request {
-    /// Where it comes from.
+    /// The address of the peer.
     pub from: Caller,
     /// The request: always an [`ArrivalKind::HttpRequest`](super::channel::ArrivalKind::HttpRequest).
     pub arrival: Arrival,
     /// How its body ended. One that is not complete is answered already.
     pub ended: Ended,
-    /// What it offers if it asks for a WebSocket (RFC 6455 section 4.2.1).
+    /// Its offer, if it is a WebSocket upgrade (RFC 6455 section 4.2.1).
     pub websocket: Option<Offer>,
-    /// `None` if it is answered already.
+    /// `None` if it was already answered.
     pub(super) decide: Option<oneshot::Sender<Decision>>,
 }
 
@@ -115,18 +115,18 @@ impl Request {
         self.decided(Decision::Answer(answer))
     }
 
-    /// Accepts the WebSocket that it asks for, naming `subprotocol` in the answer, even if it was not offered.
+    /// Accepts the WebSocket upgrade, naming `subprotocol` in the answer, even if it was not offered.
     ///
     /// # Errors
     ///
-    /// It asks for none, it was answered already, or the answer could not be written in time.
+    /// It is not an upgrade, it was already answered, or the answer could not be written in time.
     pub async fn accept(
         self,
         subprotocol: Option<&str>,
         headers: Vec<(String, String)>,
         deadline: Instant,
     ) -> Result<WsChannel, String> {
-        let offer = self.websocket.as_ref().ok_or("the request asks for no WebSocket")?;
+        let offer = self.websocket.as_ref().ok_or("the request is not a WebSocket upgrade")?;
         let mut fields: Vec<(String, String)> = [
             ("Upgrade", "websocket"),
             ("Connection", "Upgrade"),
@@ -159,7 +159,7 @@ fn plain(fields: &[(String, String)]) -> Result<(), String> {
     }
 }
 
-/// What was decided about a request.
+/// The decision on a request.
 pub(super) enum Decision {
     /// It is answered.
     Answer(Answer),

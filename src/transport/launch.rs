@@ -1,9 +1,9 @@
 //! Targets that proofmark starts: run in a process group of their own, waited for, drained, and ended with everything that
 //! they started.
 //!
-//! Nothing of a target survives proofmark. At the end of a run the group gets SIGTERM and, after a grace, SIGKILL. A process
-//! that left the group is found by a variable of its environment (on Linux). If proofmark itself ends without that, a small
-//! shell process beside the target notices that its standard input closed, and does the same.
+//! No process of a target survives proofmark. At the end of a run the group gets SIGTERM and, after a grace, SIGKILL. A
+//! process that left the group is found by a variable of its environment (on Linux). If proofmark itself ends without
+//! that, a small watchdog shell process notices that its standard input closed, and does the same.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::os::unix::process::CommandExt;
@@ -30,19 +30,19 @@ const LINE_BYTES: usize = 500;
 /// The pause between two looks at a process.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long one try to reach a target that starts may take.
+/// The timeout of one attempt to reach a starting target.
 const TRY: Duration = Duration::from_secs(1);
 
-/// How long a target that did not become ready may take to end.
+/// How long a target that did not become ready may take to exit.
 const SHORT_GRACE: Duration = Duration::from_secs(1);
 
-/// Processes that are looked at in one search for those that a target left behind.
+/// Maximum number of processes examined in one search for leftovers of a target.
 const PROCESSES: usize = 100_000;
 
 /// Bytes of an environment that are searched for the mark.
 const ENVIRONMENT_BYTES: u64 = 1 << 20;
 
-/// What the process beside the target runs. Its arguments are the process group and the mark.
+/// The script of the watchdog process. Its arguments are the process group and the mark.
 const GUARD: &str = r#"trap '' HUP INT TERM
 cat >/dev/null
 kill -s TERM -- "-$1" 2>/dev/null
@@ -74,16 +74,16 @@ pub struct Launched {
     readers: Vec<tokio::task::JoinHandle<()>>,
 }
 
-/// What a target wrote.
+/// The output of a target.
 #[derive(Default)]
 struct Output {
     lines: VecDeque<String>,
-    /// What is looked for in a line, until it is found.
+    /// The pattern searched in the lines, until it is found.
     wanted: Option<regex::Regex>,
     found: bool,
 }
 
-/// A port of this machine that nothing listens on at the moment.
+/// A port of this machine without a listener at the moment.
 pub fn free_port() -> Option<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).ok()?;
     listener.local_addr().ok().map(|address| address.port())
@@ -94,7 +94,7 @@ impl Launched {
     ///
     /// # Errors
     ///
-    /// [`LaunchError`] if it cannot be run, ends, or is not ready in time. Nothing of it is left then.
+    /// [`LaunchError`] if it cannot be started, exits, or is not ready in time. All of its processes are ended then.
     pub async fn start(
         launch: &Launch,
         target: &Target,
@@ -107,7 +107,7 @@ impl Launched {
         let mut last = String::new();
         loop {
             if let Some(how) = launched.ended() {
-                // What it wrote last may still be under way.
+                // Its last output may not have arrived yet.
                 launched.drain().await;
                 let what = format!("the target ended before it was ready: {how}");
                 return Err(launched.fail(what).await);
@@ -130,9 +130,9 @@ impl Launched {
         let (program, arguments) = command.split_first().ok_or("the command is empty")?;
         let directory = std::path::absolute(&launch.directory).unwrap_or_else(|_| launch.directory.clone());
         if !directory.is_dir() {
-            return Err(format!("cannot start the target: no directory `{}`", directory.display()));
+            return Err(format!("cannot start the target: missing directory `{}`", directory.display()));
         }
-        // A program with a path is looked for from the working directory, one without among those that are installed.
+        // A program with a path is resolved from the working directory, one without a path in PATH.
         let path = if program.contains('/') { directory.join(program) } else { program.into() };
         let mark = mark();
         let mut child = Command::new(path)
@@ -150,7 +150,7 @@ impl Launched {
                 _ => format!("cannot start the target: `{program}`: {error}"),
             })?;
         let group = Pid::from_child(&child);
-        // Without a shell on this machine the target is still ended wherever proofmark can act.
+        // Without a shell on this machine the target is still ended whenever proofmark itself can do so.
         let guard = Command::new("sh")
             .args(["-c", GUARD, "proofmark-guard", &group.as_raw_nonzero().to_string(), &format!("{MARK}={mark}")])
             .stdin(Stdio::piped())
@@ -181,13 +181,13 @@ impl Launched {
         Ok(launched)
     }
 
-    /// How it ended, if it has ended by itself.
+    /// How it ended, if it ended by itself.
     pub fn ended(&self) -> Option<String> {
         self.child.as_ref()?;
         ended(self.group)
     }
 
-    /// Resolves when the target ends by itself during a run, and says how.
+    /// Resolves when the target ends by itself during a run, with how it ended.
     pub fn watch(&self) -> impl Future<Output = String> + Send + use<> {
         let group = self.group;
         async move {
@@ -220,7 +220,7 @@ impl Launched {
         let _ = kill_process_group(self.group, Signal::TERM);
         let deadline = Instant::now() + grace;
         let mut pause = PAUSE;
-        // The program itself first; then what it started, which has the rest of the time.
+        // The program first; then its child processes, which have the rest of the time.
         while Instant::now() < deadline && (self.ended().is_none() || !members(self.group, &self.mark).is_empty()) {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(PAUSE * 10);
@@ -229,7 +229,7 @@ impl Launched {
         self.drain().await;
     }
 
-    /// Waits a moment for what it wrote last.
+    /// Waits a moment for its last output.
     async fn drain(&mut self) {
         for mut reader in self.readers.drain(..) {
             if tokio::time::timeout(PAUSE * 10, &mut reader).await.is_err() {
@@ -238,10 +238,10 @@ impl Launched {
         }
     }
 
-    /// Kills whatever there is of it, and waits for the program itself.
+    /// Kills all of its processes, and waits for the program itself.
     fn kill(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        // The program has not been waited for, so that nothing else can have its number.
+        // The program was not reaped, so its process id cannot be reused.
         let _ = kill_process_group(self.group, Signal::KILL);
         for _ in 0..3 {
             let left = members(self.group, &self.mark);
@@ -273,7 +273,7 @@ impl Drop for Launched {
 /// A name for everything that one target starts, which no other process has in its environment.
 fn mark() -> String {
     use std::hash::{BuildHasher, Hasher};
-    // The keys of a new `RandomState` come from the operating system.
+    // The keys of a new `RandomState` are random values of the operating system.
     let number = || std::collections::hash_map::RandomState::new().build_hasher().finish();
     format!("{}-{:016x}{:016x}", std::process::id(), number(), number())
 }
@@ -289,8 +289,8 @@ fn ended(process: Pid) -> Option<String> {
     })
 }
 
-/// The processes that live and belong to a target: those of its group, and those that carry its mark. Empty where this
-/// machine has no /proc, so that only the group is known.
+/// The live processes of a target: those of its group, and those with its mark. Empty without /proc, where only the
+/// group is known.
 fn members(group: Pid, mark: &str) -> Vec<Pid> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let own = std::process::id();
@@ -299,7 +299,7 @@ fn members(group: Pid, mark: &str) -> Vec<Pid> {
     let numbers = numbers.filter(|number| *number != own);
     let belongs = |number: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-        // The name of the program stands in brackets and may hold anything, brackets too.
+        // The name of the program is in parentheses and may contain parentheses.
         let mut words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
         let (state, _, of) = (words.next(), words.next(), words.next());
         if matches!(state, None | Some("Z" | "X")) {
@@ -318,7 +318,7 @@ fn has_mark(process: u32, wanted: &[u8]) -> bool {
     environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
 }
 
-/// Reads what a target writes until it closes its end, and keeps the last lines.
+/// Reads the output of a target to its end, and keeps the last lines.
 async fn drain(mut from: impl AsyncRead + Unpin, output: Arc<Mutex<Output>>, secrets: Arc<[String]>) {
     let mut buffer = vec![0; 8 << 10];
     let mut line: Vec<u8> = Vec::new();
@@ -384,7 +384,7 @@ impl<'l> Readiness<'l> {
         }
     }
 
-    /// Whether the target is ready now; the text says what is missing, where there is something to say.
+    /// Whether the target is ready; the text describes what is missing, if known.
     async fn check(&self, launched: &Launched, begun: Instant, deadline: Instant) -> Result<(), String> {
         let left = deadline.saturating_duration_since(Instant::now()).clamp(PAUSE, TRY);
         match self {
@@ -393,7 +393,7 @@ impl<'l> Readiness<'l> {
             Self::Delay(_) => Err(String::new()),
             Self::Line => {
                 let found = launched.output.lock().unwrap_or_else(PoisonError::into_inner).found;
-                if found { Ok(()) } else { Err("no line of its output matched".to_owned()) }
+                if found { Ok(()) } else { Err("no line of its output matched the pattern".to_owned()) }
             }
             Self::Tcp(addresses) => {
                 for address in addresses {
@@ -473,7 +473,7 @@ mod tests {
     #[tokio::test]
     async fn a_target_ends_with_everything_that_it_started() {
         let folder = tempfile::tempdir().unwrap();
-        // One child in the group that takes no SIGTERM, and one that left the group and the session.
+        // One child in the group that ignores SIGTERM, and one that left the group and the session.
         let script = "sh -c 'trap \"\" TERM; echo $$ > stubborn; while :; do sleep 1; done' &\n\
                       setsid sh -c 'echo $$ > gone; exec sleep 1000' &\n\
                       echo $$ > own; while [ ! -s stubborn ] || [ ! -s gone ]; do sleep 0.02; done; echo ready; wait";
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_target_that_ends_says_how_and_what_it_wrote_last() {
+    async fn an_early_exit_is_reported_with_the_last_output() {
         let folder = tempfile::tempdir().unwrap();
         let script = "i=0; while [ $i -lt 50 ]; do echo line $i $TOKEN; i=$((i+1)); done; echo last >&2; exit 7";
         let mut launch = launch(folder.path(), script, line("never"));
@@ -515,7 +515,7 @@ mod tests {
     async fn a_target_that_never_becomes_ready_is_ended_at_the_deadline() {
         let folder = tempfile::tempdir().unwrap();
         for (ready, because) in [
-            (line("never"), "no line of its output matched"),
+            (line("never"), "no line of its output matched the pattern"),
             (Ready::Tcp(format!("127.0.0.1:{}", free_port().unwrap())), "cannot connect to 127.0.0.1:"),
         ] {
             let script = "echo $$ > own; exec sleep 1000";
@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_run_says_why() {
+    async fn a_failed_start_is_reported_with_its_cause() {
         let folder = tempfile::tempdir().unwrap();
         let mut missing = launch(folder.path(), "", Ready::Addresses);
         missing.command = vec!["no-such-program-anywhere".into()];
@@ -540,7 +540,7 @@ mod tests {
         missing.command = vec!["./plain".into()];
         assert!(start(&missing).await.err().unwrap().what.contains("`./plain`: Permission denied"));
         missing.directory = PathBuf::from("/nowhere/at/all");
-        assert!(start(&missing).await.err().unwrap().what.contains("no directory `/nowhere/at/all`"));
+        assert!(start(&missing).await.err().unwrap().what.contains("missing directory `/nowhere/at/all`"));
     }
 
     #[tokio::test]

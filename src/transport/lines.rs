@@ -1,4 +1,4 @@
-//! A program that is spoken to line by line, without assumptions: for checking the rules of the adapter protocol.
+//! Communication with a program line by line, without assumptions: for checking the rules of the adapter protocol.
 
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -7,20 +7,20 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout_at};
 
-/// How long a program may take from the end of its output to its own.
+/// How long a program may take to exit after it closed its output.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// What came next on the standard output of a program.
+/// The next event on the standard output of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ProgramOutput {
     /// A line, without its end.
     Line(Vec<u8>),
     /// A line that is longer than is read.
     TooLong,
     /// The end: it closed its output.
     End,
-    /// Nothing in time.
-    Nothing,
+    /// The deadline passed.
+    Timeout,
 }
 
 /// A running program.
@@ -35,7 +35,7 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// It cannot be started; the text says why.
+    /// It cannot be started; the text describes the cause.
     pub fn start(command: &[String]) -> Result<Self, String> {
         let (program, arguments) = command.split_first().ok_or("the command is empty")?;
         let mut child = Command::new(program)
@@ -52,16 +52,22 @@ impl Conversation {
         Ok(Self { child, input, output: BufReader::new(output) })
     }
 
-    /// Writes bytes to its standard input. False if it takes no more, or not in time.
-    pub async fn say(&mut self, bytes: &[u8], within: Duration) -> bool {
+    /// Writes bytes to its standard input. False if the input is closed or the write times out.
+    pub async fn write(&mut self, bytes: &[u8], within: Duration) -> bool {
         let Some(input) = &mut self.input else { return false };
         let write = async { input.write_all(bytes).await.is_ok() && input.flush().await.is_ok() };
         tokio::time::timeout(within, write).await.unwrap_or(false)
     }
 
-    /// Writes bytes while reading lines, so that neither side waits for the other with full pipes: the lines that came until
-    /// there were `count` of them, the time was over, or it ended. The last element says why it is the last, if it is not a line.
-    pub async fn say_and_hear(&mut self, bytes: &[u8], count: usize, limit: usize, within: Duration) -> Vec<Said> {
+    /// Writes bytes while reading lines, so that full pipes cause no deadlock. Returns the lines up to `count` lines,
+    /// the timeout, or the end of the program. If the last element is not a line, it is the reason for stopping.
+    pub async fn exchange_lines(
+        &mut self,
+        bytes: &[u8],
+        count: usize,
+        limit: usize,
+        within: Duration,
+    ) -> Vec<ProgramOutput> {
         let mut input = self.input.take();
         let output = &mut self.output;
         let deadline = Instant::now() + within;
@@ -75,38 +81,39 @@ impl Conversation {
             }
         };
         let read = async {
-            let mut heard = Vec::new();
-            while heard.len() < count {
-                let said = said(output, limit, deadline).await;
-                let more = matches!(said, Said::Line(_));
-                heard.push(said);
+            let mut lines = Vec::new();
+            while lines.len() < count {
+                let next = next_output(output, limit, deadline).await;
+                let more = matches!(next, ProgramOutput::Line(_));
+                lines.push(next);
                 if !more {
                     break;
                 }
             }
-            heard
+            lines
         };
-        let ((), heard) = tokio::join!(write, read);
+        let ((), lines) = tokio::join!(write, read);
         self.input = input;
-        heard
+        lines
     }
 
     /// The next line of its standard output.
-    pub async fn hear(&mut self, limit: usize, within: Duration) -> Said {
-        said(&mut self.output, limit, Instant::now() + within).await
+    pub async fn read_line(&mut self, limit: usize, within: Duration) -> ProgramOutput {
+        next_output(&mut self.output, limit, Instant::now() + within).await
     }
 
-    /// Closes its standard input, which asks it to end. What it still says, and how it ended; `None` if it does not end.
-    pub async fn finish(mut self, limit: usize, within: Duration) -> (Vec<Said>, Option<ExitStatus>) {
+    /// Closes its standard input, which requests its end. Returns its remaining output, and how it ended; `None` if it
+    /// does not end.
+    pub async fn finish(mut self, limit: usize, within: Duration) -> (Vec<ProgramOutput>, Option<ExitStatus>) {
         drop(self.input.take());
         let deadline = Instant::now() + within;
         let mut rest = Vec::new();
         while rest.len() < 16 {
-            match said(&mut self.output, limit, deadline).await {
-                Said::End => break,
-                said => {
-                    let more = matches!(said, Said::Line(_));
-                    rest.push(said);
+            match next_output(&mut self.output, limit, deadline).await {
+                ProgramOutput::End => break,
+                next => {
+                    let more = matches!(next, ProgramOutput::Line(_));
+                    rest.push(next);
                     if !more {
                         break;
                     }
@@ -120,13 +127,13 @@ impl Conversation {
         (rest, ended.ok().and_then(Result::ok))
     }
 
-    /// Whether it has ended by itself, and how. Asked behind the end of its output: on a busy machine the end of the program
-    /// shows some time after that.
+    /// Whether it has ended by itself, and how. Called after the end of its output: on a busy machine the end of the
+    /// program shows some time after that.
     pub async fn ended(&mut self) -> Option<ExitStatus> {
         timeout_at(Instant::now() + ENDING, self.child.wait()).await.ok().and_then(Result::ok)
     }
 
-    /// Ends it and whatever it started.
+    /// Ends it and its child processes.
     pub async fn kill(&mut self) {
         if let Some(id) = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
             let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
@@ -135,17 +142,17 @@ impl Conversation {
     }
 }
 
-async fn said(output: &mut BufReader<ChildStdout>, limit: usize, deadline: Instant) -> Said {
+async fn next_output(output: &mut BufReader<ChildStdout>, limit: usize, deadline: Instant) -> ProgramOutput {
     let mut line = Vec::new();
     match next_line(output, limit, deadline, &mut line).await {
-        Read::Line => Said::Line(line),
-        Read::TooLong => Said::TooLong,
-        Read::End | Read::Failed(_) => Said::End,
-        Read::Nothing => Said::Nothing,
+        Read::Line => ProgramOutput::Line(line),
+        Read::TooLong => ProgramOutput::TooLong,
+        Read::End | Read::Failed(_) => ProgramOutput::End,
+        Read::Timeout => ProgramOutput::Timeout,
     }
 }
 
-/// Reads a line of at most `limit` bytes into `line`, without its end. What came of it is in `line` whatever the answer, so
+/// Reads a line of at most `limit` bytes into `line`, without its end. `line` keeps the bytes read for every result, so
 /// that half a line can be shown as evidence.
 pub(super) async fn next_line(
     input: &mut (impl AsyncBufRead + Unpin + ?Sized),
@@ -156,7 +163,7 @@ pub(super) async fn next_line(
     line.clear();
     loop {
         let buffer = match timeout_at(deadline, input.fill_buf()).await {
-            Err(_) => return Read::Nothing,
+            Err(_) => return Read::Timeout,
             Ok(Err(error)) => return Read::Failed(error.to_string()),
             Ok(Ok(buffer)) => buffer,
         };
@@ -181,19 +188,19 @@ pub(super) async fn next_line(
     }
 }
 
-/// What came of reading a line.
+/// The result of reading a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Read {
     /// A line.
     Line,
     /// More than is read of one.
     TooLong,
-    /// None any more.
+    /// End of the stream.
     End,
-    /// None any more: reading failed. The text says how.
+    /// Reading failed. The text describes the cause.
     Failed(String),
     /// No end of one in time.
-    Nothing,
+    Timeout,
 }
 
 #[cfg(test)]
@@ -216,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_ends_where_it_says_or_where_everything_does() {
+    async fn a_line_ends_at_its_line_feed_or_at_the_end_of_the_stream() {
         let line = |text: &str| (Read::Line, text.into());
         let end = (Read::End, Vec::new());
         assert_eq!(read(b"a\r\n\nb", 9).await, [line("a"), line(""), line("b"), end.clone()]);
@@ -230,7 +237,7 @@ mod tests {
         writer.write_all(b"half").await.unwrap();
         let mut line = Vec::new();
         let deadline = Instant::now() + Duration::from_millis(20);
-        assert_eq!(next_line(&mut BufReader::new(reader), 9, deadline, &mut line).await, Read::Nothing);
+        assert_eq!(next_line(&mut BufReader::new(reader), 9, deadline, &mut line).await, Read::Timeout);
         assert_eq!(line, b"half");
     }
 }

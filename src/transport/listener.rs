@@ -1,7 +1,7 @@
-//! This side as the one that is connected to: HTTP/1.1 requests, WebSocket upgrades, frames on TCP, and documents to fetch.
+//! The server side: HTTP/1.1 requests, WebSocket upgrades, frames on TCP, and documents to fetch.
 //!
-//! The listener reads what arrives and hands it on; the receiver decides what is answered. Peers are counted, timed and bounded:
-//! connections beyond the limit are rejected and counted.
+//! The listener reads arrivals and hands them on; the receiver decides on the answer. Peers are counted, timed and
+//! bounded: connections beyond the limit are rejected and counted.
 
 use std::future::Future;
 use std::io;
@@ -23,10 +23,10 @@ use super::serve::{Shared, serve};
 use super::socket::Socket;
 use super::tcp::TcpChannel;
 
-/// Bytes that are kept of a connection before it is known what it carries.
+/// Size of the buffer of a connection before its protocol is known.
 const ROOM: usize = 128 << 10;
 
-/// The pause after a connection that could not be accepted, which mostly means that the system has no more descriptors.
+/// The pause after a failed accept, which usually means that the system has no more descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A listener. It ends when it is dropped, with every connection that was not handed on.
@@ -87,12 +87,12 @@ impl Listener {
         &self.shared.documents
     }
 
-    /// How many connections and arrivals there was no room for.
+    /// The number of connections and arrivals rejected because of limits.
     pub fn turned_away(&self) -> u64 {
         self.shared.turned_away()
     }
 
-    /// Waits for the next arrival; `None` if there is none before the deadline. Dropping the future loses nothing.
+    /// Waits for the next arrival; `None` at the deadline. Dropping the future loses no arrivals.
     pub async fn next(&mut self, deadline: Instant) -> Option<Inbound> {
         let inbound = timeout_at(deadline, self.arrivals.recv()).await.ok().flatten()?;
         self.shared.taken(&inbound);
@@ -108,7 +108,7 @@ impl Drop for Listener {
     }
 }
 
-/// Accepts connections for as long as there is room for them.
+/// Accepts connections up to the limit.
 async fn accept<F>(
     listener: TcpListener,
     places: Arc<Places>,
@@ -117,7 +117,7 @@ async fn accept<F>(
 ) where
     F: Future<Output = ()> + Send + 'static,
 {
-    // With this task end those of its connections.
+    // The tasks of its connections end with this task.
     let mut running = JoinSet::new();
     loop {
         let (stream, address) = tokio::select! {
@@ -142,7 +142,7 @@ async fn accept<F>(
 /// The places for connections, on all ports together.
 struct Places {
     free: Arc<Semaphore>,
-    /// How many were ever taken.
+    /// The total number of accepted connections.
     taken: AtomicU64,
 }
 
@@ -188,8 +188,8 @@ mod tests {
         Settings { patience: Duration::from_millis(200), ..small() }
     }
 
-    /// What comes back for bytes, to the end of the connection.
-    async fn ask(listener: &Listener, bytes: &[u8]) -> String {
+    /// Sends bytes and returns the answer up to the end of the connection.
+    async fn send_and_read(listener: &Listener, bytes: &[u8]) -> String {
         let mut stream = TcpStream::connect(listener.http()).await.expect("a connection");
         stream.write_all(bytes).await.expect("a request");
         rest(&mut stream).await
@@ -264,8 +264,8 @@ mod tests {
         let get = b"GET /amp/alice/did.json?now HTTP/1.0\r\n\r\n";
         let answer =
             "HTTP/1.1 200 \r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n";
-        assert_eq!(ask(&listener, get).await, format!("{answer}{{}}"));
-        assert_eq!(ask(&listener, &[b"HEAD", &get[3..]].concat()).await, answer);
+        assert_eq!(send_and_read(&listener, get).await, format!("{answer}{{}}"));
+        assert_eq!(send_and_read(&listener, &[b"HEAD", &get[3..]].concat()).await, answer);
         assert_eq!(listener.documents().fetched("/amp/alice/did.json"), 2);
         assert!(listener.next(Instant::now()).await.is_none());
         listener.documents().remove("/amp/alice/did.json");
@@ -275,15 +275,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_much_is_turned_away() {
+    async fn excess_data_is_rejected() {
         let automatic = Some(Reply { status: 202, ..Reply::default() });
         let settings = Settings { queue: 1, automatic, ..small() };
         let mut listener = listener(settings).await;
-        assert!(ask(&listener, &post(&"x".repeat(1_001))).await.starts_with("HTTP/1.1 413"));
+        assert!(send_and_read(&listener, &post(&"x".repeat(1_001))).await.starts_with("HTTP/1.1 413"));
         let long = request(&mut listener).await;
         assert_eq!((long.arrival.body.len(), &long.ended), (1_000, &Ended::TooLong));
         assert!(long.answer(Answer::Close).is_err());
-        let many = ask(&listener, &post("x").repeat(6)).await;
+        let many = send_and_read(&listener, &post("x").repeat(6)).await;
         let statuses: Vec<&str> = many.lines().filter_map(|line| line.strip_prefix("HTTP/1.1 ")).collect();
         assert_eq!(statuses, ["202 ", "503 "]);
         assert_eq!(listener.turned_away(), 1);
@@ -302,13 +302,13 @@ mod tests {
         assert!(rest(&mut first).await.starts_with("HTTP/1.1 408"));
         drop(first);
         // The place is free as soon as the listener has seen that.
-        while !ask(&listener, b"\x16\x03\x01\r\n").await.starts_with("HTTP/1.1 400") {
+        while !send_and_read(&listener, b"\x16\x03\x01\r\n").await.starts_with("HTTP/1.1 400") {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     #[tokio::test]
-    async fn what_is_no_request_is_told() {
+    async fn invalid_requests_are_reported() {
         for (bytes, status) in [
             (&b"\x16\x03\x01\x02\n"[..], "400"),
             (b"GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "400"),
@@ -316,7 +316,7 @@ mod tests {
             (b"GET / HTTP/1.1\r\nA", "408"),
         ] {
             let mut listener = listener(impatient()).await;
-            let answer = ask(&listener, bytes).await;
+            let answer = send_and_read(&listener, bytes).await;
             assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
             assert!(matches!(listener.next(soon()).await, Some(Inbound::Unreadable { .. })));
         }
@@ -352,11 +352,11 @@ mod tests {
         assert!(matches!(client.ending, Ending::Closed { .. }), "{client:?}");
         let client = ws::open(&address, None, &upgrade, Bounds::default(), now, soon());
         let server = async {
-            let reply = Reply { status: 401, body: b"who".to_vec(), ..Reply::default() };
+            let reply = Reply { status: 401, body: b"unauthorized".to_vec(), ..Reply::default() };
             request(&mut listener).await.answer(Answer::Reply(reply)).unwrap();
         };
         let ((opened, client), ()) = tokio::join!(client, server);
-        assert_eq!((opened.status, opened.body.as_slice(), client.is_none()), (Some(401), &b"who"[..], true));
+        assert_eq!((opened.status, opened.body.as_slice(), client.is_none()), (Some(401), &b"unauthorized"[..], true));
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! Transports: the only module that opens sockets and starts processes.
-//!
-//! A transport moves bytes and bounds them in size and time. It knows no protocol: what it is given is encoded, and what
-//! it gives back is bytes and how they ended. A peer that misbehaves is an observation here, never an error.
+//! A transport moves bytes within limits of size and time. It is independent of protocols: its input is encoded, and
+//! its output is bytes and how they ended. Misbehaviour of a peer is an observation, never an
+//! error.
 
 pub mod adapter;
 pub mod channel;
@@ -51,7 +51,7 @@ pub struct Connections {
 pub type Tamper = Box<dyn Fn(&str, Transport, &mut Incoming) + Send + Sync>;
 
 impl Connections {
-    /// The ways that `target` names. Nothing is sent yet.
+    /// The transports that `target` configures. Nothing is sent yet.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Connections {
             (Transport::Tree, ..) if let Some(tree) = &self.tree => tree.carry(actor, message, limits, wait).await,
             (Transport::Adapter, _, Some(adapter)) => adapter.carry(message, limits).await,
             (transport, ..) if transport.is_channel() => session.carry(&self.dial, actor, message, limits, wait).await,
-            _ => Delivery::unsent(message, "the target has no such path"),
+            _ => Delivery::unsent(message, "the target has no path for this message"),
         }
     }
 
@@ -113,7 +113,7 @@ impl Connections {
         self.http.iter().flat_map(http::Http::secrets).chain(self.dial.secrets())
     }
 
-    /// Ends what was started.
+    /// Ends the started processes.
     pub async fn close(&self) {
         if let Some(adapter) = &self.adapter {
             adapter.close().await;

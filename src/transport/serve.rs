@@ -1,4 +1,4 @@
-//! One connection of a listener that speaks HTTP/1.1: request after request, until it becomes a WebSocket or ends.
+//! One HTTP/1.1 connection of a listener: sequential requests, until it becomes a WebSocket or ends.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use super::tcp::Framing;
 use super::ws::WsChannel;
 use crate::exchange::Ended;
 
-/// How long a peer that is still sending when it is answered for good may go on, so that the answer is not lost to it.
+/// How long a peer may continue to send after the final answer, so that the answer is not lost by a reset.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// Bytes that are kept of a body that is longer than is read.
@@ -32,7 +32,7 @@ pub struct Settings {
     pub tcp: Option<SocketAddr>,
     /// What these frames consist of.
     pub framing: Framing,
-    /// What is read of one connection; a request counts as a frame, its body as a message.
+    /// Limits of one connection; a request counts as a frame, its body as a message.
     pub bounds: Bounds,
     /// Connections at a time.
     pub connections: usize,
@@ -40,7 +40,7 @@ pub struct Settings {
     pub queue: usize,
     /// Bytes of these.
     pub queue_bytes: usize,
-    /// How long a request may take to arrive, how long a connection may be idle, and how long an answer is waited for.
+    /// The timeouts of a request, of an idle connection, and of an answer.
     pub patience: Duration,
     /// The answer to every request other than upgrades and fetches of documents. Without it the receiver of the request
     /// answers.
@@ -97,17 +97,17 @@ impl Shared {
         handed
     }
 
-    /// Makes room for what comes after something that was taken.
+    /// Releases the room of a consumed arrival.
     pub(super) fn taken(&self, inbound: &Inbound) {
         self.queued.fetch_sub(inbound.size(), Ordering::Relaxed);
     }
 
-    /// Counts something for which there was no room.
+    /// Counts a rejected connection or arrival.
     pub(super) fn turn_away(&self) {
         self.turned_away.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How much there was no room for.
+    /// The number of rejected connections and arrivals.
     pub(super) fn turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
     }
@@ -127,7 +127,7 @@ pub(super) async fn serve(shared: &Shared, from: Caller, socket: Socket) {
         let deadline = Instant::now() + shared.settings.patience;
         let request = match http1::read_request(connection, deadline).await {
             Ok(request) => request,
-            // Nothing came at all: the peer has finished.
+            // No data arrived: the peer has finished.
             Err(Ended::Closed(_) | Ended::TimedOut) if connection.bytes().is_empty() => return,
             Err(ended) => return refuse(shared, from, connection, ended).await,
         };
@@ -144,7 +144,7 @@ pub(super) async fn serve(shared: &Shared, from: Caller, socket: Socket) {
     }
 }
 
-/// Takes a request whose start is read, and does what is decided about it. An upgrade takes the socket away.
+/// Processes a request whose start was read, and answers it. An upgrade consumes the socket.
 async fn one(
     shared: &Shared,
     from: Caller,
@@ -206,7 +206,7 @@ async fn one(
             After::Ends
         }
         Decision::Answer(Answer::Silence) => {
-            // Reading stops where the room ends, so that a peer that goes on and on is made to wait as well.
+            // Reading stops when the buffer is full, so that an endless peer is throttled as well.
             let until = Instant::now() + patience;
             while socket.fill(until).await == Fill::More {}
             After::Ends
@@ -259,13 +259,13 @@ fn document(shared: &Shared, request: &http1::Request) -> Option<Reply> {
     Some(Reply { status: 200, headers: vec![("Content-Type".to_owned(), media_type)], body: body.to_vec() })
 }
 
-/// What a request for a WebSocket offers (RFC 6455 section 4.2.1).
+/// The offer of a request for a WebSocket (RFC 6455 section 4.2.1).
 fn offer(request: &http1::Request) -> Option<Offer> {
     let fields = &request.fields;
-    let asks = request.method == "GET"
+    let upgrade = request.method == "GET"
         && http1::has_token(fields, "upgrade", "websocket")
         && http1::has_token(fields, "connection", "upgrade");
-    let key = http1::field(fields, "sec-websocket-key").filter(|_| asks)?.trim().to_owned();
+    let key = http1::field(fields, "sec-websocket-key").filter(|_| upgrade)?.trim().to_owned();
     let lists = fields.iter().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
     let subprotocols = lists.flat_map(|(_, list)| list.split(',')).map(|name| name.trim().to_owned());
     Some(Offer { key, subprotocols: subprotocols.filter(|name| !name.is_empty()).collect() })
@@ -292,7 +292,7 @@ async fn reply_with(socket: &mut Socket, reply: &Reply, head_only: bool, keeps: 
     After::Ends
 }
 
-/// The start of an answer. The phrase behind the status is left empty: it has no meaning (RFC 9112 section 4).
+/// The start of an answer. The reason phrase is empty: it has no meaning (RFC 9112 section 4).
 fn head(status: u16, fields: &Fields) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} \r\n");
     for (name, value) in fields {
@@ -302,7 +302,7 @@ fn head(status: u16, fields: &Fields) -> Vec<u8> {
     head.into_bytes()
 }
 
-/// Ends a connection so that the other end can read what it was sent: closing it over bytes that were not read would reset it.
+/// Closes a connection so that the peer can read the answer: closing it with unread bytes would reset it.
 async fn linger(socket: &mut Socket) {
     let until = Instant::now() + LINGER;
     let _ = socket.half_close(until).await;

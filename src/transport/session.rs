@@ -1,7 +1,7 @@
-//! Sessions: the connections that one walk through a case has open, and what is said on them.
+//! Sessions: the open connections of one walk through a case, and their messages.
 //!
-//! A message on a connection has no response of its own: what comes is collected until it is enough, until it stops coming, or
-//! until the peer has had its time. Each party of a case has a connection of its own.
+//! A message on a connection has no response: arrivals are collected until they are sufficient, until no more arrive,
+//! or until the peer has had its time. Each party of a case has a connection of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::{Delivery, Wait};
 use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
 use crate::target::{ChannelProfile, Limits, Target, WsMessages};
 
-/// What is waited for after enough has come: an answer that contradicts the first follows at its heels.
+/// How long to wait after sufficient arrivals: an answer that contradicts the first one follows shortly.
 const AFTERWARDS: Duration = Duration::from_millis(30);
 
 /// Where connections are opened.
@@ -28,7 +28,7 @@ pub struct Dial {
     tcp: Option<Address>,
     profile: ChannelProfile,
     credentials: BTreeMap<String, Vec<(String, String)>>,
-    /// What a handshake may carry of them; nothing so short that it stands in messages by chance.
+    /// The credentials that a handshake may carry; not those short enough to occur in messages by chance.
     tokens: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl Dial {
 /// Arrivals of one answer that are kept: far more than a batch of messages is answered with. A peer that sends more is cut off.
 const KEPT: usize = 1024;
 
-/// Arrivals that are each looked at as they come. Beyond them the look is taken at every eighth more, as it takes a time
+/// The number of arrivals that are each checked. Beyond, the check runs at every eighth more, as it takes a time
 /// that grows with their number.
 const LOOKED_AT: usize = 64;
 
@@ -65,14 +65,15 @@ struct Connection {
     channel: Option<Box<dyn Channel>>,
     /// What arrivals are timed from.
     since: Option<Instant>,
-    /// How it ended, once it has.
+    /// How it ended, if it has.
     ended: Option<String>,
-    /// Whether it ended behind the answer to a message, as a peer may do with what it refuses.
+    /// Whether it ended after the answer to a message, as a peer may do after a rejection.
     answered: bool,
 }
 
 impl Session {
-    /// Whether the peer has ended the connection of a party behind its answer to a message, as it may with what it refuses.
+    /// Whether the peer has closed the connection of a party after its answer to a message, as it may after a
+    /// rejection.
     pub async fn was_left(&self, actor: &str) -> bool {
         let found = self.connections.lock().await.get(actor).cloned();
         let Some(connection) = found else { return false };
@@ -85,7 +86,7 @@ impl Session {
         self.connections.lock().await.remove(actor);
     }
 
-    /// Makes a move on the connection of a party and collects what comes of it.
+    /// Runs an action on the connection of a party and collects the arrivals.
     pub async fn carry(
         &self,
         dial: &Dial,
@@ -108,7 +109,7 @@ impl Session {
         if message.action == ChannelAction::Open || (connection.channel.is_none() && connection.ended.is_none()) {
             let opened = connection.open(dial, actor, &message, limits, &mut sent, &mut received).await;
             if !opened {
-                // A party whose connection was refused does not try again.
+                // A party whose connection was rejected does not retry.
                 connection.ended = Some("the connection was refused".to_owned());
             }
             if !opened || message.action == ChannelAction::Open {
@@ -132,7 +133,7 @@ impl Dial {
         self.tokens.iter().map(String::as_str)
     }
 
-    /// Covers the tokens in what was sent, and leaves every length as it is.
+    /// Masks the tokens in a sent message, keeping its length.
     fn mask(&self, bytes: &mut [u8]) {
         self.tokens.iter().for_each(|token| mask(bytes, token.as_bytes()));
     }
@@ -150,7 +151,7 @@ impl Dial {
     }
 }
 
-/// What a move is called in a record.
+/// The name of an action in a record.
 fn words(action: &ChannelAction) -> &'static str {
     match action {
         ChannelAction::Message => "message",
@@ -167,7 +168,7 @@ fn words(action: &ChannelAction) -> &'static str {
 }
 
 impl Connection {
-    /// Opens the connection. False if there is none afterwards, with the reason in `received`.
+    /// Opens the connection. False on failure, with the reason in `received`.
     async fn open(
         &mut self,
         dial: &Dial,
@@ -187,7 +188,7 @@ impl Connection {
                 let path = if asked && !message.path.is_empty() { &message.path } else { path };
                 let listed = message.headers.iter().find(|(name, _)| name == "sec-websocket-protocol");
                 let subprotocols = match listed {
-                    // `none` asks for no subprotocol at all.
+                    // `none` requests no subprotocol.
                     Some((_, list)) if list == "none" => Vec::new(),
                     Some((_, list)) => list.split(',').map(|word| word.trim().to_owned()).collect(),
                     None => dial.profile.ws.subprotocol.iter().cloned().collect(),
@@ -236,13 +237,13 @@ impl Connection {
                     Err(why) => received.ended = Ended::Unreachable(why),
                 }
             }
-            _ => received.ended = Ended::Unreachable("the target has no such path".to_owned()),
+            _ => received.ended = Ended::Unreachable("the target has no path for this message".to_owned()),
         }
         self.channel.is_some()
     }
 
     /// Sends a message and collects what arrives.
-    #[expect(clippy::too_many_arguments, reason = "what was sent and what arrived are kept by the caller")]
+    #[expect(clippy::too_many_arguments, reason = "the caller keeps the sent message and the arrivals")]
     async fn send_and_collect(
         &mut self,
         profile: &ChannelProfile,
@@ -253,15 +254,15 @@ impl Connection {
         received: &mut Incoming,
         begun: Instant,
     ) {
-        // Frames without a type byte carry messages alone: there is no way to send another one.
+        // Frames without a type byte are always messages: other frames cannot be sent.
         let is_bare = message.transport == Transport::Tcp && profile.tcp.types.is_none();
         if is_bare && matches!(message.action, ChannelAction::Frame(_)) {
             received.ended = Ended::Complete;
             return;
         }
         let Some(channel) = self.channel.as_mut() else {
-            let why = self.ended.clone().unwrap_or_else(|| "there is no connection".to_owned());
-            // What was never sent shows nothing of the target: it is neither taken nor refused.
+            let why = self.ended.clone().unwrap_or_else(|| "the connection is not open".to_owned());
+            // A message that was not sent shows nothing about the target: it was neither accepted nor rejected.
             received.ended = match message.action {
                 ChannelAction::Message if self.answered => {
                     Ended::Unreachable(format!("the message was not sent; before it, {why}"))
@@ -282,7 +283,7 @@ impl Connection {
         if let Some(item) = item(message, profile)
             && let Err(why) = channel.send(item, deadline).await
         {
-            // What had arrived before can still be received, and may say why.
+            // Earlier arrivals can still be received, and may contain the reason.
             received.ended = Ended::Closed(why);
         }
         if wait.none {
@@ -341,16 +342,16 @@ impl Connection {
 /// What masks a frame that is written by hand: any key does (RFC 6455 section 5.3).
 const MASK: [u8; 4] = [0x70, 0x6d, 0x61, 0x6d];
 
-/// How far a collection has come.
+/// The state of a collection.
 struct Collecting<'c, 'w> {
     wait: &'c mut Wait<'w>,
     limits: &'c Limits,
     begun: Instant,
-    /// When the last arrival came that may be part of an answer.
+    /// The time of the last arrival that may be part of an answer.
     last: Option<Instant>,
-    /// When what came was enough.
+    /// The time at which the arrivals were sufficient.
     content: Option<Instant>,
-    /// At how many arrivals the next look is taken at whether they are enough.
+    /// The number of arrivals at which the next check runs.
     look_at: usize,
 }
 
@@ -371,13 +372,13 @@ impl Collecting<'_, '_> {
         end.max(self.begun + self.wait.at_least)
     }
 
-    /// Takes note of an arrival, which may be unrelated to what is waited for.
+    /// Records an arrival, which may be unrelated to the expected answer.
     fn arrived(&mut self, sent: &Outgoing, received: &Incoming, unrelated: bool) {
         let now = Instant::now();
         if !unrelated {
             self.last = Some(now);
         } else if self.begun.elapsed() < self.limits.settle {
-            // As long as nothing came but this, it is as silent as before, and too early to say that nothing will come.
+            // Unrelated arrivals alone do not shorten the wait for an answer.
             return;
         }
         if received.arrived.len() >= self.look_at && self.content.is_none() {
@@ -393,7 +394,7 @@ impl Collecting<'_, '_> {
         self.begun.elapsed() > self.limits.request.max(self.wait.at_least) + self.limits.settle
     }
 
-    /// Whether the moment of [`Collecting::until`], which has come, is the last. Silence may be all that is wanted.
+    /// Whether the collection ends at [`Collecting::until`], which has passed. Silence may be the expected result.
     fn is_over(&mut self, sent: &Outgoing, received: &Incoming) -> bool {
         let silent = self.content.is_none() && self.last.is_none();
         if silent && self.begun.elapsed() < self.limits.reply.max(self.wait.at_least) {
@@ -407,7 +408,7 @@ impl Collecting<'_, '_> {
     }
 }
 
-/// What is sent for an action, if anything is.
+/// The item to send for an action, if any.
 fn item(message: &Encoded, profile: &ChannelProfile) -> Option<WireItem> {
     let body = message.body.clone();
     let ws = message.transport == Transport::Ws;

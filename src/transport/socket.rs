@@ -1,7 +1,7 @@
 //! A stream socket that reads while it writes, with and without TLS.
-//!
-//! What arrives is kept in one buffer of bounded size, with the times of its parts, until a codec takes it from there. A
-//! peer that sends more than there is room for is not read from until something was taken: it waits, this side does not
+//! Arriving bytes are kept in one bounded buffer, with the times of its parts, until a codec consumes them. If the
+//! buffer is full, reading stops until bytes were consumed: the peer waits, this side does
+//! not
 //! grow.
 
 use std::collections::VecDeque;
@@ -23,10 +23,10 @@ use tokio_rustls::client::TlsStream;
 /// Bytes that one read may bring.
 const CHUNK: usize = 16 << 10;
 
-/// Bytes that are owed to a peer at most: one that asks for answers and does not read them gets no more of them.
+/// Maximum number of pending bytes to a peer: a peer that requests answers without reading them gets no more of them.
 const OWED: usize = 64 << 10;
 
-/// How long a failed write waits for what the peer had said before: it is on this machine already, or it never comes.
+/// How long a failed write waits for earlier data of the peer, which has either already arrived or never will.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Where a peer listens.
@@ -36,7 +36,7 @@ pub struct Address {
     pub host: String,
     /// Port.
     pub port: u16,
-    /// Whether TLS is spoken.
+    /// Whether TLS is used.
     pub tls: bool,
 }
 
@@ -65,13 +65,13 @@ impl Address {
     }
 }
 
-/// TLS as reqwest speaks it here: the ring provider, certificates checked against those of the system.
+/// The TLS configuration, the same as for reqwest: the ring provider, certificates checked against those of the system.
 ///
-/// Reading the certificates of the system takes a while: make it once, and only where TLS is spoken.
+/// Reading the certificates of the system is slow: call it once, and only for TLS.
 ///
 /// # Errors
 ///
-/// This machine has no certificates to check against. The text says how that showed.
+/// The certificates of this machine cannot be read. The text describes the cause.
 pub fn system_tls() -> Result<Arc<ClientConfig>, String> {
     use rustls_platform_verifier::BuilderVerifierExt;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -116,24 +116,24 @@ impl Stream {
 pub(super) enum End {
     /// The peer ended it.
     Finished,
-    /// It failed. The text says how.
+    /// It failed. The text describes the cause.
     Failed(String),
     /// It was ended on this side.
     Here,
 }
 
-/// What came of waiting for bytes.
+/// The result of waiting for bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
     /// There are more than before.
     More,
-    /// There will be no more: see [`Socket::end`].
+    /// The stream has ended: see [`Socket::end`].
     Ended,
-    /// There were none in time.
+    /// The deadline passed.
     Nothing,
 }
 
-/// A connection, and what was read from it and not yet taken.
+/// A connection, and its bytes that were read but not yet consumed.
 pub struct Socket {
     stream: Option<Stream>,
     buffer: Vec<u8>,
@@ -141,23 +141,23 @@ pub struct Socket {
     taken: usize,
     /// Bytes that are kept at most.
     room: usize,
-    /// How many bytes had been read in all at which time, oldest first; none for bytes that are taken.
+    /// The total number of bytes read at each time, oldest first, without consumed bytes.
     times: VecDeque<(u64, std::time::Instant)>,
     read: u64,
     end: Option<End>,
     /// Bytes that are written before all others, whenever there is an occasion.
     owed: Vec<u8>,
-    /// Given back when the connection is gone.
+    /// Released when the connection is closed.
     permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Socket {
-    /// Connects to a peer. `room` is how many bytes are buffered. TLS is spoken if the address says so, with
+    /// Connects to a peer. `room` is the size of the buffer. Uses TLS if the address requires it, with
     /// `tls` or else [`system_tls`].
     ///
     /// # Errors
     ///
-    /// There is no connection, or not in time. The text says why.
+    /// The connection failed or timed out. The text describes the cause.
     pub async fn connect(
         address: &Address,
         tls: Option<Arc<ClientConfig>>,
@@ -207,7 +207,7 @@ impl Socket {
         &self.buffer[self.taken..]
     }
 
-    /// Takes the next `count` bytes, and says when the last of them was read.
+    /// Consumes the next `count` bytes, and returns when the last of them was read.
     pub(super) fn take(&mut self, count: usize) -> (Vec<u8>, std::time::Instant) {
         let count = count.min(self.bytes().len());
         let bytes = self.bytes()[..count].to_vec();
@@ -230,7 +230,7 @@ impl Socket {
                 break;
             }
         }
-        // Moving what is left to the front only when at least half was taken keeps the cost of it proportional to what is read.
+        // Moving the rest to the front only after half was consumed keeps the cost linear in the bytes read.
         if self.taken * 2 >= self.buffer.len() {
             self.buffer.drain(..self.taken);
             self.taken = 0;
@@ -238,12 +238,12 @@ impl Socket {
         at.unwrap_or_else(std::time::Instant::now)
     }
 
-    /// How the reading direction ended, once everything that arrived was read.
+    /// How the reading direction ended, once all bytes were consumed.
     pub(super) fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// Sets how many bytes are buffered.
+    /// Sets the size of the buffer.
     pub(super) fn set_room(&mut self, room: usize) {
         self.room = room;
     }
@@ -258,10 +258,10 @@ impl Socket {
         true
     }
 
-    /// Writes what is owed.
+    /// Writes pending bytes.
     fn poll_owed(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(stream) = &mut self.stream else {
-            return Poll::Ready(Err(io::Error::other("the connection was ended on this side")));
+            return Poll::Ready(Err(io::Error::other("the connection was closed on this side")));
         };
         if self.owed.is_empty() {
             return Poll::Ready(Ok(()));
@@ -270,7 +270,7 @@ impl Socket {
             match ready!(stream.writer().poll_write(context, &self.owed)) {
                 Ok(count) if count > 0 => drop(self.owed.drain(..count)),
                 failed => {
-                    // Nothing of it can be delivered any more.
+                    // It cannot be delivered any more.
                     self.owed.clear();
                     return Poll::Ready(failed.and(Err(io::ErrorKind::WriteZero.into())));
                 }
@@ -279,7 +279,7 @@ impl Socket {
         stream.writer().poll_flush(context)
     }
 
-    /// Reads once. Pending without a waker if there is no room.
+    /// Reads once. Pending without a waker if the buffer is full.
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Fill> {
         if self.end.is_none() && !self.owed.is_empty() {
             let _ = self.poll_owed(context);
@@ -319,13 +319,13 @@ impl Socket {
         Poll::Ready(Fill::Ended)
     }
 
-    /// Waits for more bytes. Nothing is lost if the future is dropped.
+    /// Waits for more bytes. Dropping the future loses no data.
     pub(super) async fn fill(&mut self, deadline: Instant) -> Fill {
         let fill = std::future::poll_fn(|context| self.poll_fill(context));
         timeout_at(deadline, fill).await.unwrap_or(Fill::Nothing)
     }
 
-    /// Writes bytes, and reads meanwhile as far as there is room.
+    /// Writes bytes, and meanwhile reads into the buffer.
     pub(super) async fn write(&mut self, bytes: &[u8], deadline: Instant) -> Result<(), String> {
         let mut rest = bytes;
         let write = std::future::poll_fn(|context| {
@@ -340,7 +340,7 @@ impl Socket {
             Ok(Err(error)) => error,
             Err(_) => return Err(format!("the peer did not read the last {} bytes in time", rest.len())),
         };
-        // What the peer said before it went away is worth more than the news that it did.
+        // Earlier data of the peer is more useful than the error.
         let soon = deadline.min(Instant::now() + LAST_WORDS);
         while self.fill(soon).await == Fill::More {}
         // The system reports a reset only once; later reads see a plain end.
@@ -353,7 +353,7 @@ impl Socket {
     fn poll_write(&mut self, context: &mut Context<'_>, rest: &mut &[u8]) -> Poll<io::Result<()>> {
         ready!(self.poll_owed(context))?;
         let Some(stream) = &mut self.stream else {
-            return Poll::Ready(Err(io::Error::other("the connection was ended on this side")));
+            return Poll::Ready(Err(io::Error::other("the connection was closed on this side")));
         };
         while !rest.is_empty() {
             match ready!(stream.writer().poll_write(context, rest))? {
@@ -364,15 +364,15 @@ impl Socket {
         stream.writer().poll_flush(context)
     }
 
-    /// Waits for a while, and reads meanwhile as far as there is room.
+    /// Waits, and meanwhile reads into the buffer.
     pub(super) async fn pause(&mut self, until: Instant) {
         while self.fill(until).await == Fill::More {}
         tokio::time::sleep_until(until).await;
     }
 
-    /// Ends what is sent; the other direction stays open.
+    /// Closes the sending direction; the other one stays open.
     pub(super) async fn half_close(&mut self, deadline: Instant) -> Result<(), String> {
-        let Some(stream) = &mut self.stream else { return Err("the connection was ended on this side".to_owned()) };
+        let Some(stream) = &mut self.stream else { return Err("the connection was closed on this side".to_owned()) };
         let shutdown = std::future::poll_fn(|context| stream.writer().poll_shutdown(context));
         match timeout_at(deadline, shutdown).await {
             Ok(result) => result.map_err(|error| error.to_string()),
@@ -380,7 +380,7 @@ impl Socket {
         }
     }
 
-    /// Ends everything at once with RST. What was read before can still be taken.
+    /// Resets the connection (RST). Bytes read before can still be consumed.
     pub(super) fn reset(&mut self) {
         if let Some(stream) = self.stream.take() {
             let _ = stream.tcp().set_zero_linger();
@@ -389,7 +389,7 @@ impl Socket {
         self.end.get_or_insert(End::Here);
     }
 
-    /// Ends the connection. What was read before can still be taken.
+    /// Closes the connection. Bytes read before can still be consumed.
     pub(super) fn hang_up(&mut self) {
         self.stream = None;
         self.permit = None;
@@ -407,7 +407,7 @@ mod tests {
 
     use super::*;
 
-    /// A key that says of itself what it is good for, and a certificate made with it for 127.0.0.1 until 2049.
+    /// A key for tests only, and its certificate for 127.0.0.1, valid until 2049.
     const KEY: &str = "308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b020101042070726f6f666d61726b3a\
         2061206b657920666f72207465737473206f6e6c7921a144034200043ef1034ef5ec123bb2846fccb776eae8b428e44d3a4bcdaa7d6b7259\
         8964a691d244ab3f704e26d45e24ca434f013212aeee0697539d124e62e8dfb013025bbd";
@@ -426,7 +426,7 @@ mod tests {
         data_encoding::HEXLOWER.decode(CERTIFICATE.as_bytes()).expect("hex").into()
     }
 
-    /// A TLS server on a free port, which says hello, echoes what it reads until a `!`, and leaves without a goodbye.
+    /// A TLS server on a free port, which sends hello, echoes its input up to a `!`, and closes without `close_notify`.
     async fn tls_server() -> Address {
         let key = data_encoding::HEXLOWER.decode(KEY.as_bytes()).expect("hex");
         let key = PrivateKeyDer::Pkcs8(key.into());
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn tls_carries_what_is_written() {
+    async fn tls_transfers_data() {
         let address = tls_server().await;
         let mut socket = Socket::connect(&address, Some(trusting()), 4 << 20, soon()).await.expect("a connection");
         let big = vec![b'x'; 3 << 20];
@@ -480,15 +480,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_not_trusted_is_not_spoken_to() {
+    async fn an_untrusted_certificate_is_rejected() {
         let address = tls_server().await;
-        let nobody = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        let no_roots = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .expect("versions")
             .with_root_certificates(rustls::RootCertStore::empty())
             .with_no_client_auth();
         let error =
-            Socket::connect(&address, Some(Arc::new(nobody)), 1_000, soon()).await.err().expect("no connection");
+            Socket::connect(&address, Some(Arc::new(no_roots)), 1_000, soon()).await.err().expect("no connection");
         assert!(error.starts_with("no TLS: "), "{error}");
         let plain = Address { tls: false, ..address };
         let mut socket = Socket::connect(&plain, None, 1_000, soon()).await.expect("a connection");
@@ -498,14 +498,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_taken_has_the_time_at_which_it_came() {
+    async fn consumed_bytes_have_their_arrival_time() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let port = listener.local_addr().expect("an address").port();
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.expect("a connection");
             for part in ["ab", "cd", "ef"] {
                 stream.write_all(part.as_bytes()).await.expect("a part");
-                stream.read_u8().await.expect("the news that it came");
+                stream.read_u8().await.expect("an acknowledgement");
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         });
@@ -525,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_those_of_urls() {
+    fn addresses_are_read_from_urls() {
         for (url, host, port, tls, authority) in [
             ("ws://h/ws", "h", 80, false, "h"),
             ("wss://[::1]:8/", "::1", 8, true, "[::1]:8"),

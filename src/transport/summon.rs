@@ -1,7 +1,7 @@
 //! Summoning: a request makes the target send something, and proofmark listens for it.
-//!
-//! A host of its own stands for each summons, so that what arrives belongs to one case even if nothing in it says so. Its
-//! address takes the place of [`PLACEHOLDER`] in the request that tells the target.
+//! Each summons has its own host, so that arrivals belong to one case even if their content does not identify it. The
+//! address of the host replaces [`PLACEHOLDER`] in the request to the
+//! target.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,7 +13,7 @@ use crate::exchange::{Arrival, ArrivalKind, Body, Encoded, Ended, HostArrival, H
 use crate::target::{ChannelProfile, Limits};
 use crate::value::Value;
 
-/// What stands for the address of the host in a request.
+/// The placeholder for the address of the host in a request.
 pub const PLACEHOLDER: &str = "listener.proofmark.invalid";
 
 /// Arrivals of one summons that are kept.
@@ -32,7 +32,7 @@ impl Rules for NoRules {
     }
 }
 
-/// Tells the target to send, and collects what it sends.
+/// Makes the target send, and collects the messages.
 pub async fn carry(
     http: &Http,
     actor: &str,
@@ -48,7 +48,7 @@ pub async fn carry(
         listen: None,
         announce: None,
         path: profile.http.path.clone(),
-        // Frames are listened for only where they are what is to come.
+        // Frames are accepted only if they are expected.
         transports: vec![summons.via],
         profile: profile.clone(),
         correlate: Correlate { path: false, keys: false, bytes: false },
@@ -76,8 +76,8 @@ pub async fn carry(
     Delivery { sent, received, begun }
 }
 
-/// Takes one arrival, and treats its sender as the case wants it. Of a connection that stays open only the first message is
-/// taken.
+/// Processes one arrival, and answers its sender with the behaviour of the case. Of a connection that stays open only
+/// the first message is taken.
 fn take(arrived: Arrived, summons: &Summons, profile: &ChannelProfile) -> Arrival {
     let HostArrival { hosted, body, at_ms, .. } = arrived.arrival.clone();
     let fetches = hosted.method == "GET" && !summons.held.is_empty();

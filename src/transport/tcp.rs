@@ -1,7 +1,7 @@
 //! Frames on a byte stream: a 4-byte big-endian length, then that many bytes, of which the first may be a type.
-//!
-//! Which of the two, and what a type means, is for the protocol to say. A reader never believes a length: memory grows
-//! only with bytes that came, and a length beyond the bound is reported, not waited for.
+//! The protocol defines the framing and the meaning of types. A reader never trusts a length: memory grows only with
+//! received bytes, and a length beyond the limit is reported
+//! immediately.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use super::socket::{Address, End, Fill, Socket};
 /// Bytes of the length in front of each frame.
 const HEADER: usize = 4;
 
-/// What a frame consists of behind its length.
+/// The content of a frame after its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Framing {
     /// A type byte, which the length counts, and a payload.
@@ -43,23 +43,23 @@ pub fn encode(kind: Option<u8>, payload: &[u8]) -> Result<Vec<u8>, String> {
     Ok(frame)
 }
 
-/// What the start of a stream holds.
+/// The result of decoding the start of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decoded {
-    /// A frame, which takes up `size` bytes.
+    /// A frame of `size` bytes.
     Frame {
         /// The type byte, if frames have one.
         kind: Option<u8>,
         /// Where the payload begins.
         payload: usize,
-        /// How many bytes it takes up, length and type included.
+        /// Its size in bytes, length and type included.
         size: usize,
     },
-    /// Not enough for a frame yet. It has so many bytes in all, if that can be said.
+    /// An incomplete frame, and its total size if known.
     Partial(Option<u64>),
     /// A frame with so many bytes behind its length is longer than is read.
     TooLong(u64),
-    /// No frame at all. The text says why.
+    /// An invalid frame, and the reason.
     Broken(String),
 }
 
@@ -96,12 +96,12 @@ pub struct TcpChannel {
 }
 
 impl TcpChannel {
-    /// Connects to a peer. Arrivals are timed from `since`. TLS is spoken if the address says so, with `tls` or else the
+    /// Connects to a peer. Arrivals are timed from `since`. Uses TLS if the address requires it, with `tls` or else the
     /// certificates of the system.
     ///
     /// # Errors
     ///
-    /// There is no connection, or not in time. The text says why.
+    /// The connection failed or timed out. The text describes the cause.
     pub async fn connect(
         address: &Address,
         tls: Option<Arc<ClientConfig>>,
@@ -124,7 +124,7 @@ impl TcpChannel {
         match item {
             WireItem::TcpFrame { kind, payload } => self.socket.write(&encode(Some(kind), &payload)?, deadline).await,
             WireItem::TcpBare(payload) => self.socket.write(&encode(None, &payload)?, deadline).await,
-            other => put_plain(&mut self.socket, other, deadline).await,
+            other => write_plain(&mut self.socket, other, deadline).await,
         }
     }
 
@@ -202,8 +202,8 @@ impl Channel for TcpChannel {
     }
 }
 
-/// Puts an item that needs no framing.
-pub(super) async fn put_plain(socket: &mut Socket, item: WireItem, deadline: Instant) -> Result<(), String> {
+/// Writes an item that needs no framing.
+pub(super) async fn write_plain(socket: &mut Socket, item: WireItem, deadline: Instant) -> Result<(), String> {
     match item {
         WireItem::Raw(bytes) => socket.write(&bytes, deadline).await,
         WireItem::Slow { bytes, chunk, pause } => {
@@ -211,7 +211,7 @@ pub(super) async fn put_plain(socket: &mut Socket, item: WireItem, deadline: Ins
                 if number > 0 {
                     let until = Instant::now() + pause;
                     if until > deadline {
-                        return Err("there was no time for all of the bytes".to_owned());
+                        return Err("the deadline passed before all bytes were written".to_owned());
                     }
                     socket.pause(until).await;
                 }
@@ -228,7 +228,7 @@ pub(super) async fn put_plain(socket: &mut Socket, item: WireItem, deadline: Ins
     }
 }
 
-/// How a stream ended whose next frame has `wanted` bytes.
+/// The ending of a stream whose next frame has `wanted` bytes.
 pub(super) fn ending(socket: &Socket, wanted: Option<u64>) -> Ending {
     let rest = socket.bytes();
     match socket.end() {
@@ -257,7 +257,7 @@ mod tests {
         Instant::now() + Duration::from_millis(milliseconds)
     }
 
-    /// A peer that does what `behaviour` says with its only connection.
+    /// A peer that runs `behaviour` on its only connection.
     async fn peer<F>(behaviour: impl FnOnce(TcpStream) -> F + Send + 'static) -> Address
     where
         F: Future<Output = ()> + Send,
@@ -294,22 +294,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_sent_comes_back() {
+    async fn sent_frames_are_echoed() {
         let address = peer(|mut stream| async move {
             let (mut from, mut to) = stream.split();
             let _ = tokio::io::copy(&mut from, &mut to).await;
         })
         .await;
         let mut channel = connect(&address, Framing::Typed, Bounds::default()).await;
-        // More than both kernels hold: it only goes through if reading goes on while writing.
+        // More than the buffers of both kernels: it only succeeds if reading continues during the write.
         let big = vec![7; 8 << 20];
         channel.send(WireItem::TcpFrame { kind: 1, payload: big.clone() }, soon()).await.unwrap();
         let whole = encode(Some(4), b"slowly").unwrap();
         let slow = WireItem::Slow { bytes: whole, chunk: 3, pause: Duration::from_millis(5) };
         channel.send(slow, soon()).await.unwrap();
-        let Received::Arrived(first) = channel.receive(soon()).await else { panic!("nothing came back") };
+        let Received::Arrived(first) = channel.receive(soon()).await else { panic!("no echo arrived") };
         assert_eq!((first.kind, first.body.len()), (ArrivalKind::TcpFrame(1), big.len()));
-        let Received::Arrived(second) = channel.receive(soon()).await else { panic!("nothing came back") };
+        let Received::Arrived(second) = channel.receive(soon()).await else { panic!("no echo arrived") };
         assert_eq!((second.kind, second.body), (ArrivalKind::TcpFrame(4), b"slowly".to_vec()));
         assert!(second.at_ms >= first.at_ms);
         assert_eq!(channel.receive(in_ms(20)).await, Received::Nothing);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_slow_peer_is_waited_for_until_the_deadline_and_loses_nothing() {
+    async fn a_slow_peer_has_until_the_deadline_and_no_data_is_lost() {
         let address = peer(|mut stream| async move {
             for byte in encode(Some(1), b"ab").unwrap() {
                 stream.write_all(&[byte]).await.unwrap();
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_half_open_peer_costs_no_more_than_the_deadline() {
+    async fn a_half_open_peer_times_out_at_the_deadline() {
         let address = peer(|stream| async move {
             tokio::time::sleep(Duration::from_secs(60)).await;
             drop(stream);
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_said_before_a_reset_is_heard() {
+    async fn data_before_a_reset_is_received() {
         let address = peer(|mut stream| async move {
             let _ = stream.read(&mut [0; 100]).await;
             stream.write_all(&encode(Some(6), b"no").unwrap()).await.unwrap();
@@ -399,7 +399,7 @@ mod tests {
         .await;
         let mut channel = connect(&address, Framing::Typed, Bounds::default()).await;
         assert!(channel.send(WireItem::TcpFrame { kind: 1, payload: vec![0; 32 << 20] }, soon()).await.is_err());
-        let Received::Arrived(arrival) = channel.receive(soon()).await else { panic!("it was lost") };
+        let Received::Arrived(arrival) = channel.receive(soon()).await else { panic!("the data was lost") };
         assert_eq!((arrival.kind, arrival.body), (ArrivalKind::TcpFrame(6), b"no".to_vec()));
         assert!(matches!(channel.receive(soon()).await, Received::Ended(Ending::Reset(_))));
     }

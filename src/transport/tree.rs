@@ -1,11 +1,11 @@
 //! A directory, or a git work tree, as a transport: messages are files.
-//!
-//! The tree belongs to the target as well, so that nothing in it is trusted. Every path is opened one component at a time
-//! from the root, and no link is followed: there is no way out. What is read is bounded in files, bytes, depth and time; what
-//! is no regular file is counted and left alone. Files are written under a temporary name first, so that the target never
+//! The target can write to the tree too, so its content is not trusted. Every path is opened one component at a time
+//! from the root, and links are never followed, so that paths cannot escape. Reads are bounded in files, bytes, depth
+//! and time; entries that are not regular files are counted and skipped. Files are written under a temporary name
+//! first, so that the target never
 //! sees half of one.
 //!
-//! With git, each file that is written is one commit on the branch that is checked out, and each file that is read comes with
+//! With git, each written file is one commit on the current branch, and each file that is read comes with
 //! the author of the last commit that touched it. The `git` program runs without hooks, filters, network and configuration of
 //! the user.
 
@@ -56,7 +56,7 @@ const LOG: &str = "--max-count=5000";
 /// Bytes of output of git that are read.
 const GIT_OUTPUT: u64 = 8 << 20;
 
-/// What makes `git` do nothing but what it is told, whatever the configuration of the repository says.
+/// Options that make `git` ignore the configuration of the repository.
 const SAFE: &[&str] = &[
     "--no-pager",
     "--literal-pathspecs",
@@ -102,11 +102,11 @@ enum Failed {
     System(String),
 }
 
-/// What a look at a tree found.
+/// The result of reading a tree.
 #[derive(Default)]
 struct Found {
     files: Vec<File>,
-    /// Entries that match and are no regular files.
+    /// The number of matching entries that are not regular files.
     skipped: u64,
     /// Whether a bound was reached, so that there may be more.
     more: bool,
@@ -122,7 +122,7 @@ struct File {
 }
 
 impl Tree {
-    /// The tree of a target. Nothing is opened yet.
+    /// The tree of a target. It is not opened yet.
     pub fn new(config: &TreeRoot) -> Self {
         Self { config: config.clone(), commits: Mutex::default(), written: AtomicU64::new(0) }
     }
@@ -131,7 +131,7 @@ impl Tree {
     pub async fn carry(&self, actor: &str, message: Encoded, limits: &Limits, wait: Wait<'_>) -> Delivery {
         let begun = Instant::now();
         let ChannelAction::Tree(action) = message.action else {
-            return Delivery::unsent(message, "the operation does nothing with files");
+            return Delivery::unsent(message, "the operation has no file action");
         };
         let author =
             message.headers.iter().find(|(name, _)| name == "author").map_or(actor, |(_, value)| value.as_str());
@@ -206,7 +206,7 @@ impl Tree {
         limits: &Limits,
         deadline: Instant,
     ) -> Result<(), Ended> {
-        // With git the file and its commit belong together, and no other file may come in between.
+        // With git the file and its commit are one unit; no other write may interleave.
         let _turn = if self.config.git { Some(self.commits.lock().await) } else { None };
         let number = self.written.fetch_add(1, Ordering::Relaxed);
         let (root, text, limit) = (self.config.root.clone(), path.to_owned(), limits.body);
@@ -215,13 +215,15 @@ impl Tree {
             if text.contains('*') {
                 return Err(Failed::Path(format!("`{text}` is a pattern, not the path of one file")));
             }
-            let Some((name, folders)) = components.split_last() else { return Err(Failed::Path("no path".to_owned())) };
+            let Some((name, folders)) = components.split_last() else {
+                return Err(Failed::Path("the path is empty".to_owned()));
+            };
             let mut folder = open_root(&root)?;
             for component in folders {
                 folder = make_folder(folder.as_fd(), component)?;
             }
             write_file(action, folder.as_fd(), name, &body, number)?;
-            // What is committed is the whole file, not only what was appended.
+            // The whole file is committed, not only the appended part.
             match action {
                 TreeAction::Append => {
                     read_file(folder.as_fd(), name, limit).map(|(_, content)| content.unwrap_or(body))
@@ -236,8 +238,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Commits one file to the branch that is checked out. Only plumbing is used: it runs no hook and no filter, and what the
-    /// target has in its index meanwhile stays out of the commit.
+    /// Commits one file to the current branch. Only plumbing commands are used: they run no hook and no filter, and
+    /// what the target has in its index meanwhile stays out of the commit.
     async fn commit(&self, path: &str, content: &[u8], author: &str, deadline: Instant) -> Result<(), String> {
         let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
         let index = folder.path().join("index");
@@ -314,7 +316,7 @@ impl Tree {
         Ok(authors)
     }
 
-    /// Runs `git` in the tree. What it wrote, or its last line of complaint.
+    /// Runs `git` in the tree. Returns its output, or the last line of its errors.
     async fn git(
         &self,
         words: &[&str],
@@ -414,7 +416,7 @@ impl Found {
     }
 }
 
-/// What came of writing, as an answer.
+/// The result of writing, as an answer.
 fn written(result: Result<(), Ended>) -> Incoming {
     let status = |status: u16| Incoming { status: Some(status), ..Incoming::nothing(Ended::Complete) };
     match result {
@@ -424,7 +426,7 @@ fn written(result: Result<(), Ended>) -> Incoming {
     }
 }
 
-/// Does what blocks on a thread of its own, until the deadline. [`Ended::Complete`] stands for a file that is there already.
+/// Runs blocking work on a separate thread, until the deadline. [`Ended::Complete`] means that the file already exists.
 async fn blocking<T: Send + 'static>(
     deadline: Instant,
     work: impl FnOnce() -> Result<T, Failed> + Send + 'static,
@@ -453,16 +455,16 @@ fn components(text: &str) -> Result<Vec<CString>, Failed> {
     }
     let one = |component: &&str| match *component {
         "" => Err(wrong("a component is empty")),
-        "." | ".." => Err(wrong("it has `.` or `..`")),
+        "." | ".." => Err(wrong("it contains `.` or `..`")),
         name if name.eq_ignore_ascii_case(".git") => Err(wrong("it is inside the repository")),
         name if name.len() > NAME_BYTES => Err(wrong("a component is too long")),
-        name => CString::new(name).map_err(|_| wrong("it has a NUL")),
+        name => CString::new(name).map_err(|_| wrong("it contains a NUL")),
     };
     components.iter().map(one).collect()
 }
 
 fn open_root(root: &Path) -> Result<OwnedFd, Failed> {
-    // The owner of the target names the root, which may be a link; below it none is followed.
+    // The target file configures the root, which may be a link; links below it are not followed.
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     openat(CWD, root, flags, Mode::empty()).map_err(|error| system("open", root.as_os_str().as_bytes(), error))
 }
@@ -486,7 +488,7 @@ fn write_file(action: TreeAction, folder: BorrowedFd<'_>, name: &CStr, body: &[u
     if action == TreeAction::Append {
         let file = openat(folder, name, new | OFlags::APPEND, mode).map_err(failed)?;
         if !is_regular(&fstat(&file).map_err(failed)?) {
-            return Err(Failed::System(format!("`{}` is no regular file", name.to_string_lossy())));
+            return Err(Failed::System(format!("`{}` is not a regular file", name.to_string_lossy())));
         }
         // One call, so that lines of several writers do not mix.
         let mut line = body.to_vec();
@@ -542,7 +544,7 @@ fn visit(
         if rest.is_empty() {
             take(folder, &name, path, limit, found);
         } else {
-            // What is no folder, a link or gone has nothing below it.
+            // Links and missing entries have no children.
             match open_folder(folder, &name) {
                 Ok(below) => visit(below.as_fd(), rest, path, limit, deadline, found)?,
                 Err(Errno::LOOP | Errno::NOTDIR) => found.skipped += 1,
@@ -559,7 +561,7 @@ fn matching(folder: BorrowedFd<'_>, pattern: &CStr, found: &mut Found) -> Result
     let entries = Dir::read_from(folder).map_err(|error| system("read folder of", pattern.to_bytes(), error))?;
     let mut names = Vec::new();
     for entry in entries {
-        // A folder that is taken away while it is read has no more entries.
+        // A folder that is removed during the read has no more entries.
         let Ok(entry) = entry else { break };
         found.entries += 1;
         if found.entries > ENTRIES {
@@ -576,7 +578,7 @@ fn matching(folder: BorrowedFd<'_>, pattern: &CStr, found: &mut Found) -> Result
     Ok(names)
 }
 
-/// Whether a name matches a pattern, in which `*` stands for anything. Hidden names match only patterns that start with a dot.
+/// Whether a name matches a pattern with the wildcard `*`. Hidden names match only patterns that start with a dot.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
     if name.first() == Some(&b'.') && pattern.first() != Some(&b'.') {
         return false;
@@ -608,7 +610,7 @@ fn take(folder: BorrowedFd<'_>, name: &CStr, path: &[String], limit: usize, foun
     }
     let left = limit.saturating_sub(found.bytes);
     let Ok((stat, content)) = read_file(folder, name, left) else {
-        // It has gone since, or may not be read.
+        // It was removed since, or is not readable.
         return found.skipped += 1;
     };
     if let Ok(content) = &content {
@@ -635,7 +637,7 @@ fn read_file(
         let before = fstat(&file).map_err(failed)?;
         last = Some(before);
         if !is_regular(&before) {
-            return Err(Failed::System(format!("`{}` is no regular file", name.to_string_lossy())));
+            return Err(Failed::System(format!("`{}` is not a regular file", name.to_string_lossy())));
         }
         if usize::try_from(before.st_size).unwrap_or(usize::MAX) > limit {
             content = Err("too-large");
@@ -744,7 +746,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_are_written_once_replaced_and_appended_to() {
+    async fn files_are_created_replaced_and_appended_to() {
         let place = Place::new();
         let limits = Limits::default();
         assert_eq!(place.carry(TreeAction::Write, "a/b/c.json", b"{}", &limits).await.status, Some(201));
@@ -780,7 +782,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_leads_out_of_the_tree() {
+    async fn paths_cannot_escape_the_tree() {
         let place = Place::new();
         let outside = place.folder.path().join("outside");
         std::fs::create_dir(&outside).unwrap();
@@ -823,14 +825,14 @@ mod tests {
             let received = place.carry(action, path, b"x", &limits).await;
             assert!(matches!(received.ended, Ended::Unreachable(_)), "{path}: {received:?}");
         }
-        // A link in the place of the file is replaced, and what it leads to stays.
+        // A link at the place of the file is replaced, and its destination is unchanged.
         assert_eq!(place.carry(TreeAction::Replace, "real/link.json", b"mine", &limits).await.status, Some(201));
         assert_eq!(std::fs::read_to_string(outside.join("secret.json")).unwrap(), "secret");
         assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 1);
     }
 
     #[tokio::test]
-    async fn what_is_read_is_bounded() {
+    async fn reads_are_bounded() {
         let place = Place::new();
         for number in 0..FILES + 5 {
             place.write(&format!("many/{number}"), b"x");
@@ -849,7 +851,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn names_that_are_no_text_and_files_that_change_do_no_harm() {
+    async fn non_utf8_names_and_changing_files_are_handled() {
         let place = Place::new();
         std::fs::write(place.root().join(OsStr::from_bytes(b"bad\xff\x1b.json")), "{}").unwrap();
         place.write("changing", &[b'x'; 100_000]);
@@ -867,7 +869,7 @@ mod tests {
             let (status, found) = place.read("changing").await;
             assert_eq!(status, Some(200));
             let text = json::compact(&found);
-            // Whole, or said to be changing; never a part.
+            // Either the whole file, or a report that it is changing; never a part.
             let whole = [0, 60_000, 100_000].iter().any(|size| text.matches('y').count() == *size);
             assert!(whole || text.contains("changing\"") || text.matches('x').count() >= 100_000, "{}", text.len());
         }
@@ -877,7 +879,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_is_waited_for_until_it_shows_what_is_wanted_or_the_time_is_over() {
+    async fn await_ends_with_the_expected_content_or_the_timeout() {
         let place = Place::new();
         let limits = Limits { reply: Duration::from_secs(20), ..Limits::default() };
         let root = place.root();
@@ -923,7 +925,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn with_git_each_file_is_a_commit_of_its_author_and_nothing_of_the_target_runs() {
+    async fn with_git_each_file_is_a_commit_and_no_code_of_the_target_runs() {
         let mut place = Place::new();
         hostile_repository(&place);
         place.tree = Tree::new(&TreeRoot { git: true, ..place.tree.config.clone() });
@@ -950,7 +952,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tree_that_is_no_repository_is_said_to_be_none() {
+    async fn a_tree_that_is_not_a_repository_is_reported() {
         let mut place = Place::new();
         // The repository around it is not the target's.
         let done = Command::new("git").args(["init", "-q"]).arg(place.folder.path()).status().unwrap();

@@ -1,5 +1,5 @@
-//! WebSocket (RFC 6455), from either end, on a socket of our own: an upgrade is seen whatever the answer is, and what
-//! breaks the framing is said in words instead of being repaired.
+//! WebSocket (RFC 6455), for client and server, on a custom socket: any answer to an upgrade can be observed, and
+//! invalid framing is described instead of repaired.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use super::channel::{
 use super::frame::{Decoded, Frame, Header, Side, decode, mask, opcode as op};
 use super::http1;
 use super::socket::{Address, Fill, Socket};
-use super::tcp::{ending, put_plain};
+use super::tcp::{ending, write_plain};
 use crate::exchange::Ended;
 
 /// Bytes that are read of the body of an answer that refuses an upgrade.
 const REFUSAL: usize = 64 << 10;
 
-/// What an upgrade asks for.
+/// The request of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Upgrade {
     /// Path and query, with the slash in front.
@@ -30,16 +30,16 @@ pub struct Upgrade {
     pub headers: Vec<(String, String)>,
     /// What `Sec-WebSocket-Protocol` lists; the field is left out if this is empty.
     pub subprotocols: Vec<String>,
-    /// What `Sec-WebSocket-Key` is made of, and the keys that mask what is sent.
+    /// The seed of `Sec-WebSocket-Key` and of the masking keys.
     pub key: [u8; 16],
 }
 
-/// What came of an upgrade.
+/// The result of an upgrade.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// Header fields that were sent.
     pub sent: Vec<(String, String)>,
-    /// Status of the answer, or `None` if there was none.
+    /// Status of the answer, or `None` without an answer.
     pub status: Option<u16>,
     /// Header fields of the answer in the order received; bytes outside UTF-8 are shown as U+FFFD.
     pub headers: Vec<(String, String)>,
@@ -52,7 +52,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// The subprotocol that the answer names. Whether it was asked for is for the caller to say: a channel is there in any case.
+    /// The subprotocol in the answer. The caller checks whether it was requested: the channel exists in any case.
     pub fn subprotocol(&self) -> Option<&str> {
         http1::field(&self.headers, "sec-websocket-protocol")
     }
@@ -64,8 +64,8 @@ pub fn accept_key(key: &str) -> String {
     data_encoding::BASE64.encode(&hash)
 }
 
-/// Connects to a peer and asks for an upgrade. There is a channel if the answer is 101 and without fault; arrivals on it are
-/// timed from `since`. TLS is spoken if the address says so, with `tls` or else the certificates of the system.
+/// Connects to a peer and requests an upgrade. The result has a channel if the answer is a valid 101; arrivals on it
+/// are timed from `since`. Uses TLS if the address requires it, with `tls` or else the certificates of the system.
 pub async fn open(
     address: &Address,
     tls: Option<Arc<ClientConfig>>,
@@ -92,7 +92,7 @@ pub async fn open(
             return (opened, None);
         }
     };
-    // A peer that answers before it has read everything is heard all the same.
+    // A peer may answer before it has read the whole request.
     let _ = socket.write(request.as_bytes(), deadline).await;
     let response = match http1::read_response(&mut socket, deadline).await {
         Ok(response) => response,
@@ -153,7 +153,7 @@ fn request(upgrade: &Upgrade, fields: &http1::Fields) -> Result<String, String> 
     Ok(request)
 }
 
-/// What is wrong with an answer 101.
+/// The defect of an answer 101, if any.
 fn fault(opened: &Opened) -> Option<String> {
     let fields = &opened.headers;
     let key = http1::field(&opened.sent, "sec-websocket-key").unwrap_or_default();
@@ -189,11 +189,11 @@ pub struct WsChannel {
     since: std::time::Instant,
     /// The opcode and the first fragments of a message that is not whole yet.
     begun: Option<(u8, Vec<u8>)>,
-    /// From what the keys of the masks are made.
+    /// The seed of the masking keys.
     masks: u32,
     /// Whether this side has sent a close.
     closing: bool,
-    /// Whether raw bytes were sent last: then nothing may be sent between them and what follows.
+    /// Whether raw bytes were sent last: then no frame may be inserted before the next item.
     raw: bool,
     ending: Option<Ending>,
 }
@@ -216,7 +216,7 @@ impl WsChannel {
         }
     }
 
-    /// The next key to mask with. It need not be secret: nothing depends on it.
+    /// The next masking key. It need not be secret.
     fn mask_key(&mut self) -> Option<[u8; 4]> {
         self.masks = self.masks.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (self.side == Side::Client).then(|| self.masks.to_be_bytes())
@@ -239,7 +239,7 @@ impl WsChannel {
             }
             other => {
                 self.raw |= matches!(other, WireItem::Raw(_) | WireItem::Slow { .. });
-                return put_plain(&mut self.socket, other, deadline).await;
+                return write_plain(&mut self.socket, other, deadline).await;
             }
         };
         self.raw = false;
@@ -296,7 +296,7 @@ impl WsChannel {
         }
     }
 
-    /// Takes a frame, and returns what there is to say once it is there. `None` if it is a fragment, or the end.
+    /// Processes a frame, and returns the arrival that it completes. `None` for a fragment, or the end.
     fn take(&mut self, header: Header) -> Option<Received> {
         if let Some(ending) = self.meter.count(header.size) {
             self.ending = Some(ending);
@@ -376,7 +376,7 @@ impl WsChannel {
                 Received::Ended(ending) => break ending,
             }
         };
-        // What is still owed, such as the answer to a close, goes out in front of the end.
+        // Pending data, such as the answer to a close, is sent before the end.
         let _ = self.socket.write(&[], deadline).await;
         let _ = self.socket.half_close(deadline).await;
         self.socket.hang_up();
@@ -558,7 +558,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_breaks_the_framing_is_said() {
+    async fn invalid_framing_is_described() {
         assert!(broken(frames(&[(true, op::CONTINUATION, "")])).await.contains("continues no message"));
         assert!(broken(frames(&[(false, op::TEXT, ""), (true, op::TEXT, "")])).await.contains("within the fragments"));
         assert!(broken(frames(&[(true, op::CLOSE, "x")])).await.contains("no valid code"));
@@ -567,7 +567,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_grows_with_what_a_peer_declares_or_repeats() {
+    async fn memory_is_bounded_for_declared_and_repeated_data() {
         let mut channel = opened(b"\x82\x7f\0\0\0\x01\0\0\0\0".to_vec()).await;
         assert_eq!(channel.receive(soon()).await, Received::TooLong { declared: 1 << 32 });
         assert!(matches!(channel.receive(soon()).await, Received::Ended(Ending::Overlong { .. })));
@@ -653,7 +653,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_peer_that_answers_nothing_costs_no_more_than_the_deadline() {
+    async fn a_silent_peer_times_out_at_the_deadline() {
         let (listener, address) = bound().await;
         let begun = Instant::now();
         let (silent, channel) =

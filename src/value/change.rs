@@ -2,25 +2,25 @@
 
 use super::{Path, Value};
 
-/// Why a value or its bytes cannot be changed so.
+/// Why a change to a value, or to its bytes, failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
-    /// There is nothing at the place.
-    #[error("there is nothing at {0} to change")]
+    /// The path does not resolve to a value.
+    #[error("cannot change {0}: no value at this path")]
     Nothing(String),
     /// The text to replace is not in the bytes.
-    #[error("the bytes to replace are not there")]
+    #[error("the message does not contain the bytes to replace")]
     NotThere,
     /// There are no bytes to change.
     #[error("the message has no body to change")]
     NoBody,
 }
 
-/// Writes `new` at `path`; a member that is not there is added, `-` appends to an array.
+/// Writes `new` at `path`. Adds a missing member; `-` appends to an array.
 ///
 /// # Errors
 ///
-/// [`ChangeError::Nothing`] if there is no parent that can hold it.
+/// [`ChangeError::Nothing`] if the path has no parent that can hold the value.
 pub fn set(value: &mut Value, path: &Path, new: Value) -> Result<(), ChangeError> {
     let Some((parent, last)) = path.split_last() else {
         *value = new;
@@ -38,11 +38,11 @@ pub fn set(value: &mut Value, path: &Path, new: Value) -> Result<(), ChangeError
     Ok(())
 }
 
-/// Takes away what is at `path`.
+/// Removes the value at `path`.
 ///
 /// # Errors
 ///
-/// [`ChangeError::Nothing`] if there is nothing.
+/// [`ChangeError::Nothing`] if the path does not resolve to a value.
 pub fn remove(value: &mut Value, path: &Path) -> Result<(), ChangeError> {
     let nothing = || ChangeError::Nothing(path.to_string());
     let (parent, last) = path.split_last().ok_or_else(nothing)?;

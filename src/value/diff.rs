@@ -1,4 +1,4 @@
-//! Where two values first differ, in words for a finding.
+//! Finds the first difference between two values, for findings.
 
 use super::{Path, Value};
 
@@ -7,9 +7,9 @@ use super::{Path, Value};
 pub struct Difference {
     /// The place, in both values.
     pub path: Path,
-    /// What the left value has there; `None` if it has nothing.
+    /// The left value at the place; `None` if it is absent.
     pub left: Option<Value>,
-    /// What the right value has there; `None` if it has nothing.
+    /// The right value at the place; `None` if it is absent.
     pub right: Option<Value>,
 }
 
@@ -47,7 +47,7 @@ fn differ_in_members(lefts: &[(Value, Value)], rights: &[(Value, Value)], path: 
         names.windows(2).any(|pair| pair[0] == pair[1])
     };
     if repeated(lefts) || repeated(rights) {
-        // With repeated members either may count, so only the same list is equal.
+        // A receiver may use either of two repeated members, so only identical lists are equal.
         return (lefts != rights).then(|| Difference {
             path: path.clone(),
             left: Some(Value::Map(lefts.to_vec())),
@@ -82,10 +82,10 @@ fn token(key: &Value) -> String {
 }
 
 impl Value {
-    /// Whether two values mean the same: numbers by IEEE 754 value, members in any order.
+    /// Whether two values are equal in meaning: numbers by IEEE 754 value, members in any order.
     ///
-    /// Strings compare code point for code point, arrays element by element. A map with a repeated key equals no other
-    /// map than one with the same repetitions in the same order.
+    /// Strings compare code point for code point, arrays element by element. A map with a repeated key equals only a
+    /// map with the same repetitions in the same order.
     pub fn same_as(&self, other: &Self) -> bool {
         first_difference(self, other).is_none()
     }

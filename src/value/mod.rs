@@ -1,8 +1,8 @@
 //! One value for JSON and CBOR.
 //!
-//! Matchers, edits and templates work on [`Value`] alone, so that they are written once for all protocols. It keeps what
-//! a judge of messages must see and ordinary JSON models lose: members in the order written, repeated members, and the
-//! spelling of a number. Start with [`Value`], then [`Path`].
+//! Matchers, edits and templates work on [`Value`] alone, so that they are written once for all protocols. It keeps
+//! details that ordinary JSON models lose and expectations need: members in the order written, repeated members, and
+//! the spelling of a number. Start with [`Value`], then [`Path`].
 
 mod change;
 mod diff;
@@ -93,8 +93,8 @@ impl Value {
             Self::Integer(integer) => Some(*integer),
             Self::Float(_) | Self::Decimal(_) => {
                 let float = self.as_f64()?;
-                // Above 2^100 the cast would still be exact, but no protocol counts that far.
-                #[expect(clippy::cast_possible_truncation, reason = "bounded by the test before it")]
+                // Above 2^100 the cast would still be exact, but no protocol uses such numbers.
+                #[expect(clippy::cast_possible_truncation, reason = "the test above bounds it")]
                 (float.fract() == 0.0 && float.abs() < 1.0e30).then_some(float as i128)
             }
             _ => None,
@@ -121,7 +121,7 @@ impl Value {
         }
     }
 
-    /// The name of its type as authors of suites write it.
+    /// The name of its type, as suites write it.
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -136,7 +136,7 @@ impl Value {
         }
     }
 
-    /// Number of values in it, itself included: a bound for work over hostile input.
+    /// The number of values in it, including itself: a bound for work over hostile input.
     pub fn size(&self) -> usize {
         match self {
             Self::Array(items) => 1 + items.iter().map(Self::size).sum::<usize>(),
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_the_same_by_value_and_not_by_spelling() {
+    fn numbers_compare_by_value_not_by_spelling() {
         assert!(Value::Decimal("5.0".into()).same_as(&Value::Integer(5)));
         assert!(Value::Decimal("1e2".into()).same_as(&Value::Float(100.0)));
         assert!(!Value::Integer(5).same_as(&Value::text("5")));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_the_same_in_any_order_but_elements_are_not() {
+    fn member_order_is_ignored_but_element_order_is_not() {
         let ab = Value::map([("a", Value::Integer(1)), ("b", Value::Null)]);
         let ba = Value::map([("b", Value::Null), ("a", Value::Integer(1))]);
         assert!(ab.same_as(&ba));

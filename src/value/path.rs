@@ -10,10 +10,10 @@ pub struct Path(Vec<String>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// The text is neither empty nor starts with a slash.
-    #[error("a path is empty or starts with \"/\"")]
+    #[error("a path must be empty or start with \"/\"")]
     NoSlash,
     /// A tilde is not followed by 0 or 1.
-    #[error("\"~\" in a path is written \"~0\", and \"/\" is written \"~1\"")]
+    #[error("in a path, write \"~\" as \"~0\" and \"/\" as \"~1\"")]
     BadEscape,
 }
 
@@ -61,7 +61,7 @@ impl Path {
         self.0.iter().try_fold(value, |value, token| step(value, token))
     }
 
-    /// The value at this place, to be changed.
+    /// The value at this place, mutable.
     pub fn resolve_mut<'v>(&self, value: &'v mut Value) -> Option<&'v mut Value> {
         self.0.iter().try_fold(value, |value, token| step_mut(value, token))
     }
@@ -73,7 +73,7 @@ impl std::fmt::Display for Path {
     }
 }
 
-/// Whether `key` is what `token` names.
+/// Whether `token` names `key`.
 pub(super) fn names(token: &str, key: &Value) -> bool {
     match key {
         Value::Text(text) => text == token,
@@ -82,7 +82,7 @@ pub(super) fn names(token: &str, key: &Value) -> bool {
     }
 }
 
-/// The index that `token` is in an array: plain digits without leading zeros.
+/// `token` as an array index: plain digits without leading zeros.
 pub(super) fn index(token: &str) -> Option<usize> {
     let plain = token == "0" || (!token.starts_with('0') && token.bytes().all(|byte| byte.is_ascii_digit()));
     plain.then(|| token.parse().ok()).flatten()
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_pointer_is_refused() {
+    fn invalid_pointers_are_rejected() {
         assert_eq!(Path::parse("a"), Err(PathError::NoSlash));
         assert_eq!(Path::parse("/~2"), Err(PathError::BadEscape));
         assert_eq!(Path::parse("/~"), Err(PathError::BadEscape));

@@ -22,7 +22,7 @@ impl Kind for CanonicalJson {
 
     fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
         let digests = readings(vector, vector.text("sha256")?, |digest| ("equals", Value::text(digest)));
-        // The digest decides, so that a tolerated form is recognised; the text shows a reader where the forms differ.
+        // The digest decides, so that tolerated forms are recognised; the text shows where the forms differ.
         let mut expect = vec![("/body/sha256", "any-of", digests, false)];
         if vector.tolerated.is_empty() {
             expect.insert(0, ("/body/canonical", "equals", Value::text(vector.text("canonical")?), false));

@@ -21,14 +21,14 @@ pub static FILE: Shape = Shape {
         KeyRow::new(
             "count",
             Kind::Number,
-            "How many vectors the file has, so that a lost one is noticed.",
+            "The number of vectors in the file, so that a lost one is noticed.",
             "count: 12",
         )
         .required(),
         KeyRow::new(
             "notes",
             Kind::Named(&Kind::Text),
-            "What each flag means.",
+            "The meaning of each flag.",
             "notes: { Numbers: Numbers in exponent form. }",
         ),
         KeyRow::new(
@@ -49,11 +49,11 @@ pub(super) static GROUP: Shape = Shape {
     about: "Vectors about one thing.",
     keys: &[
         KeyRow::new("group", Kind::Text, "Name of the group.", "group: numbers").required(),
-        KeyRow::new("about", Kind::Text, "What its vectors show.", "about: Numbers in exponent form."),
+        KeyRow::new("about", Kind::Text, "What its vectors cover.", "about: Numbers in exponent form."),
         KeyRow::new(
             "with",
             Kind::Map(&SHARED),
-            "Keys of the kind of vector that each vector of the group has unless it has its own.",
+            "Default keys for each vector of the group; a vector may override them.",
             "with: {}",
         ),
         KeyRow::new("tests", Kind::Maps(&VECTOR), "The vectors.", "tests: [{ id: A1, about: Zero., result: valid }]")
@@ -62,7 +62,7 @@ pub(super) static GROUP: Shape = Shape {
     ..Shape::PLAIN
 };
 
-/// What a group gives to all of its vectors.
+/// The keys that all vectors of a group share.
 pub(super) static SHARED: Shape = Shape {
     name: "`with` of a group",
     title: "Shared",
@@ -75,36 +75,39 @@ pub(super) static SHARED: Shape = Shape {
 pub(super) static VECTOR: Shape = Shape {
     name: "a vector",
     title: "Vector",
-    about: "One example. Its kind has keys of its own besides these.",
+    about: "One example. Its kind adds further keys.",
     others: Others::Listed,
     keys: &[
-        KeyRow::new("id", Kind::Text, "Its id, which is unique in the file and never changes.", "id: N01").required(),
-        KeyRow::new("about", Kind::Text, "What it shows, in one sentence.", "about: A number in exponent form.")
+        KeyRow::new("id", Kind::Text, "Its id: unique in the file, never changed.", "id: N01").required(),
+        KeyRow::new("about", Kind::Text, "Its description, in one sentence.", "about: A number in exponent form.")
             .required(),
-        KeyRow::new("covers", Kind::Texts, "The requirements that it decides.", "covers: [EXAMPLE-6.6-01]"),
+        KeyRow::new("covers", Kind::Texts, "The requirements that it checks.", "covers: [EXAMPLE-6.6-01]"),
         KeyRow::new("flags", Kind::Texts, "Flags, each explained in `notes`.", "flags: [Numbers]"),
-        KeyRow::new("result", Kind::Word(RESULTS), "What a correct implementation does with it.", "result: invalid")
+        KeyRow::new("result", Kind::Word(RESULTS), "The behaviour of a correct implementation.", "result: invalid")
             .required(),
         KeyRow::new(
             "strict",
             Kind::Word(RESULTS),
-            "For an acceptable vector: the result that the strict profile expects.",
+            "For an acceptable vector: the result required in the strict profile.",
             "strict: valid",
         ),
         KeyRow::new("errata", Kind::Texts, "Entries of the errata register that affect it.", "errata: [E02]"),
         KeyRow::new(
             "tolerated",
             Kind::Maps(&TOLERATED),
-            "Readings that the errata tolerate besides the ruled one.",
+            "Further readings that the errata tolerate.",
             "tolerated: [{ reading: null members kept, sha256: \"00ff\" }]",
         ),
     ],
     ..Shape::PLAIN
 };
 
-/// What a correct implementation does with a vector.
-const RESULTS: &[(&str, &str)] =
-    &[("valid", "It accepts it."), ("invalid", "It rejects it."), ("acceptable", "Either; `errata` says why.")];
+/// The results of vectors.
+const RESULTS: &[(&str, &str)] = &[
+    ("valid", "It accepts it."),
+    ("invalid", "It rejects it."),
+    ("acceptable", "Both are permitted; `errata` gives the reason."),
+];
 
 /// A reading that the errata tolerate.
 pub(super) static TOLERATED: Shape = Shape {
@@ -112,8 +115,8 @@ pub(super) static TOLERATED: Shape = Shape {
     title: "Tolerated",
     about: "A reading that the errata tolerate.",
     keys: &[
-        KeyRow::new("reading", Kind::Text, "The reading in words.", "reading: null members kept").required(),
-        KeyRow::new("sha256", Kind::Text, "The hash that it gives, in hex.", "sha256: \"00ff\"").required(),
+        KeyRow::new("reading", Kind::Text, "The description of the reading.", "reading: null members kept").required(),
+        KeyRow::new("sha256", Kind::Text, "Its hash, in hex.", "sha256: \"00ff\"").required(),
         KeyRow::new("errata", Kind::Texts, "Entries of the errata register that tolerate it.", "errata: [E04]"),
     ],
     ..Shape::PLAIN

@@ -10,25 +10,25 @@ pub trait Kind: Sync {
     /// Its name: the `kind` of a vector file.
     fn name(&self) -> &'static str;
 
-    /// One sentence for the manual.
+    /// One sentence of documentation.
     fn summary(&self) -> &'static str;
 
-    /// The keys that a vector of this kind has beside the general ones.
+    /// The additional keys of a vector of this kind.
     fn keys(&self) -> &'static [&'static str];
 
-    /// The question: an operation, the inputs it is given, and what is expected of the answer.
+    /// The call: an operation, its inputs, and the expected answer.
     ///
     /// # Errors
     ///
-    /// The name of the key that is missing or misshapen.
+    /// The name of the missing or malformed key.
     fn question(&self, vector: &Vector) -> Result<Question, &'static str>;
 
-    /// Compares the vector with proofmark's own reading and writing of bytes. `form` is the canonical form of the protocol,
+    /// Compares the vector with proofmark's own readers and writers. `form` is the canonical form of the protocol,
     /// if it has one.
     ///
     /// # Errors
     ///
-    /// What proofmark makes of it instead, in words.
+    /// The result of proofmark, if it differs.
     fn confirm(&self, vector: &Vector, form: Option<Form>) -> Result<(), String>;
 }
 
@@ -58,49 +58,49 @@ pub struct VectorFile {
 pub struct Vector {
     /// Unique in its file.
     pub id: Located<String>,
-    /// What it shows.
+    /// Its description.
     pub about: String,
-    /// The requirements that it decides.
+    /// The requirements that it checks.
     pub covers: Vec<Located<ClauseId>>,
-    /// What a correct implementation does.
+    /// The behaviour of a correct implementation.
     pub result: VectorResult,
-    /// What the strict profile wants of an acceptable vector, if it wants anything.
+    /// For an acceptable vector: the result required in the strict profile, if any.
     pub strict: Option<VectorResult>,
-    /// Readings that are tolerated, each with the hash that it gives.
+    /// Tolerated readings, each with its hash.
     pub tolerated: Vec<(String, String)>,
-    /// Entries of the errata register that bear on it.
+    /// Entries of the errata register that affect it.
     pub errata: Vec<String>,
-    /// Keys of its kind, those included that its group gives to all of its vectors.
+    /// Keys of its kind, including those shared by its group.
     pub fields: Vec<(String, Value)>,
     /// Where it is written.
     pub node: Node,
 }
 
-/// What a correct implementation does with a vector.
+/// The behaviour of a correct implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VectorResult {
     /// It accepts it.
     Valid,
-    /// It refuses it.
+    /// It rejects it.
     Invalid,
-    /// Either; `strict` has what the strict profile expects.
+    /// Both are permitted; `strict` is the result required in the strict profile.
     Acceptable,
 }
 
-/// What is asked of a library, and what is expected of its answer.
+/// A call of a library, and the expected answer.
 pub struct Question {
     /// Name of the operation.
     pub operation: &'static str,
     /// Inputs of the operation.
     pub with: Vec<(&'static str, Value)>,
-    /// Place, matcher and argument, and whether only the strict profile counts it.
+    /// Place, matcher and argument, and whether it only applies in the strict profile.
     pub expect: Vec<(&'static str, &'static str, Value, bool)>,
-    /// Where a refusal is expected: what the same operation must do first, for a library that refuses or swallows
-    /// everything shows nothing.
+    /// Where a rejection is expected: a call that the same operation must accept, so that a library that rejects or
+    /// ignores everything does not pass.
     pub twin: Option<Twin>,
 }
 
-/// A question that a library must answer for its other answers to count.
+/// A call that a library must answer correctly for its other answers to count.
 pub struct Twin {
     /// Inputs of the operation.
     pub with: Vec<(&'static str, Value)>,
@@ -113,7 +113,7 @@ impl Vector {
     ///
     /// # Errors
     ///
-    /// The name of the key, if it is not there or no text.
+    /// The name of the key, if it is missing or not text.
     pub fn text(&self, name: &'static str) -> Result<&str, &'static str> {
         self.value(name).and_then(Value::as_text).ok_or(name)
     }
@@ -124,7 +124,7 @@ impl Vector {
     }
 }
 
-/// The readings of a digest: the ruled one, and those that are tolerated. `spell` makes the argument of a matcher.
+/// The readings of a digest: the ruled one and the tolerated ones. `spell` builds the matcher and its argument.
 pub fn readings(vector: &Vector, ruled: &str, spell: impl Fn(&str) -> (&'static str, Value)) -> Value {
     let alternative = |reading: &str, digest: &str, tolerated: bool| {
         let (matcher, argument) = spell(digest);

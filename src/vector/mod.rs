@@ -1,7 +1,7 @@
-//! Vectors: examples with a declared result, in the manner of Wycheproof.
-//!
-//! A vector becomes a case like any other ([`suite`]): its kind says which operation of a library is asked and what is
-//! expected. A kind is a row in [`KINDS`], or in the table of its protocol; a vector itself needs no Rust.
+//! Vectors: examples with a declared result, in the style of Wycheproof.
+//! Each vector becomes a case ([`suite`]): its kind defines the operation of a library and the expected answer. A
+//! kind is a row in [`KINDS`], or in the table of its protocol; adding a vector needs no Rust
+//! code.
 
 mod canonical_json;
 mod keys;
@@ -18,14 +18,14 @@ use crate::suite::{Action, Case, Expectation, Step, Suite};
 use crate::template::Expr;
 use crate::value::{Path, Value};
 
-/// Every kind of vector that belongs to no protocol.
+/// The general kinds of vectors.
 pub const KINDS: &[&dyn Kind] = &[&canonical_json::CanonicalJson, &refused_json::RefusedJson];
 
 /// The cases of a file of vectors.
 ///
 /// # Errors
 ///
-/// A diagnostic for each vector that lacks a key of its kind.
+/// One diagnostic for each vector that lacks a key of its kind.
 pub fn suite(file: &VectorFile) -> Result<Suite, Vec<Diagnostic>> {
     let mut problems = Problems::default();
     let mut cases = Vec::new();
@@ -81,7 +81,7 @@ fn case(vector: &Vector, question: Question) -> Case {
     };
     let mut steps = Vec::new();
     if let Some(twin) = question.twin {
-        // A step without expectations has to be accepted for the case to go on.
+        // A step without expectations must be accepted for the case to continue.
         let assume = twin.assume.into_iter().map(|(at, matcher, argument)| expectation(at, matcher, argument, false));
         steps.push(Step { assume: assume.collect(), ..step(0, twin.with) });
     }

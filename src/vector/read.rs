@@ -1,4 +1,4 @@
-//! Files of vectors, read and checked for their form.
+//! Reads files of vectors and checks their form.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use crate::requirement::read_clauses;
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, parse_json};
 use crate::value::Value;
 
-/// Reads a file of vectors, of a kind of [`KINDS`] or of `own`, those of protocols. Its `count` must be that of its vectors,
-/// so that none is lost unnoticed.
+/// Reads a file of vectors of a kind in [`KINDS`] or in `own`, the kinds of protocols. Its `count` must match the
+/// number of vectors, so that a lost vector is noticed.
 ///
 /// # Errors
 ///
-/// Everything that is wrong in the file.
+/// Every mistake in the file.
 pub fn load(source: &Arc<Source>, own: &[&'static dyn Kind]) -> Result<VectorFile, Vec<Diagnostic>> {
     let root = parse_json(source)?;
     let mut problems = Problems::default();
@@ -29,7 +29,7 @@ pub fn load(source: &Arc<Source>, own: &[&'static dyn Kind]) -> Result<VectorFil
     let span = fields.span().clone();
     fields.finish(&mut problems);
     if schema.as_ref().is_some_and(|schema| schema.value != 1) {
-        problems.note(Diagnostic::new(&span, "`schema` is 1, the only version there is"));
+        problems.note(Diagnostic::new(&span, "unsupported `schema`, expected 1"));
     }
     let found_kind = kind.as_ref().and_then(|kind| {
         let kinds = || KINDS.iter().chain(own).copied();
@@ -37,7 +37,7 @@ pub fn load(source: &Arc<Source>, own: &[&'static dyn Kind]) -> Result<VectorFil
         if found.is_none() {
             let names = kinds().map(|known| known.name());
             problems.note(
-                Diagnostic::new(&kind.span, format!("no kind of vector `{}`", **kind))
+                Diagnostic::new(&kind.span, format!("unknown kind of vector `{}`", **kind))
                     .did_you_mean(crate::suggest::nearest(kind, names)),
             );
         }
@@ -57,7 +57,7 @@ pub fn load(source: &Arc<Source>, own: &[&'static dyn Kind]) -> Result<VectorFil
                 }
             }
             if vectors.iter().any(|earlier| earlier.id.value == vector.id.value) {
-                problems.note(Diagnostic::new(&vector.id.span, format!("the id `{}` is used twice", *vector.id)));
+                problems.note(Diagnostic::new(&vector.id.span, format!("duplicate id `{}`", *vector.id)));
             }
             vectors.push(vector);
         }
@@ -67,7 +67,8 @@ pub fn load(source: &Arc<Source>, own: &[&'static dyn Kind]) -> Result<VectorFil
         && declared != i128::try_from(vectors.len()).ok()
         && problems.0.is_empty()
     {
-        problems.note(Diagnostic::new(&span, format!("the file has {} vectors", vectors.len())));
+        problems
+            .note(Diagnostic::new(&span, format!("`count` does not match: the file has {} vectors", vectors.len())));
     }
     if vectors.is_empty() {
         problems.note(Diagnostic::new(&span, "the file has no vectors"));
@@ -109,7 +110,10 @@ fn read_vector(node: &Node, kind: Option<&dyn Kind>, notes: Option<&Value>, prob
     let result = result.and_then(|word| read_result(&word, problems));
     let strict = strict.and_then(|word| read_result(&word, problems));
     if result == Some(VectorResult::Acceptable) && errata.is_empty() {
-        problems.note(Diagnostic::new(fields.span(), "an acceptable vector names the erratum that makes it so"));
+        problems.note(Diagnostic::new(
+            fields.span(),
+            "an acceptable vector needs `errata`, the reason why both results are permitted",
+        ));
     }
     Some(Vector {
         id: id?,
@@ -124,12 +128,12 @@ fn read_vector(node: &Node, kind: Option<&dyn Kind>, notes: Option<&Value>, prob
     })
 }
 
-/// What a group gives to all of its vectors.
+/// The keys that all vectors of a group share.
 fn read_shared(node: &Node, kind: Option<&dyn Kind>, problems: &mut Problems) -> Vec<(String, Value)> {
     read_own(&mut Fields::new(node, &SHARED, problems), kind, problems)
 }
 
-/// The keys of the kind, which are those that are left.
+/// The keys of the kind: those that were not read yet.
 fn read_own(fields: &mut Fields<'_>, kind: Option<&dyn Kind>, problems: &mut Problems) -> Vec<(String, Value)> {
     let mut own = Vec::new();
     let Some(kind) = kind else { return own };
@@ -152,8 +156,8 @@ fn read_result(word: &Located<String>, problems: &mut Problems) -> Option<Vector
         "invalid" => VectorResult::Invalid,
         "acceptable" => VectorResult::Acceptable,
         _ => {
-            let wrong = Diagnostic::new(&word.span, format!("no result `{}`", **word));
-            problems.note(wrong.hint("one of valid, invalid, acceptable"));
+            let wrong = Diagnostic::new(&word.span, format!("unknown result `{}`", **word));
+            problems.note(wrong.hint("expected valid, invalid or acceptable"));
             return None;
         }
     };

@@ -1,4 +1,4 @@
-//! `refused-json`: bytes that a reader of JSON must refuse.
+//! `refused-json`: bytes that a JSON reader must reject.
 
 use super::kind::{Kind, Question, Twin, Vector, VectorResult};
 use crate::value::Value;
@@ -13,7 +13,7 @@ impl Kind for RefusedJson {
     }
 
     fn summary(&self) -> &'static str {
-        "Bytes that are not JSON, or not I-JSON where the result is acceptable: a library refuses them with an error."
+        "Bytes that are not JSON, or not I-JSON where the result is acceptable: a library rejects them with an error."
     }
 
     fn keys(&self) -> &'static [&'static str] {

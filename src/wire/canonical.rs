@@ -1,7 +1,7 @@
-//! Canonical JSON: one value, one text, so that a hash names the value.
-//!
-//! The forms in use differ in a handful of points, each of which is a field of [`Form`]. A protocol names the form that
-//! its specification rules, and the deviating forms that its errata tolerate.
+//! Canonical JSON: exactly one text per value, so that a hash identifies the value.
+//! The forms in use differ in a few points, each a field of [`Form`]. A protocol declares the form that its
+//! specification requires, and the deviating forms that its errata
+//! tolerate.
 
 use sha2::{Digest, Sha256};
 
@@ -10,21 +10,21 @@ use crate::value::Value;
 /// A way of writing canonical JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Form {
-    /// Which members with value null are left out.
+    /// Which members with value null are omitted.
     pub null_members: NullMembers,
-    /// Whether null elements of arrays are left out.
+    /// Whether null elements of arrays are omitted.
     pub drop_null_elements: bool,
-    /// By what member names are ordered.
+    /// The order of member names.
     pub order: Order,
     /// Whether whole numbers in plain digits keep their digits instead of going through a double.
     pub keep_integer_digits: bool,
     /// Whether every control character is a `\u` escape, also where a two-character escape exists.
     pub long_controls: bool,
-    /// Whether hex digits of escapes are capitals.
+    /// Whether hex digits of escapes are upper case.
     pub upper_hex: bool,
 }
 
-/// Which members with value null are left out.
+/// Which members with value null are omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NullMembers {
     /// None.
@@ -35,12 +35,12 @@ pub enum NullMembers {
     DropEverywhere,
 }
 
-/// By what member names are ordered.
+/// The order of member names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Unsigned bytes of their UTF-8 form, which is the order of code points.
     Utf8,
-    /// UTF-16 code units, as RFC 8785 section 3.2.3 has it.
+    /// UTF-16 code units, as in RFC 8785 section 3.2.3.
     Utf16,
 }
 
@@ -184,9 +184,9 @@ mod tests {
         }
     }
 
-    /// RFC 8785 section 3.2.3: the example of sorting, whose order is by UTF-16 code units.
+    /// The sorting example of RFC 8785 section 3.2.3, ordered by UTF-16 code units.
     #[test]
-    fn orders_differ_where_surrogates_meet_the_last_block() {
+    fn orders_differ_between_surrogates_and_the_last_block() {
         let text = r#"{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}"#;
         assert_eq!(jcs(text), "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"ö\":7,\"€\":1,\"😀\":5,\"\u{fb33}\":3}");
         let by_bytes = Form { order: Order::Utf8, ..Form::JCS };

@@ -1,28 +1,27 @@
-//! JSON (RFC 8259): a reader that hides nothing, and a writer that can write in several ways.
-//!
-//! The reader refuses what is not JSON and reports, without refusing, what RFC 8259 allows but RFC 7493 (I-JSON) does
-//! not: repeated members, unpaired surrogates, a byte order mark, numbers beyond a double.
+//! JSON (RFC 8259): a reader that keeps every detail, and a writer with several layouts.
+//! The reader rejects invalid JSON. It accepts but reports what RFC 8259 allows and RFC 7493 (I-JSON)
+//! forbids: repeated members, unpaired surrogates, a byte order mark, numbers beyond a double.
 
 use crate::value::Value;
 
-/// How deep arrays and objects may nest. Deeper input is refused, so that a hostile body cannot exhaust the stack.
+/// Maximum nesting of arrays and objects. Deeper input is rejected, so that a hostile body cannot exhaust the stack.
 pub const DEPTH_LIMIT: usize = 512;
 
 /// A JSON text that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Its value. Unpaired surrogates in strings stand as U+FFFD.
+    /// Its value. Unpaired surrogates in strings are replaced by U+FFFD.
     pub value: Value,
-    /// What is not I-JSON in it, in the order found.
+    /// Its deviations from I-JSON, in the order found.
     pub oddities: Vec<Oddity>,
 }
 
 /// Something that JSON allows and I-JSON does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Oddity {
-    /// Byte offset at which it stands.
+    /// Byte offset.
     pub offset: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: OddityKind,
 }
 
@@ -43,13 +42,13 @@ pub enum OddityKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason} at byte {offset}")]
 pub struct JsonError {
-    /// Byte offset at which it was noticed, from 0.
+    /// Byte offset of the error, counted from 0.
     pub offset: usize,
-    /// What was found and what was wanted, in words.
+    /// What is wrong at this offset.
     pub reason: &'static str,
 }
 
-/// What is wrong with a text that nests deeper than [`DEPTH_LIMIT`]: it may be JSON all the same.
+/// The reason for a text that nests deeper than [`DEPTH_LIMIT`]; such a text may still be valid JSON.
 const TOO_DEEP: &str = "nesting deeper than 512 levels";
 
 impl JsonError {
@@ -75,7 +74,7 @@ pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
 /// As [`read`].
 pub fn read_with_spans(bytes: &[u8]) -> Result<(Document, Vec<(usize, usize)>), JsonError> {
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| JsonError { offset: error.valid_up_to(), reason: "bytes that are not UTF-8" })?;
+        .map_err(|error| JsonError { offset: error.valid_up_to(), reason: "invalid UTF-8" })?;
     let mut reader = Reader { bytes: text.as_bytes(), text, at: 0, oddities: Vec::new(), spans: Vec::new() };
     if text.starts_with('\u{feff}') {
         reader.oddities.push(Oddity { offset: 0, kind: OddityKind::ByteOrderMark });
@@ -85,12 +84,12 @@ pub fn read_with_spans(bytes: &[u8]) -> Result<(Document, Vec<(usize, usize)>), 
     let value = reader.value(0)?;
     reader.space();
     if reader.at < bytes.len() {
-        return Err(reader.error("something after the end of the JSON text"));
+        return Err(reader.error("unexpected data after the JSON text"));
     }
     Ok((Document { value, oddities: reader.oddities }, reader.spans))
 }
 
-/// Reads a JSON text and drops the report of oddities.
+/// Reads a JSON text, ignoring oddities.
 ///
 /// # Errors
 ///
@@ -136,8 +135,8 @@ impl Reader<'_> {
             Some(b't') => self.word("true", Value::Bool(true)),
             Some(b'f') => self.word("false", Value::Bool(false)),
             Some(b'n') => self.word("null", Value::Null),
-            Some(_) => Err(self.error("a character that starts no JSON value")),
-            None => Err(self.error("the end where a JSON value was wanted")),
+            Some(_) => Err(self.error("expected a JSON value")),
+            None => Err(self.error("unexpected end of input, expected a JSON value")),
         };
         self.spans[index].1 = self.at;
         value
@@ -148,7 +147,7 @@ impl Reader<'_> {
             self.at += word.len();
             Ok(value)
         } else {
-            Err(self.error("a word other than true, false and null"))
+            Err(self.error("unknown literal, expected true, false or null"))
         }
     }
 
@@ -165,13 +164,13 @@ impl Reader<'_> {
             self.space();
             let offset = self.at;
             if self.peek() != Some(b'"') {
-                return Err(self.error("no member name in quotes"));
+                return Err(self.error("expected a member name in quotes"));
             }
             let name = self.string()?;
             self.spans.push((offset, self.at));
             self.space();
             if self.peek() != Some(b':') {
-                return Err(self.error("no colon after a member name"));
+                return Err(self.error("expected a colon after a member name"));
             }
             self.at += 1;
             self.space();
@@ -187,7 +186,7 @@ impl Reader<'_> {
                     self.at += 1;
                     return Ok(Value::Map(members));
                 }
-                _ => return Err(self.error("neither a comma nor the end of the object")),
+                _ => return Err(self.error("expected a comma or the end of the object")),
             }
         }
     }
@@ -210,7 +209,7 @@ impl Reader<'_> {
                     self.at += 1;
                     return Ok(Value::Array(items));
                 }
-                _ => return Err(self.error("neither a comma nor the end of the array")),
+                _ => return Err(self.error("expected a comma or the end of the array")),
             }
         }
     }
@@ -229,16 +228,16 @@ impl Reader<'_> {
         }
         let first = self.peek();
         if !digits(self) {
-            return Err(self.error("a number without digits"));
+            return Err(self.error("expected a digit in a number"));
         }
         let whole = self.text[start..self.at].trim_start_matches('-');
         if first == Some(b'0') && whole.len() > 1 {
-            return Err(self.error("a number with a leading zero"));
+            return Err(self.error("leading zero in a number"));
         }
         if self.peek() == Some(b'.') {
             self.at += 1;
             if !digits(self) {
-                return Err(self.error("a number without digits after its point"));
+                return Err(self.error("expected a digit after the decimal point"));
             }
         }
         if matches!(self.peek(), Some(b'e' | b'E')) {
@@ -247,7 +246,7 @@ impl Reader<'_> {
                 self.at += 1;
             }
             if !digits(self) {
-                return Err(self.error("a number without digits in its exponent"));
+                return Err(self.error("expected a digit in the exponent"));
             }
         }
         let text = &self.text[start..self.at];
@@ -277,8 +276,8 @@ impl Reader<'_> {
                     return Ok(string);
                 }
                 Some(b'\\') => string.push(self.escape()?),
-                Some(_) => return Err(self.error("a control character inside a string")),
-                None => return Err(self.error("the end inside a string")),
+                Some(_) => return Err(self.error("control character in a string")),
+                None => return Err(self.error("unexpected end of input in a string")),
             }
         }
     }
@@ -286,7 +285,7 @@ impl Reader<'_> {
     fn escape(&mut self) -> Result<char, JsonError> {
         let offset = self.at;
         self.at += 1;
-        let letter = self.peek().ok_or_else(|| self.error("the end inside an escape"))?;
+        let letter = self.peek().ok_or_else(|| self.error("unexpected end of input in an escape"))?;
         self.at += 1;
         Ok(match letter {
             b'"' => '"',
@@ -312,7 +311,7 @@ impl Reader<'_> {
             }
             _ => {
                 self.at = offset;
-                return Err(self.error("an escape that JSON does not have"));
+                return Err(self.error("invalid escape"));
             }
         })
     }
@@ -320,14 +319,14 @@ impl Reader<'_> {
     fn hex4(&mut self) -> Result<u32, JsonError> {
         let digits = self.bytes.get(self.at..self.at + 4).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
         let Some(digits) = digits else {
-            return Err(self.error("a \\u escape without four hex digits"));
+            return Err(self.error("expected four hex digits after \\u"));
         };
         let unit = digits.iter().fold(0, |unit, digit| unit * 16 + char::from(*digit).to_digit(16).unwrap_or(0));
         self.at += 4;
         Ok(unit)
     }
 
-    /// Takes a following low surrogate escape, if there is one.
+    /// Consumes a low surrogate escape if it follows.
     fn low_surrogate(&mut self) -> Option<u32> {
         let back = self.at;
         if self.bytes[self.at..].starts_with(b"\\u") {
@@ -341,7 +340,7 @@ impl Reader<'_> {
     }
 }
 
-/// How a JSON text is laid out. All of them mean the same.
+/// Layouts of a JSON text. All of them represent the same value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// No white space, members in the order of the value.
@@ -354,9 +353,9 @@ pub enum Layout {
 }
 
 /// Writes a value as JSON.
-///
-/// Byte strings are written as lower-case hex, other CBOR-only values as their content: for reports, where JSON stands
-/// for CBOR. Numbers keep their spelling.
+/// Byte strings are written as lower-case hex, other CBOR-only values as their content: for reports, which render
+/// CBOR as
+/// JSON. Numbers keep their spelling.
 pub fn write(value: &Value, layout: Layout) -> String {
     let mut out = String::new();
     Writer { out: &mut out, layout }.value(value, 0);
@@ -463,7 +462,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_not_json_is_refused_with_its_place() {
+    fn invalid_json_is_rejected_with_its_offset() {
         for (text, offset) in [
             ("", 0),
             ("{", 1),
@@ -492,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_i_json_is_reported_and_not_refused() {
+    fn i_json_deviations_are_reported_but_accepted() {
         let kinds =
             |text: &str| read(text.as_bytes()).unwrap().oddities.into_iter().map(|odd| odd.kind).collect::<Vec<_>>();
         assert_eq!(kinds(r#"{"a":1,"\u0061":2}"#), [OddityKind::DuplicateMember("a".into())]);
@@ -519,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn every_layout_means_the_same() {
+    fn every_layout_represents_the_same_value() {
         let text = r#"{"b":[1,{"x":"é🚀\u0001"}],"a":{},"c":[]}"#;
         let value = parse(text.as_bytes()).unwrap();
         for layout in [Layout::Compact, Layout::Pretty, Layout::Reversed] {
@@ -531,7 +530,7 @@ mod tests {
     }
 
     proptest! {
-        /// serde_json is the second opinion: what it accepts and we refuse is only what it bounds or loosens otherwise.
+        /// Cross-check with serde_json: the readers differ only where their limits or their leniency differ on purpose.
         #[test]
         fn agrees_with_a_second_reader(text in "[\\[\\]{}:,\"\\\\a1e.+ \\-0tnu]{0,24}") {
             let ours = read(text.as_bytes());

@@ -1,7 +1,7 @@
 //! Bytes and values: strict readers, exact writers, canonical forms. No sockets, no protocol.
 //!
-//! These readers are the judge of bytes, so they keep or report what lenient parsers smooth over. Start with [`json`] or
-//! [`cbor`].
+//! These readers decide whether bytes are valid, so they keep or report what lenient parsers ignore. Start with
+//! [`json`] or [`cbor`].
 
 pub mod canonical;
 pub mod cbor;
@@ -9,7 +9,7 @@ pub mod json;
 
 use crate::value::Value;
 
-/// A value in words for a finding: compact JSON, bounded in length.
+/// A value for a finding: compact JSON, bounded in length.
 pub fn show(value: &Value) -> String {
     const LIMIT: usize = 400;
     let text = json::compact(value);

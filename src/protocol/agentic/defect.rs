@@ -1,13 +1,13 @@
 //! Why no relay may take a package or a fact, where every reading of sections 6, 7 and 8.6 agrees on it.
-//!
-//! This is narrower than what the suites refuse: what an erratum lets a relay fill in, convert or take (E24, E25, E44, E48,
-//! E57, E59, E88) is no defect here, and neither is anything about a spelling of JSON that libraries differ on.
+//! Stricter evidence than in the suites: anything that an erratum permits a relay to fill in, convert or accept (E24,
+//! E25, E44, E48, E57, E59, E88) does not count as a defect, and neither does JSON syntax on which libraries
+//! differ.
 
 use crate::protocol::Defect;
 use crate::value::Value;
 use crate::wire::json;
 
-/// What a member has to be.
+/// The required type of a member.
 enum Kind {
     /// A string.
     Text,
@@ -53,7 +53,7 @@ const FACT: &[Rule] = &[
 const TYPES: &[&str] =
     &["standard", "milestone", "decision", "handoff", "auto_deposit", "analysis", "question", "orchestrator_report"];
 
-/// Why a relay may not take this body of an operation.
+/// Why a relay must reject this body of an operation.
 pub(super) fn of(operation: &str, body: &[u8]) -> Option<Defect> {
     let (rules, whole) = match operation {
         "deposit" => (PACKAGE, "AGENTIC-6-01"),
@@ -65,26 +65,26 @@ pub(super) fn of(operation: &str, body: &[u8]) -> Option<Defect> {
         Ok(document) => document,
         // The depth that a reader accepts, and its treatment of bytes that are not UTF-8, are up to the target.
         Err(error) if error.is_depth() || std::str::from_utf8(body).is_err() => return None,
-        Err(error) => return found(whole, format!("a body that is no JSON: {error}")),
+        Err(error) => return found(whole, format!("a body that is not JSON: {error}")),
     };
     if !document.oddities.is_empty() {
         return None;
     }
     if document.value.as_map().is_none() {
-        return found(whole, "a body that is no object".to_owned());
+        return found(whole, "a body that is not an object".to_owned());
     }
     rules.iter().find_map(|(place, missing, kind, wrong)| {
         let mut value = Some(&document.value);
         for name in place.split('/') {
             match value {
                 Some(map @ Value::Map(_)) => value = map.member(name),
-                // Another rule speaks of the one above.
+                // Another rule covers the member above.
                 _ => return None,
             }
         }
         match value {
             None | Some(Value::Null) if missing.is_empty() => None,
-            None | Some(Value::Null) => found(missing, format!("no {place}")),
+            None | Some(Value::Null) => found(missing, format!("missing {place}")),
             Some(value) if !kind.fits(value) => found(wrong, format!("{} as {place}", crate::wire::show(value))),
             Some(_) => None,
         }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_may_take_is_found() {
+    fn definite_defects_are_found() {
         assert_eq!(requirement(r#""title":"t","#, ""), Some("AGENTIC-6.1-19"));
         assert_eq!(requirement(r#""title":"t""#, r#""title":"""#), Some("AGENTIC-6.1-20"));
         assert_eq!(requirement(r#""status":"complete""#, r#""status":"done""#), Some("AGENTIC-6.1-26"));
@@ -133,14 +133,14 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_may_take_is_no_defect() {
+    fn ambiguous_messages_are_not_defects() {
         assert_eq!(requirement("", ""), None);
         for (from, to) in [
             (r#""package_id":"p","#, ""),                             // E24
             (r#""package_type":"standard","#, ""),                    // E25
             (r#""relay_version":"0.1""#, r#""relay_version":"0.2""#), // E59
             ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05+02:00"),    // E88
-            (r#""title":"t""#, r#""title":"t","title":"u""#),         // a library's to say
+            (r#""title":"t""#, r#""title":"t","title":"u""#),         // up to the library
             (r#""title":"t""#, r#""title":"t","x":[1]"#),
         ] {
             assert_eq!(requirement(from, to), None, "{to}");
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(requirement(r#""title":"t""#, &long), None);
         assert_eq!(of("deposit", b"\xff{}"), None);
         assert_eq!(of("flag", b"{"), None);
-        // How deep is too deep is for a reader to say.
+        // The depth limit is up to the reader.
         assert_eq!(of("deposit", "[".repeat(600).as_bytes()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The content hash (section 6.6, appendix A; E02 to E07, E09, E86, E90): where it may stand, and what it may be.
+//! The content hash (section 6.6, appendix A; E02 to E07, E09, E86, E90): its possible places and values.
 
 use crate::exchange::Exchange;
 use crate::matcher::{ArgumentError, Check, Compiler, Matcher, Outcome, Reading, show};
@@ -18,8 +18,8 @@ pub(super) const RULED: Form = Form {
     upper_hex: false,
 };
 
-/// Where a hash may stand in an answer: `named` is what stands at a place with a name for it, `others` are all other
-/// strings outside the package and all header values.
+/// The possible places of a hash in an answer: `named` is the value at a place with a known name, `others` are all
+/// other strings outside the package and all header values.
 pub(super) fn candidates(body: &Value, exchange: &Exchange, target: &Target) -> Value {
     let headers = &exchange.received.headers;
     let header = |name: &str| {
@@ -36,7 +36,7 @@ pub(super) fn candidates(body: &Value, exchange: &Exchange, target: &Target) -> 
             names.iter().find_map(|name| body.member(name).filter(|value| value.as_text().is_some()).cloned())
         })
         .or_else(|| {
-            // Reading b of E02: an extra member of the returned package, wherever the package stands.
+            // Reading b of E02: an extra member of the returned package, at any place of the package.
             let data = body.member("data");
             let packages = [body.member("package"), data, data.and_then(|data| data.member("package"))];
             packages.into_iter().flatten().find_map(|package| {
@@ -93,7 +93,7 @@ impl Matcher for ContentHash {
 
     fn summary(&self) -> &'static str {
         "The answer carries the content hash of the package given, in any place and spelling that the errata allow. With \
-         `{ of: PACKAGE, if-there: true }` an answer without any hash is passed over."
+         `{ of: PACKAGE, if-there: true }` an answer without a hash is ignored."
     }
 
     fn example(&self) -> &'static str {
@@ -161,7 +161,7 @@ fn digest_of(text: &str) -> Option<(String, bool)> {
     Some((data_encoding::HEXLOWER.encode(&bytes), true))
 }
 
-/// The readings under which `text` is the hash of the package, if there are any.
+/// The readings under which `text` is the hash of the package, if any.
 fn recognise(text: &str, package: &Value, returned: Option<&Value>) -> Option<Vec<Reading>> {
     let (digest, base64) = digest_of(text)?;
     let mut readings =
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn another_hash_and_no_hash_depart() {
+    fn a_wrong_or_missing_hash_departs() {
         let zeros = "0".repeat(64);
         assert!(matches!(check(&format!(r#"{{"hash":{{"named":"{zeros}"}}}}"#)), Outcome::Departs(_)));
         assert!(matches!(check(r#"{"hash":{"others":["abc"]}}"#), Outcome::Departs(_)));

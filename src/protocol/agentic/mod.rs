@@ -1,8 +1,9 @@
 //! The Agentic Protocol, version 0.1.
 //!
-//! JSON over HTTP, or a library behind the adapter. What is special: a package is identified by the hash of its canonical
-//! form (section 6.6), which stands in no named place of an answer, and the shapes of answers are largely open. Both are
-//! settled by the errata register; `view` finds values wherever a target places them, `package` and `hash` compare them.
+//! JSON over HTTP, or a library behind the adapter. Special features: a package is identified by the hash of its
+//! canonical form (section 6.6), whose place in an answer is undefined, and the shapes of answers are largely open.
+//! Both are settled by the errata register; `view` finds values wherever a target places them, `package` and `hash`
+//! compare them.
 
 mod defect;
 mod hash;
@@ -18,7 +19,7 @@ use crate::matcher::Matcher;
 use crate::value::Value;
 use crate::vector::Kind;
 
-/// Where a target may have what the specification places elsewhere or does not place at all.
+/// Configurable places of values that the specification places elsewhere or nowhere.
 const PLACES: &[Setting] = &[
     Setting {
         name: "content_hash",

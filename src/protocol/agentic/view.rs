@@ -1,5 +1,5 @@
 //! Finding values wherever a target places them: the views of packages, lists, hashes and errors that the errata allow (E02,
-//! E30, E33, E66, E69). The first form that fits wins; places that the target file names come before all.
+//! E30, E33, E66, E69). The first matching form wins; places in the target file take precedence.
 
 use crate::exchange::{Exchange, Transport};
 use crate::protocol::base_view;
@@ -19,11 +19,11 @@ const METADATA: &[&str] = &["content_hash", "contentHash"];
 /// | `/packages`, `/ids` | the packages of a list or of an orientation bundle, and their ids |
 /// | `/fact` | the fact of a successful answer |
 /// | `/facts` | the facts of a list or of an orientation bundle |
-/// | `/count` | how many facts were ended (E50) |
+/// | `/count` | the number of ended facts (E50) |
 /// | `/sessions` | the sessions of a list |
 /// | `/records` | the records of an export, unwrapped |
 /// | `/project` | the project, its id under `project_id` |
-/// | `/hash` | where a content hash may stand: see [`super::hash`] |
+/// | `/hash` | the possible places of a content hash: see [`super::hash`] |
 /// | `/error_names` | every string in the body of an unsuccessful answer |
 /// | `/secure` | whether an endpoint is reached by TLS, or does not leave this machine |
 pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
@@ -101,7 +101,7 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
     view
 }
 
-/// Whether a third party can neither read nor change what goes to and fro (section 9.3).
+/// Whether the connection protects confidentiality and integrity against third parties (section 9.3).
 fn is_secure(url: &url::Url) -> bool {
     let loopback = match url.host() {
         Some(url::Host::Ipv4(address)) => address.is_loopback(),
@@ -188,7 +188,7 @@ fn decode_list(result: &Value, name: &str, decode: impl Fn(&Value) -> Option<Val
     Some(Value::map([(name, Value::Array(decoded))]))
 }
 
-/// What stands at the first configured place that has something.
+/// The value at the first configured place that exists.
 fn find(body: &Value, target: &Target, what: &str) -> Option<Value> {
     target.places(what).iter().filter_map(|place| Path::parse(place).ok()).find_map(|path| path.resolve(body).cloned())
 }
@@ -204,7 +204,7 @@ fn marked(body: &Value, name: &str, mark: &str) -> Option<Value> {
         .cloned()
 }
 
-/// The number that an answer consists of, that stands under a name for it, or that is its only whole number (E50).
+/// The count: the whole answer, the member with a known name, or the only integer of the answer (E50).
 fn count(body: &Value) -> Option<Value> {
     if body.as_integer().is_some() {
         return Some(body.clone());
@@ -245,7 +245,7 @@ fn unwrap<'v>(item: &'v Value, name: &str) -> &'v Value {
     item.member(name).filter(|inner| inner.as_map().is_some()).unwrap_or(item)
 }
 
-/// The package without what the response adds to it.
+/// The package without the members that the response adds.
 fn strip(package: &Value, target: &Target) -> Value {
     let Some(members) = package.as_map() else { return package.clone() };
     let configured = target.places("metadata");

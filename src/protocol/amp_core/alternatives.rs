@@ -1,8 +1,8 @@
-//! Every plausible way to get Sig_Input wrong.
+//! Plausible mistakes in the computation of Sig_Input.
 //!
-//! An implementer whose signature does not verify knows that something differs, not what. A table has one difference
-//! from section 8.1 that implementers make in each row; the signature is tried against each of them, and against pairs
-//! and some triples, until one fits (see [`super::explain`]).
+//! If a signature does not verify, its implementer knows that something differs, but not what. A table has one
+//! difference from section 8.1 that implementers make in each row; the signature is tried against each of them, and
+//! against pairs and some triples, until one fits (see [`super::explain`]).
 
 use std::collections::HashSet;
 
@@ -14,12 +14,12 @@ use crate::value::Value;
 use crate::wire::cbor::{self, Order, Style, Width};
 use crate::wire::json;
 
-/// What an implementation did differently, and the bytes that this makes.
+/// A mistake of an implementation, and the resulting bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Alternative {
     /// The differences, each of them fit to follow the word "with".
     pub differences: Vec<String>,
-    /// Other differences that come to the same bytes for this message, each fit to follow the word "with".
+    /// Other differences that result in the same bytes for this message, each fit to follow the word "with".
     pub also: Vec<String>,
     /// The bytes that would be signed so.
     pub bytes: Vec<u8>,
@@ -52,14 +52,14 @@ pub fn alternatives(material: &Material) -> Vec<Alternative> {
     tweaks().iter().filter_map(|tweak| search.attempt(&[tweak])).collect()
 }
 
-/// The bytes with one difference, by its words; `None` if there is no such difference, or it makes none for this message.
+/// The bytes with one difference, by its description; `None` if it is unknown or has no effect on this message.
 pub fn with(material: &Material, difference: &str) -> Option<Vec<u8>> {
     let tweaks = tweaks();
     let tweak = tweaks.iter().find(|tweak| tweak.words == difference)?;
     Search::new(material).render(&[tweak]).filter(|bytes| *bytes != material.sig_input())
 }
 
-/// The words of every difference.
+/// The descriptions of all differences.
 pub fn words() -> Vec<String> {
     tweaks().into_iter().map(|tweak| tweak.words).collect()
 }
@@ -113,7 +113,7 @@ impl<'m> Search<'m> {
         Self { base: Recipe::new(material), seen: HashSet::from([right]) }
     }
 
-    /// The bytes that these tweaks make; `None` if two bear on one part, or one cannot be made of this message.
+    /// The bytes with these tweaks; `None` if two change the same part, or one is not applicable to this message.
     fn render(&self, tweaks: &[&Named]) -> Option<Vec<u8>> {
         let clash = |at: usize| tweaks[at + 1..].iter().any(|other| other.part == tweaks[at].part);
         if (0..tweaks.len()).any(clash) {
@@ -205,7 +205,7 @@ impl<'m> Recipe<'m> {
         }
     }
 
-    /// The bytes of the body with its style; decrypted bytes stay as they are unless a style was asked for.
+    /// The bytes of the body in its style; decrypted bytes are unchanged unless a style is given.
     fn body_bytes(&self) -> Vec<u8> {
         match (self.body_style, self.material.body()) {
             (Some(style), Some(body)) => cbor::write_styled(&body, style),
@@ -213,7 +213,7 @@ impl<'m> Recipe<'m> {
         }
     }
 
-    /// The last element; the outer `None` if this body form does not apply, the inner one if there is no last element.
+    /// The last element; the outer `None` if this body form does not apply, the inner one without a last element.
     fn body(&self) -> Option<Option<Value>> {
         let value = || self.material.body().unwrap_or(Value::Null);
         let enc = |name: &str| self.material.envelope().member("enc").and_then(|enc| enc.member(name)).cloned();

@@ -54,7 +54,7 @@ pub fn type_code(name: &str) -> Option<u64> {
     TYPES.iter().find(|(_, assigned)| *assigned == name).map(|(code, _)| *code)
 }
 
-/// A message type in words: its name and code in hex, or the code alone.
+/// A message type for readers: its name and code in hex, or the code alone.
 pub fn type_words(code: u64) -> String {
     type_name(code).map_or_else(|| format!("0x{code:02X}"), |name| format!("{name} (0x{code:02X})"))
 }
@@ -84,7 +84,7 @@ pub struct ErrorCode {
     pub name: &'static str,
     /// Whether the same message may be sent again.
     pub retry: bool,
-    /// Whether a message that says otherwise passes too (erratum E33 for 2003).
+    /// Whether the opposite is accepted as well (erratum E33 for 2003).
     pub retry_free: bool,
 }
 
@@ -130,7 +130,7 @@ pub fn error(code: u64) -> Option<ErrorCode> {
     ERRORS.iter().copied().find(|row| row.code == code)
 }
 
-/// An error code in words: the number and its name.
+/// An error code for readers: the number and its name.
 pub fn error_words(code: u64) -> String {
     error(code).map_or_else(|| code.to_string(), |row| format!("{code} {}", row.name))
 }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_know_their_category_and_retry() {
+    fn errors_have_a_category_and_retry() {
         assert_eq!(error(2003).map(|row| (row.category(), row.retry, row.retry_free)), Some(("routing", true, true)));
         assert_eq!(
             error(1002).map(|row| (row.category(), row.retry, row.retry_free)),

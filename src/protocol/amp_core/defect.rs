@@ -1,8 +1,8 @@
 //! Why no recipient may take a message, where every reading of sections 4.1, 8.1 and 8.2 agrees on it.
-//!
-//! Narrower than what the suites refuse: only bytes that are no CBOR, members that are missing, and signatures that do not
-//! verify over a message which is written deterministically, for its one recipient and of a type that is answered. Whatever
-//! an erratum leaves open is no defect here.
+//! Stricter evidence than in the suites: only bytes that are not CBOR, missing members, and invalid signatures over a
+//! message that is deterministically encoded, has one recipient, and is of a type that is answered. Anything that an
+//! erratum leaves open does not count as a
+//! defect.
 
 use super::identity::{self, Identity};
 use super::key_selection::Purpose;
@@ -23,10 +23,10 @@ const REQUIRED: &[(&str, &str)] = &[
     ("sig", "AMP-4.1-19"),
 ];
 
-/// Types that are not answered, or whose answer says nothing about whether they were taken (E42, E73).
+/// Types that are not answered, or whose answer does not show whether they were accepted (E42, E73).
 const UNANSWERED: &[u64] = &[0x02, 0x03, 0x04, 0x05, 0x0f, 0x12, 0x13, 0x14, 0x71, 0x72];
 
-/// Why a recipient may not take these bytes.
+/// Why a recipient must reject these bytes.
 pub(super) fn of(bytes: &[u8], context: &ObservationContext<'_>) -> Option<Defect> {
     let found = |requirement, because: String| Some(Defect { requirement, because });
     if bytes.is_empty() {
@@ -46,14 +46,14 @@ pub(super) fn of(bytes: &[u8], context: &ObservationContext<'_>) -> Option<Defec
                 // A text that is not UTF-8, a depth, a number of items: a reader may go on (E18, strict profile only).
                 _ => return None,
             };
-            return found(requirement, format!("bytes that are no CBOR: {error}"));
+            return found(requirement, format!("bytes that are not CBOR: {error}"));
         }
     };
     let message = &document.value;
     if message.as_map().is_none() {
         return found("AMP-4.1-01", format!("{} in the place of a map", crate::wire::show(message)));
     }
-    // What is not written deterministically is refused by some and taken by others (E09), with other bytes to sign.
+    // Implementations differ in whether they accept a non-deterministic encoding (E09), and in its signed bytes.
     if !document.is_deterministic() {
         return None;
     }
@@ -63,7 +63,7 @@ pub(super) fn of(bytes: &[u8], context: &ObservationContext<'_>) -> Option<Defec
     forged(message, context).filter(|_| is_for_the_target(message, context) && is_answered(message))
 }
 
-/// Whether the target is the one recipient: others may keep a message without looking at its signature (section 8.6).
+/// Whether the target is the only recipient: others may store a message without verifying it (section 8.6).
 fn is_for_the_target(message: &Value, context: &ObservationContext<'_>) -> bool {
     let target = party::target_did(context);
     let to = match message.member("to") {
@@ -78,7 +78,7 @@ fn is_answered(message: &Value) -> bool {
     typ.is_some_and(|typ| codes::type_name(typ).is_some() && !UNANSWERED.contains(&typ))
 }
 
-/// Whether the signature is over something else (section 8.2).
+/// Whether the signature is over other bytes (section 8.2).
 fn forged(message: &Value, context: &ObservationContext<'_>) -> Option<Defect> {
     let found = |because: &str| Some(Defect { requirement: "AMP-8.2-06", because: because.to_owned() });
     let Some(Value::Bytes(signature)) = message.member("sig") else { return None };
@@ -91,7 +91,7 @@ fn forged(message: &Value, context: &ObservationContext<'_>) -> Option<Defect> {
     let input = sig_input::encode(message, &body);
     let selection = document.select(from, Purpose::Signature, party::now_ms(context));
     let chosen = selection.chosen.ok()?;
-    // Which key of a document it is has more readings than one; none of them takes what no key has signed.
+    // Several readings select different keys of a document; a message that no key has signed is invalid under all.
     let keys = std::iter::once(chosen.public_key).chain(selection.others.into_iter().map(|other| other.public_key));
     let verifies = keys.into_iter().any(|key| sign::verify_strict(&key, &input, signature));
     if verifies { None } else { found("a signature that does not verify") }
@@ -105,7 +105,7 @@ fn opened(enc: &Value, from: &str, context: &ObservationContext<'_>) -> Option<V
     };
     let (nonce, ciphertext) = (bytes("nonce")?, bytes("ciphertext")?);
     let known = identity::NAMES.iter().chain(&fixtures::NAMES).map(|name| party::identity(name, context.target));
-    let mut senders = known.chain(Identity::met(did::without_fragment(from)));
+    let mut senders = known.chain(Identity::requested(did::without_fragment(from)));
     let sender = senders.find(|identity| did::same_party(from, identity.did()))?;
     let keys = party::target_agreements(context);
     keys.iter().find_map(|key| seal::open(sender.agreement_private(), key, nonce, ciphertext).ok())

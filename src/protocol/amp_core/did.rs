@@ -1,6 +1,6 @@
-//! Decentralized identifiers: their syntax, `did:key` without a network, and where `did:web` documents stand.
+//! Decentralized identifiers: their syntax, `did:key` without a network, and the URLs of `did:web` documents.
 //!
-//! Syntax is that of W3C DID Core section 3 (erratum E21). For comparison the fragment is dropped and nothing else.
+//! Syntax is that of W3C DID Core section 3 (erratum E21). For comparison only the fragment is dropped.
 
 use super::multikey::{self, KeyKind};
 
@@ -16,7 +16,7 @@ pub struct DidUrl<'t> {
     pub method: &'t str,
     /// The method-specific id.
     pub id: &'t str,
-    /// The path with its leading slash, or nothing.
+    /// The path with its leading slash, or empty.
     pub path: &'t str,
     /// The query, without its question mark.
     pub query: Option<&'t str>,
@@ -24,13 +24,13 @@ pub struct DidUrl<'t> {
     pub fragment: Option<&'t str>,
 }
 
-/// Why a text is no DID, or not one that can be used so.
+/// Why a text is not a DID, or not a suitable one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DidError {
     /// The text breaks the syntax of DID Core section 3.
     #[error("not a DID: {0}")]
     Syntax(&'static str),
-    /// The DID has another method than the one needed.
+    /// The DID has a method other than the required one.
     #[error("a DID of method {0:?}")]
     Method(String),
     /// The key of a `did:key` cannot be read.
@@ -106,7 +106,7 @@ pub fn is_party(text: &str) -> bool {
     parse(text).is_ok_and(|url| url.path.is_empty() && url.query.is_none())
 }
 
-/// The text without its fragment; texts that are no DID are cut all the same.
+/// The text without its fragment, even if it is not a DID.
 pub fn without_fragment(text: &str) -> &str {
     text.split_once('#').map_or(text, |(before, _)| before)
 }
@@ -121,11 +121,11 @@ pub fn of_key(public_key: &[u8; 32]) -> String {
     format!("did:key:{}", multikey::encode(KeyKind::Ed25519, public_key))
 }
 
-/// The key that a `did:key` is made of; a fragment is dropped.
+/// The key of a `did:key`; a fragment is ignored.
 ///
 /// # Errors
 ///
-/// [`DidError`] if the text is no DID, of another method, or holds no Ed25519 or X25519 key.
+/// [`DidError`] if the text is not a DID, has another method, or holds no Ed25519 or X25519 key.
 pub fn key_of(did: &str) -> Result<(KeyKind, [u8; 32]), DidError> {
     let url = parse(did)?;
     match url.method {
@@ -140,7 +140,7 @@ pub fn key_of(did: &str) -> Result<(KeyKind, [u8; 32]), DidError> {
 ///
 /// # Errors
 ///
-/// [`DidError`] if the text is no DID, of another method, or gives no address.
+/// [`DidError`] if the text is not a DID, has another method, or gives no address.
 pub fn web_url(did: &str) -> Result<String, DidError> {
     let url = parse(did)?;
     if url.method != "web" {
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn other_key_dids() {
         assert_eq!(key_of("did:web:a"), Err(DidError::Method("web".into())));
-        // P-256, and base58 that is none.
+        // P-256, and invalid base58.
         assert!(matches!(key_of("did:key:zDnaerx9CtbPJ1q36T5Ln5wYt3MQYeGRG5ehnPAmxcf5mDZpv"), Err(DidError::Key(_))));
         assert!(matches!(key_of("did:key:z0OIl"), Err(DidError::Key(_))));
         let agreement = expand("did:key:z6LShs9GGnqk85isEBzzshkuVWrVKsRp24GnDuHk8QWkARMW").unwrap();

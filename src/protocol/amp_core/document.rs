@@ -10,7 +10,7 @@ use crate::value::Value;
 /// Methods that are read of one document at most, embedded ones included.
 const MOST: usize = 256;
 
-/// What a method is listed for.
+/// The relationship that lists a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relationship {
     /// `assertionMethod`.
@@ -43,11 +43,11 @@ pub struct Method {
     pub written: String,
     /// Its type as written.
     pub kind_name: String,
-    /// Its key, or why there is none that the protocol can use.
+    /// Its key, or why the protocol cannot use it.
     pub key: Result<(KeyKind, [u8; 32]), KeyFault>,
-    /// What it is listed for, by reference or embedded.
+    /// The relationships that list it, by reference or embedded.
     pub listed: Vec<Relationship>,
-    /// When it was revoked, in milliseconds since 1970, if it says so.
+    /// When it was revoked, in milliseconds since 1970, if given.
     pub revoked: Option<i64>,
 }
 
@@ -68,34 +68,34 @@ impl Method {
     }
 }
 
-/// Why a method has no key that the protocol can use.
+/// Why the protocol cannot use the key of a method.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyFault {
     /// A type, or a curve, that is neither Ed25519 nor X25519.
     #[error("{0} is neither Ed25519 nor X25519")]
     Other(String),
-    /// The member that its type needs is not there.
+    /// The member that its type requires is missing.
     #[error("no {0}")]
     Missing(&'static str),
     /// The text of the key cannot be read.
     #[error("publicKeyMultibase: {0}")]
     Multibase(#[from] MultikeyError),
-    /// The key is of the other kind than its type says.
-    #[error("the type says {0}, the key is {1}")]
+    /// The key is not of the kind that its type declares.
+    #[error("the type declares {0}, but the key is {1}")]
     Contradiction(&'static str, &'static str),
-    /// The key does not have 32 bytes, or its text is not what it should be.
+    /// The key does not have 32 bytes, or its text is invalid.
     #[error("{0} does not hold 32 bytes")]
     Bytes(&'static str),
 }
 
-/// Why a value is no DID document at all.
+/// Why a value is not a DID document.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     /// Not a JSON object.
     #[error("a DID document is an object, not {0}")]
     NotAnObject(&'static str),
-    /// No `id`, or one that is no DID.
-    #[error("the id of the document is no DID")]
+    /// `id` is missing or not a DID.
+    #[error("the id of the document is not a DID")]
     NoId,
     /// More methods than anybody needs.
     #[error("more than 256 verification methods")]
@@ -107,9 +107,9 @@ pub enum DocumentError {
 pub struct DidDocument {
     /// Its `id`.
     pub id: String,
-    /// Its methods in the order found: `verificationMethod` first, then what is embedded in the relationships.
+    /// Its methods in the order found: `verificationMethod` first, then those embedded in relationships.
     pub methods: Vec<Method>,
-    /// What is listed for something without being there: relationship and absolute id.
+    /// Dangling references: relationship and absolute id.
     pub dangling: Vec<(Relationship, String)>,
     /// Its services: type and endpoint.
     pub services: Vec<(String, String)>,
@@ -126,7 +126,7 @@ impl DidDocument {
 ///
 /// # Errors
 ///
-/// [`DocumentError`] if it is no document; methods at fault are kept with their fault.
+/// [`DocumentError`] if it is not a document; invalid methods are kept with their fault.
 pub fn read(value: &Value) -> Result<DidDocument, DocumentError> {
     if value.as_map().is_none() {
         return Err(DocumentError::NotAnObject(value.type_name()));
@@ -180,7 +180,7 @@ fn service(entry: &Value) -> Vec<(String, String)> {
     types.into_iter().map(|kind| (kind, endpoint.clone())).collect()
 }
 
-/// An id made absolute: `#key-1` belongs to the document it stands in (erratum E23).
+/// An absolute id: `#key-1` is relative to its document (erratum E23).
 fn absolute(id: &str, document: &str) -> String {
     if id.starts_with('#') { format!("{document}{id}") } else { id.to_owned() }
 }
@@ -253,7 +253,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The method as it stands in a document, in the suites of 2020.
+    /// The method as a member of a document, in the suites of 2020.
     pub fn to_value(&self, controller: &str) -> Value {
         let name = match self.kind {
             KeyKind::Ed25519 => "Ed25519VerificationKey2020",
@@ -302,10 +302,10 @@ pub fn plain(did: &str, signing: Option<&Entry>, agreement: Option<&Entry>, serv
     Value::map(members)
 }
 
-/// The document that a `did:key` stands for (binding section 6).
+/// The document of a `did:key` (binding section 6).
 ///
 /// An Ed25519 key becomes the method of `authentication` and `assertionMethod`, and the X25519 key derived from it the
-/// method of `keyAgreement`; the latter is left out for 32 bytes that are no curve point. An X25519 key has
+/// method of `keyAgreement`; the latter is omitted for 32 bytes that are not a curve point. An X25519 key has
 /// `keyAgreement` alone.
 ///
 /// # Errors
@@ -381,7 +381,7 @@ mod tests {
             (r#""type":"Ed25519VerificationKey2018""#.into(), "no publicKeyBase58"),
             (
                 format!(r#""type":"Ed25519VerificationKey2020","publicKeyMultibase":"{multi}""#),
-                "the type says Ed25519, the",
+                "the type declares Ed25519, but the",
             ),
             (r#""type":"Ed25519VerificationKey2018","publicKeyBase58":"111""#.into(), "publicKeyBase58 does not hold"),
             (
@@ -401,14 +401,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document_is_refused() {
+    fn invalid_documents_are_rejected() {
         let error = |text: &str| read(&json::parse(text.as_bytes()).unwrap()).unwrap_err();
         assert_eq!(error("[]"), DocumentError::NotAnObject("array"));
         assert_eq!(error("{}"), DocumentError::NoId);
         assert_eq!(error(r#"{"id":"https://a"}"#), DocumentError::NoId);
         let many = format!(r#"{{"id":"did:web:a","verificationMethod":[{}1]}}"#, "1,".repeat(300));
         assert_eq!(error(&many), DocumentError::TooMany);
-        // Rubbish inside is passed over.
+        // Invalid members are ignored.
         let odd = parsed(
             r#"{"id":"did:web:a","verificationMethod":[1,{},{"id":1}],"keyAgreement":[1,null,"x"],"service":[1]}"#,
         );

@@ -1,25 +1,25 @@
-//! Why a signature does not verify, in words for the one who made it.
+//! Explains why a signature does not verify, for its implementer.
 
 use super::alternatives::{self, Alternative};
 use super::sig_input::Material;
 use super::sign::{self, Flaw};
 use crate::wire::cbor::{self, Notation};
 
-/// What is known about a signature.
+/// The diagnosis of a signature.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// Whether it verifies over the right Sig_Input under the right key, by the plain rules of RFC 8032. Repeated keys in
     /// the body enter as they stand: see the oddities of the message for rule 3 of section 8.1.
     pub verifies: bool,
-    /// What is wrong with signature or key as such; [`Flaw::Mismatch`] alone says that both are well-formed.
+    /// Defects of the signature or the key; [`Flaw::Mismatch`] alone means that both are well-formed.
     pub flaws: Vec<Flaw>,
-    /// What the message lacks for a Sig_Input.
+    /// The members that the message lacks for a Sig_Input.
     pub missing: Vec<&'static str>,
     /// Whether the body is encrypted and was not opened; `expected` then has a null body and proves nothing.
     pub closed: bool,
     /// The Sig_Input that should have been signed.
     pub expected: Vec<u8>,
-    /// What was signed instead, if it was found.
+    /// The bytes that were signed instead, if found.
     pub matched: Option<Match>,
 }
 
@@ -28,9 +28,9 @@ pub struct Explanation {
 pub struct Match {
     /// How what was signed differs from Sig_Input, each fit to follow the word "with"; empty if only the key differs.
     pub differences: Vec<String>,
-    /// Single differences that come to the same bytes for this message.
+    /// Other single differences that result in the same bytes for this message.
     pub also: Vec<String>,
-    /// The name of the other key; `None` if it is the right one.
+    /// The name of the other key; `None` for the correct key.
     pub key: Option<String>,
     /// The bytes that were signed.
     pub signed: Vec<u8>,
@@ -64,7 +64,7 @@ fn search(
         let (differences, also) = Default::default();
         return Some(Match { differences, also, key: Some(name.clone()), signed: expected.to_vec() });
     }
-    // Under a key of small order everything may verify, which explains nothing.
+    // Under a key of small order anything may verify, so a match would be meaningless.
     if sign::flaws(public_key, expected, signature).iter().any(|flaw| !matches!(flaw, Flaw::Mismatch)) {
         return None;
     }
@@ -92,7 +92,7 @@ impl Explanation {
             }
             None => {
                 let flaws: Vec<String> = self.flaws.iter().map(ToString::to_string).collect();
-                format!("the signature is no good: {}", flaws.join(", "))
+                format!("invalid signature: {}", flaws.join(", "))
             }
         }
     }
@@ -113,7 +113,7 @@ impl Explanation {
         };
         show("Sig_Input as section 8.1 has it", &self.expected);
         if let Some(matched) = self.matched.as_ref().filter(|matched| !matched.differences.is_empty()) {
-            show("what was signed", &matched.signed);
+            show("signed input", &matched.signed);
         }
         text
     }

@@ -1,6 +1,6 @@
-//! DID documents for the questions that `did:key` cannot ask (binding section 6): several keys, fallbacks, missing keys.
+//! DID documents for tests that `did:key` cannot express (binding section 6): several keys, fallbacks, missing keys.
 //!
-//! They stand under the host `fixtures.proofmark.test`, so a target can be given them beforehand but never fetches them.
+//! They are under the host `fixtures.proofmark.test`, so a target can be given them beforehand but never fetches them.
 //! Their keys come from the seed rule of [`super::identity`], with names of their own.
 
 use std::sync::LazyLock;
@@ -35,7 +35,7 @@ pub fn did(name: &str) -> String {
     format!("did:web:{HOST}:agent:{name}")
 }
 
-/// A key of a fixture, with what is needed to use it.
+/// A key of a fixture, with its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixtureKey {
     /// The fragment of its method.
@@ -48,7 +48,7 @@ pub struct FixtureKey {
     pub secret: Option<[u8; 32]>,
 }
 
-/// A party with a document that asks a question.
+/// A party whose document tests one rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fixture {
     /// Its name.
@@ -123,7 +123,7 @@ impl Draft {
 pub fn fixture(name: &str) -> Option<Fixture> {
     let name = *NAMES.iter().find(|known| **known == name)?;
     let (keys, lists): (Vec<FixtureKey>, [&'static [&'static str]; 3]) = match name {
-        // PM-AMP-86 to 90: byte order puts key-10 before key-2, and key-1 is not under assertionMethod.
+        // PM-AMP-86 to 90: in byte order key-10 precedes key-2, and key-1 is not under assertionMethod.
         "twokeys" => (
             vec![signing("key-2", "twokeys-2"), signing("key-10", "twokeys-1"), signing("key-1", "twokeys-3")],
             [&["key-2", "key-10"], &["key-1"], &[]],
@@ -133,7 +133,7 @@ pub fn fixture(name: &str) -> Option<Fixture> {
         // PM-AMP-92.
         "nokey" => (vec![agreement("agree", "twokeys-3")], [&[], &[], &["agree"]]),
         "p256first" => (vec![signing("key-2", "p256first-1")], [&["key-2"], &[], &[]]),
-        // A fragment may name a method that is listed for authentication, for nothing, or for key agreement only.
+        // A fragment may name a method that is listed for authentication, not at all, or only for key agreement.
         "fragments" => (
             vec![
                 signing("key-1", "fragments-1"),
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn other_readings_are_offered_once_each() {
+    fn other_readings_are_listed_once_each() {
         let (fixture, selection) = select("twokeys", "", Purpose::Signature);
         let others: Vec<_> = selection.others.iter().map(|other| (other.method.clone(), other.reading)).collect();
         assert_eq!(

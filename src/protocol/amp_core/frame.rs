@@ -51,7 +51,7 @@ pub struct Frame {
 /// Why bytes are not a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A length of 0, which has no room for the type byte.
+    /// A length of 0, which leaves no room for the type byte.
     #[error("a frame of length 0, without room for its type byte")]
     Empty,
     /// A declared length beyond the limit.
@@ -81,7 +81,7 @@ pub fn encode(kind: u8, payload: &[u8], framing: Framing) -> Vec<u8> {
     bytes
 }
 
-/// Takes bytes as they come in and gives frames.
+/// Decodes frames from a stream of bytes.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     framing: Framing,
@@ -99,8 +99,8 @@ impl Decoder {
         Self { framing, limit, buffer: Vec::new(), used: 0, taken: 0 }
     }
 
-    /// Takes more bytes. What is kept is what was pushed and not yet given out, so call [`Self::next_frame`] until it
-    /// wants more before pushing again.
+    /// Adds bytes. They are buffered until decoded, so call [`Self::next_frame`] until it returns `None` before
+    /// pushing again.
     pub fn push(&mut self, bytes: &[u8]) {
         self.buffer.drain(..self.used);
         self.used = 0;
@@ -111,7 +111,7 @@ impl Decoder {
     ///
     /// # Errors
     ///
-    /// [`FrameError`] as soon as the length is known to be wrong, before its payload has arrived. The stream cannot be
+    /// [`FrameError`] as soon as the length is invalid, before the payload has arrived. The stream cannot be
     /// read any further then.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameError> {
         let rest = &self.buffer[self.used..];
@@ -135,7 +135,7 @@ impl Decoder {
         Ok(Some(frame))
     }
 
-    /// Bytes that were pushed and belong to no frame yet: at the end of a stream these are a cut frame.
+    /// The buffered bytes of an incomplete frame: at the end of a stream, a truncated frame.
     pub fn rest(&self) -> &[u8] {
         &self.buffer[self.used..]
     }
@@ -146,7 +146,7 @@ impl Decoder {
     }
 }
 
-/// Splits a whole stream: its frames, and what is left behind the last one.
+/// Splits a whole stream: its frames, and the bytes after the last one.
 ///
 /// # Errors
 ///
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_come_whole_however_the_bytes_come() {
+    fn frames_are_decoded_for_any_chunking() {
         let frames: Vec<Frame> = (0..5).map(|n| Frame { kind: n, payload: vec![n; usize::from(n) * 7] }).collect();
         for framing in [Framing::Typed, Framing::Bare] {
             let stream: Vec<u8> = frames.iter().flat_map(|frame| frame.encode(framing)).collect();

@@ -11,7 +11,7 @@ fn named(arguments: &Arguments<'_>) -> Result<Identity, RenderError> {
 }
 
 fn named_at(arguments: &Arguments<'_>, index: usize) -> Result<Identity, RenderError> {
-    let name = arguments.word(index).ok_or_else(|| RenderError::new("the name of an identity is missing"))?;
+    let name = arguments.word(index).ok_or_else(|| RenderError::new("missing argument: the name of an identity"))?;
     // As everything that is signed or sealed has it: `from` and the keys belong to the same identity.
     Ok(identity(name, arguments.binding("identity_base").and_then(Value::as_text)))
 }
@@ -25,7 +25,7 @@ fn identity(name: &str, base: Option<&str>) -> Identity {
 pub(super) const FUNCTIONS: &[Function] = &[
     Function {
         name: "did",
-        summary: "The DID of an identity that proofmark speaks as; any name is one.",
+        summary: "The DID of an identity that proofmark uses; any name is valid.",
         example: "${did alice}",
         call: |a| Ok(Value::text(named(a)?.did())),
     },
@@ -49,7 +49,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "keys",
-        summary: "The keys of an identity as adapters are told them.",
+        summary: "The keys of an identity, in the form that adapters receive.",
         example: "${keys alice}",
         call: |a| Ok(party::keys(&named(a)?)),
     },
@@ -82,7 +82,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "signed",
-        summary: "The bytes of a message, signed by an identity, such as an item of a BATCH (section 4.5).",
+        summary: "The bytes of a message signed by an identity, such as an item of a BATCH (section 4.5).",
         example: "${signed $message alice}",
         call: |a| {
             let mut message = a.value(0).cloned().ok_or_else(|| RenderError::new("a message is missing"))?;
@@ -95,7 +95,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "padded",
-        summary: "A message with a body that makes it so many bytes long once it is signed; so many more if a third argument says so.",
+        summary: "A message whose body pads it to this many bytes once it is signed, plus the optional third argument.",
         example: "${padded $message 1000}",
         call: |a| {
             let message = a.value(0).filter(|value| value.as_map().is_some()).cloned();
@@ -116,7 +116,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "malleated",
-        summary: "An Ed25519 signature with the order of the group added to S, once or so many times (RFC 8032 section 5.1.7).",
+        summary: "An Ed25519 signature with the group order added to S, once or as many times as given (RFC 8032 section 5.1.7).",
         example: "${malleated $sig 2}",
         call: |a| {
             let times = if a.word(1).is_some() { a.integer(1)? } else { 1 };
@@ -151,7 +151,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
 /// A message whose body pads it to `size` bytes.
 fn padded(mut message: Value, size: usize) -> Result<Value, RenderError> {
     let mut fill = size;
-    // The lengths of the padding and of its head depend on each other; a few rounds settle it.
+    // The lengths of the padding and of its head depend on each other; a few rounds converge.
     for _ in 0..8 {
         message.set_member("body", Value::map([("pad", Value::Bytes(vec![0x70; fill]))]));
         message.set_member("sig", Value::Bytes(vec![0; 64]));

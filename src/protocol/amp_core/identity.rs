@@ -1,4 +1,4 @@
-//! The identities that the harness speaks as (binding section 6). Their keys are public: never trust them elsewhere.
+//! The identities that the harness uses (binding section 6). Their keys are public: never trust them elsewhere.
 
 use sha2::{Digest as _, Sha256};
 
@@ -10,7 +10,7 @@ use crate::value::Value;
 /// The identities with a part of their own in the binding.
 pub const NAMES: [&str; 6] = ["alice", "bob", "carol", "mallory", "relay", "target"];
 
-/// How many `hello-N` identities are exported for targets that resolve from memory.
+/// The number of `hello-N` identities exported for targets that resolve from memory.
 pub const HELLO_IDENTITIES: u32 = 32;
 
 /// A party with its keys.
@@ -24,12 +24,12 @@ pub struct Identity {
     agreement_private: [u8; 32],
 }
 
-/// The seed that a name stands for: SHA-256 of `proofmark/amp-core/identity/<name>`.
+/// The seed of a name: SHA-256 of `proofmark/amp-core/identity/<name>`.
 pub fn seed_of(name: &str) -> [u8; 32] {
     Sha256::digest(format!("proofmark/amp-core/identity/{name}")).into()
 }
 
-/// The X25519 private key that a name stands for as `did:web`: SHA-256 of `proofmark/amp-core/agreement/<name>`.
+/// The X25519 private key of a name as `did:web`: SHA-256 of `proofmark/amp-core/agreement/<name>`.
 pub fn agreement_of(name: &str) -> [u8; 32] {
     Sha256::digest(format!("proofmark/amp-core/agreement/{name}")).into()
 }
@@ -49,8 +49,8 @@ impl Identity {
         })
     }
 
-    /// The identity of a DID that follows from a name which has been asked for: a party of a case that is under way.
-    pub fn met(did: &str) -> Option<Self> {
+    /// The identity of a DID whose name was requested before: a party of a running case.
+    pub fn requested(did: &str) -> Option<Self> {
         NAME_OF.known(did).map(|name| Self::named(&name))
     }
 
@@ -143,7 +143,7 @@ impl Identity {
         sign::sign(&self.seed, data)
     }
 
-    /// Its DID document, with an `AgentMessaging` service if there is an address for it.
+    /// Its DID document, with an `AgentMessaging` service if it has an address.
     pub fn document(&self, service: Option<&str>) -> Value {
         let entry = |id: &str, kind, key| document::Entry { id: id.to_owned(), kind, key };
         let signing = entry(&self.signing, KeyKind::Ed25519, self.public_key());
@@ -229,7 +229,7 @@ mod tests {
             assert_eq!(hex(identity.agreement_private()), private);
             assert_eq!(sign::agreement_public(&identity.public_key()), Some(identity.agreement_public()));
             assert_eq!(identity.signing_method(), format!("{did}#{}", &did["did:key:".len()..]));
-            // The document that a resolver expands from the DID is the one that the harness would export.
+            // A resolver expands the DID to the same document that the harness exports.
             assert!(document::expand(did).unwrap().same_as(&identity.document(None)));
         }
     }

@@ -1,5 +1,5 @@
-//! `interop-report.json`: the report that the authors of RFC 001 ask implementations for (section 1.5.2), in the schema of
-//! their conformance suite.
+//! `interop-report.json`: the report that the authors of RFC 001 request from implementations (section 1.5.2), in the
+//! schema of their conformance suite.
 //!
 //! A vector of that suite is a section of an appendix, such as `001:A.4`, and so are the requirements of the catalogue that
 //! its bytes demand: their verdicts are its verdict. Two entries read otherwise than their name (erratum E82): `001:A.1`
@@ -25,10 +25,10 @@ pub(super) const FORMAT: Format = Format {
 /// The only version of the suite that the schema allows.
 const SUITE: &str = "2026-02-07-draft-v1";
 
-/// The protocol whose record is looked at.
+/// The protocol of the record.
 const PROTOCOL: &str = "amp-core";
 
-/// What the suite requires besides the appendices of RFC 001 and RFC 002.
+/// The requirements of the suite, except those of the appendices of RFC 001 and RFC 002.
 const ELSEWHERE: &[&str] = &[
     "003:A.1",
     "003:A.5",
@@ -49,7 +49,7 @@ const ELSEWHERE: &[&str] = &[
     "007:A.21",
 ];
 
-/// What it requires of those two.
+/// The requirements of these appendices.
 const REQUIRED: &[&str] = &["001:A.1", "001:A.2", "001:A.6", "002:A.1", "002:A.2"];
 
 #[derive(Serialize)]
@@ -106,7 +106,7 @@ fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
     let mut results: Vec<Entry> =
         vectors.iter().map(|((rfc, number), demands)| entry(format!("{rfc}:A.{number}"), demands)).collect();
     let missing = REQUIRED.iter().filter(|id| !results.iter().any(|entry| entry.vector_id == **id));
-    let skipped = missing.map(|id| skip(id, "amp-core was not asked in this run")).collect::<Vec<_>>();
+    let skipped = missing.map(|id| skip(id, "amp-core was not part of this run")).collect::<Vec<_>>();
     results.extend(skipped);
     results.extend(ELSEWHERE.iter().map(|id| skip(id, "proofmark checks RFC 001 and the binding of RFC 002")));
     let declared = record.target.declared.get(PROTOCOL);
@@ -145,7 +145,7 @@ fn appendix(section: &str) -> Option<(&'static str, u32)> {
     Some((rfc, rest.strip_prefix("A.")?.parse().ok()?))
 }
 
-/// `fail` if one demand fails, `pass` if all that were decided hold and nothing was left open, else `skip`.
+/// `fail` if one requirement fails, `pass` if all decided ones hold and none is open, else `skip`.
 fn entry(vector_id: String, demands: &[&RequirementRecord]) -> Entry {
     let of =
         |verdicts: &[Verdict]| demands.iter().filter(|demand| verdicts.contains(&demand.verdict)).collect::<Vec<_>>();
@@ -155,14 +155,14 @@ fn entry(vector_id: String, demands: &[&RequirementRecord]) -> Entry {
     let open = of(&[Verdict::Inconclusive, Verdict::Error]);
     let held = of(&[Verdict::Pass, Verdict::Warn]);
     let (status, mut notes) = if !failed.is_empty() {
-        ("fail", format!("departs from {}", ids(&failed)))
+        ("fail", format!("violates {}", ids(&failed)))
     } else if !open.is_empty() {
-        ("skip", format!("nothing could be said about {}", ids(&open)))
+        ("skip", format!("inconclusive: {}", ids(&open)))
     } else if held.is_empty() {
         ("skip", "not run".to_owned())
     } else {
         let idle = of(&[Verdict::NotRun]).into_iter().filter(|demand| demand.uncovered.is_none()).collect::<Vec<_>>();
-        ("pass", if idle.is_empty() { String::new() } else { format!("without {}, which was not run", ids(&idle)) })
+        ("pass", if idle.is_empty() { String::new() } else { format!("{} was not run", ids(&idle)) })
     };
     if vector_id == "001:A.6" {
         let also = if notes.is_empty() { "" } else { "; " };
@@ -176,7 +176,7 @@ fn skip(vector_id: &str, notes: &str) -> Entry {
     Entry { vector_id: vector_id.to_owned(), status: "skip", notes: notes.to_owned(), evidence_ref: None }
 }
 
-/// What a target says of itself, safe to show; never empty, because the schema wants a character at least.
+/// A self-description of the target, safe to display; never empty, because the schema requires a character.
 fn shown(text: &str) -> String {
     let text = printable::line(text).into_owned();
     if text.is_empty() { "unknown".to_owned() } else { text }

@@ -6,12 +6,12 @@
 use super::document::{DidDocument, Method, Relationship};
 use super::multikey::KeyKind;
 
-/// What a key is wanted for.
+/// The purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// To verify what this `from` has signed; a fragment in it names the method.
     Signature,
-    /// To seal for it, or to open what it has sealed.
+    /// To seal for the party, or to open its boxes.
     Agreement,
 }
 
@@ -22,16 +22,16 @@ pub struct Candidate {
     pub method: String,
     /// The key.
     pub public_key: [u8; 32],
-    /// The reading that chooses it, in words; empty for the one that the rulings choose.
+    /// The reading that selects it; empty for the key that the rulings select.
     pub reading: &'static str,
 }
 
-/// What came of a choice.
+/// The result of a selection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
-    /// The key that the rulings choose, or why there is none (which is error 3001).
+    /// The key that the rulings select, or why it is missing (error 3001).
     pub chosen: Result<Candidate, NoKey>,
-    /// Others that a different reading could choose, the likeliest first, each method once.
+    /// Other keys that a different reading could select, the likeliest first, each method once.
     pub others: Vec<Candidate>,
 }
 
@@ -39,7 +39,7 @@ pub struct Selection {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoKey {
     /// The fragment names no method of the document; 1002 is tolerated then (erratum E24).
-    #[error("the fragment names no method of the document")]
+    #[error("the fragment does not name a method of the document")]
     NoSuchMethod,
     /// The fragment names a method that cannot be used for this.
     #[error("the method that the fragment names is not eligible: {0}")]
@@ -52,7 +52,7 @@ pub enum NoKey {
 impl DidDocument {
     /// Chooses the key of `party`, a DID with or without fragment, at `now` (milliseconds since 1970).
     ///
-    /// Key agreement never looks at a fragment: section 8.9 gives it no say there.
+    /// Key agreement ignores the fragment (section 8.9).
     pub fn select(&self, party: &str, purpose: Purpose, now: i64) -> Selection {
         let mut selection = match (purpose, party.split_once('#')) {
             (Purpose::Agreement, _) => self.agreement(now),
@@ -100,7 +100,7 @@ impl DidDocument {
 
     fn by_fragment(&self, fragment: &str, now: i64) -> Selection {
         let wanted = format!("{}#{fragment}", self.id);
-        // A method that is under keyAgreement only was not meant for signatures (erratum E23).
+        // A method that is only under keyAgreement is not for signatures (erratum E23).
         let only_agreement = |method: &Method| method.listed == [Relationship::KeyAgreement];
         let chosen = match self.methods.iter().find(|method| method.id == wanted) {
             None => Err(NoKey::NoSuchMethod),

@@ -1,23 +1,23 @@
 //! Remembering what follows from its arguments alone and takes long to work out: keys of names, documents of DIDs, and whether
-//! a signature verifies. A run asks the same thing of the same message each time that somebody looks at it.
+//! a signature verifies. A run repeats the same computation each time that it checks the same message.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-/// Answers by question. Bounded: when it is full it starts anew.
+/// Results by input. Bounded: it is cleared when full.
 pub(super) struct Memo<K, V>(LazyLock<Mutex<HashMap<K, V>>>);
 
 /// Answers that are remembered at most.
 const MOST: usize = 50_000;
 
 impl<K: Hash + Eq, V: Clone> Memo<K, V> {
-    /// One that knows nothing yet.
+    /// An empty memo.
     pub(super) const fn new() -> Self {
         Self(LazyLock::new(|| Mutex::new(HashMap::new())))
     }
 
-    /// The answer to a question that has been asked before.
+    /// The stored result for an input, or a new one.
     pub(super) fn known<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<V>
     where
         K: std::borrow::Borrow<Q>,
@@ -31,7 +31,7 @@ impl<K: Hash + Eq, V: Clone> Memo<K, V> {
         if let Some(known) = lock().get(&key) {
             return known.clone();
         }
-        // Worked out without the lock: two may do it at once, and come to the same.
+        // Computed without the lock: two threads may do it concurrently, with the same result.
         let found = work_out();
         let mut known = lock();
         if known.len() >= MOST {

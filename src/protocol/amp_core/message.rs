@@ -10,7 +10,7 @@ pub const ALGORITHM: &str = "X25519-XSalsa20-Poly1305";
 /// `enc.mode`.
 pub const MODE: &str = "authcrypt";
 
-/// Signs an envelope whose body is not encrypted, over whatever headers it has, and sets `sig`. Gives the Sig_Input.
+/// Signs an envelope whose body is not encrypted, over all headers present, and sets `sig`. Returns the Sig_Input.
 pub fn sign_plain(envelope: &mut Value, sender: &Identity) -> Vec<u8> {
     let input = sig_input::of_plain(envelope);
     envelope.set_member("sig", Value::Bytes(sender.sign(&input).to_vec()));
@@ -52,11 +52,11 @@ pub fn encrypt_and_sign(
 /// Why the `enc` of a message does not open.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// There is no `enc`.
+    /// `enc` is missing.
     #[error("the message has no enc")]
     NoEnc,
     /// A member is missing or of a wrong type or value.
-    #[error("enc.{0} is missing or not what it must be")]
+    #[error("enc.{0} is missing or invalid")]
     Member(&'static str),
     /// The box does not open.
     #[error(transparent)]
@@ -64,11 +64,11 @@ pub enum OpenError {
 }
 
 /// Opens the `enc` of a message: with any of the sender's keys in the order given, under the recipient's private key.
-/// Says what was done differently if only a wrong construction opens it.
+/// Reports the construction if only a wrong one opens it.
 ///
 /// # Errors
 ///
-/// [`OpenError`] of the last key if none opens it.
+/// [`OpenError`] of the last key if no key opens it.
 pub fn open(
     envelope: &Value,
     recipient_private: &[u8; 32],

@@ -32,21 +32,21 @@ pub fn distance(id: &[u8], ts: u64) -> Option<u64> {
     time(id).map(|time| time.abs_diff(ts))
 }
 
-/// What the random halves of many ids cannot be if they are random.
+/// Patterns in the random halves of many ids that show that they are not random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TailFlaw {
     /// Two are the same.
     #[error("two ids have the same random half")]
     Repeated,
-    /// Each is the one before it plus the same step.
+    /// Each is the previous one plus a constant.
     #[error("the random half is a counter")]
     Counter,
-    /// None of them uses the upper 32 bits.
+    /// The upper 32 bits are always zero.
     #[error("no random half is above 2^32")]
     Small,
 }
 
-/// Looks at the random halves of ids in the order in which they were made. Fewer than three say little: `None`.
+/// Checks the random halves of ids in the order of creation. Fewer than three are not significant: `None`.
 pub fn tail_flaw(tails: &[u64]) -> Option<TailFlaw> {
     if tails.len() < 3 {
         return None;

@@ -1,8 +1,9 @@
 //! Agent Messaging Protocol, RFC 001 v0.30 and the binding of RFC 002 v0.15.
 //!
-//! Signed CBOR over HTTP, WebSocket and TCP, or a library behind the adapter. `protect` signs and seals what is sent,
-//! `message` reads and verifies what comes, `view` puts an exchange together for expectations; what they stand on (keys,
-//! documents, Sig_Input, boxes, ids, frames, codes) has a file each and knows no exchange.
+//! Signed CBOR over HTTP, WebSocket and TCP, or a library behind the adapter. `protect` signs and seals outgoing
+//! messages, `message` reads and verifies incoming ones, `view` builds the observation of an exchange; their
+//! foundations (keys, documents, Sig_Input, boxes, ids, frames, codes) have a file each and are independent of
+//! exchanges.
 
 pub mod alternatives;
 pub mod codes;
@@ -163,7 +164,7 @@ impl Codec for AmpCore {
         &LAYOUT_NAMES
     }
 
-    /// CBOR. Bytes in the place of a message stand for themselves.
+    /// CBOR. Bytes in place of a message are sent unchanged.
     fn encode(&self, body: &Value, layout: &str) -> Vec<u8> {
         if let Value::Bytes(bytes) = body {
             return bytes.clone();
@@ -223,7 +224,7 @@ impl Mailbox for AmpCore {
         let actor = || party::identity(&message.actor, context.target).did().to_owned();
         match message.operation.as_str() {
             "submit" | "deliver" => Some(view::sender(message).unwrap_or_else(actor)),
-            // Bytes that were put together by hand may be a message too.
+            // Bytes assembled by a case may be a message too.
             "request" => view::sender(message),
             _ => None,
         }
@@ -231,7 +232,7 @@ impl Mailbox for AmpCore {
 
     fn fetch(&self, exchange: &Exchange, context: &ObservationContext<'_>, behind: Option<&str>) -> Option<Encoded> {
         let configured = context.target.setting("reply").and_then(Value::as_text).unwrap_or("auto");
-        // A status that says that it was taken, whichever. What came with it may be the first answer of several (E70).
+        // Any status of acceptance. The response may contain the first of several answers (E70).
         let taken = exchange.received.status.is_some_and(|status| (200..300).contains(&status));
         if configured == "response" || !taken {
             return None;
@@ -271,14 +272,14 @@ impl Mailbox for AmpCore {
 
 impl TargetKnowledge for AmpCore {
     fn complete(&self, target: &mut Target) {
-        // The actor of a step that names none is alice.
+        // The default actor of a step is alice.
         for (one, other) in [("alice", "a"), ("a", "alice")] {
             if let Some(credentials) = target.credentials.get(one).cloned() {
                 target.credentials.entry(other.to_owned()).or_insert(credentials);
             }
         }
         let listed = |transport| target.transports.as_ref().is_some_and(|list| list.contains(&transport));
-        // A configured address claims that messages are accepted there: if none is, that is a finding, not a missing option.
+        // A configured address claims to accept messages: if it does not, that is a finding, not a missing option.
         let named = [("websocket", target.ws.is_some() || listed(Transport::Ws)), ("tcp-frames", target.tcp.is_some())];
         for (feature, _) in named.iter().filter(|(_, named)| *named) {
             target.options.entry((*feature).to_owned()).or_insert(true);
@@ -287,10 +288,10 @@ impl TargetKnowledge for AmpCore {
 
     /// Where tokens are bound to principals (RFC 002 section 7.1), an actor without a token is not authenticated. A case may
     /// use one on purpose.
-    fn is_heard(&self, target: &Target, actor: &str) -> bool {
-        const NOBODY: &str = "without-token";
+    fn accepts_actor(&self, target: &Target, actor: &str) -> bool {
+        const WITHOUT_CREDENTIALS: &str = "without-token";
         let bound = target.options.get("principals") == Some(&true);
-        !bound || actor == NOBODY || target.credentials.contains_key(actor)
+        !bound || actor == WITHOUT_CREDENTIALS || target.credentials.contains_key(actor)
     }
 
     fn known_names(&self) -> &'static [&'static str] {
@@ -302,7 +303,7 @@ impl TargetKnowledge for AmpCore {
     }
 
     fn route(&self, operation: &str, target: &Target) -> Option<RouteOverride> {
-        // The document of a did:web is where the method puts it, under a path too.
+        // The URL of the document of a did:web, also with a path.
         let named = target.setting("did").and_then(Value::as_text).filter(|_| operation == "document")?;
         let url = url::Url::parse(&did::web_url(did::without_fragment(named)).ok()?).ok()?;
         Some(RouteOverride { path: Some(url.path().to_owned()), ..RouteOverride::default() })

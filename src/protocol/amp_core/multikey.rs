@@ -27,11 +27,11 @@ impl KeyKind {
     }
 }
 
-/// Why a text is no such key.
+/// Why a text is not a multibase key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MultikeyError {
     /// Another multibase than base58btc.
-    #[error("it does not start with \"z\", which stands for base58btc")]
+    #[error("it does not start with \"z\", the prefix of base58btc")]
     Base,
     /// Not base58btc, or far too long.
     #[error("it is not base58btc")]
@@ -40,7 +40,7 @@ pub enum MultikeyError {
     #[error("its multicodec prefix is {0}, neither ed01 nor ec01")]
     Codec(String),
     /// Right codec, wrong size.
-    #[error("{0} bytes of key where 32 are wanted")]
+    #[error("the key has {0} bytes, expected 32")]
     Length(usize),
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_kinds_come_back() {
+    fn both_kinds_round_trip() {
         for kind in [KeyKind::Ed25519, KeyKind::X25519] {
             for byte in 0..=255 {
                 assert_eq!(decode(&encode(kind, &[byte; 32])), Ok((kind, [byte; 32])));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn invalid_keys_are_rejected() {
         let text = |bytes: &[u8]| format!("z{}", bs58::encode(bytes).into_string());
         assert_eq!(decode(""), Err(MultikeyError::Base));
         assert_eq!(decode("mAAAA"), Err(MultikeyError::Base));

@@ -1,5 +1,5 @@
-//! The operations of AMP: a message over any transport, what RFC 002 has beside messages, the moves of a connection, and the
-//! methods of a library (binding, section 10).
+//! The operations of AMP: a message over any transport, the other requests of RFC 002, the actions on a connection, and
+//! the methods of a library (binding, section 10).
 
 use crate::protocol::{BodyPlan, ChannelPlan, Input, Method, Operation, Param, Route};
 
@@ -38,7 +38,7 @@ const fn default(name: &'static str, binding: &'static str) -> Input {
 /// The party whose token a handshake carries.
 pub(super) const WHO: Input = default("who", "actor");
 
-/// What says how a message is signed and sealed.
+/// The inputs that control how a message is signed and sealed.
 const KEY: Input = default("key", "actor");
 const SEAL: Input = optional("seal");
 const SIGN: Input = optional("sign");
@@ -49,7 +49,7 @@ const SELF: Input = default("self", "self_keys");
 const DOCUMENTS: Input = default("documents", "documents");
 const RELAYS: Input = default("trusted_relays", "trusted_relays");
 
-/// A method of a library that nothing else has.
+/// A method that only a library has.
 const fn library(
     name: &'static str,
     summary: &'static str,
@@ -85,7 +85,7 @@ const fn channel(name: &'static str, summary: &'static str, inputs: &'static [In
     }
 }
 
-/// A request that is no message.
+/// A request that is not a message.
 const fn request(name: &'static str, summary: &'static str, inputs: &'static [Input], route: Route) -> Operation {
     Operation {
         name,
@@ -114,7 +114,7 @@ const SUBMIT: Route = Route {
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "submit",
-        summary: "Sends a message; a library only says whether it would take it (sections 4 and 8).",
+        summary: "Sends a message; a library only reports whether it would accept it (sections 4 and 8).",
         level: "",
         inputs: &[required("message"), KEY, SEAL, SIGN, PRINCIPAL, NOW, SELF, DOCUMENTS, RELAYS, optional("original")],
         route: Some(SUBMIT),
@@ -168,7 +168,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     request(
         "poll",
-        "Fetches what a relay keeps for a recipient (RFC 002 section 6.2).",
+        "Fetches the messages that a relay stores for a recipient (RFC 002 section 6.2).",
         &[optional("cursor"), optional("limit"), default("principal", "own_did")],
         Route {
             base: None,
@@ -196,7 +196,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     request(
         "commit",
-        "Commits what was forwarded from one relay to another (RFC 002 section 6.6).",
+        "Commits a message forwarded from one relay to another (RFC 002 section 6.6).",
         &[required("wrapper")],
         Route {
             base: None,
@@ -210,7 +210,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     request(
         "control",
-        "Tells a target that is made for tests to send, to set its clock or to learn documents (binding, section 11).",
+        "Controls a test target: makes it send, sets its clock or adds documents (binding, section 11).",
         &[required("command")],
         Route {
             base: None,
@@ -224,7 +224,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     request(
         "summon",
-        "Tells the target to send something to proofmark, and listens for it (binding, section 9).",
+        "Makes the target send a message to proofmark, and receives it (binding, section 9).",
         &[required("command"), default("via", "via_http"), default("peer", "peer_accept"), optional("held")],
         Route {
             base: None,
@@ -238,7 +238,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     channel(
         "open",
-        "Opens a connection, in the place of one that there is.",
+        "Opens a connection, replacing an existing one.",
         &[optional("path"), optional("protocols")],
         ChannelPlan::Open,
     ),
@@ -249,7 +249,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ChannelPlan::Frame("kind", "payload"),
     ),
     channel("raw", "Sends bytes as they are.", &[required("data")], ChannelPlan::Raw("data")),
-    channel("listen", "Waits for what comes.", &[], ChannelPlan::Listen),
+    channel("listen", "Waits for messages.", &[], ChannelPlan::Listen),
     channel(
         "hang-up",
         "Closes the connection: with a code, or `half`, or `reset`.",
@@ -262,7 +262,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         &[default("body", "handshake_body"), default("kind", "handshake_kind"), WHO],
         ChannelPlan::Frame("kind", "body"),
     ),
-    library("describe", "Says what a library is and offers.", &[], "amp-core/describe", &[]),
+    library("describe", "Returns the identity and the capabilities of a library.", &[], "amp-core/describe", &[]),
     library(
         "public-key",
         "The Ed25519 public key of a seed.",
@@ -368,7 +368,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     library(
         "receive",
-        "Says whether a message, given as bytes, is to be taken: what vectors ask.",
+        "Decides whether a message, given as bytes, is acceptable; used by vectors.",
         &[required("message"), SELF, NOW, DOCUMENTS, RELAYS, optional("original")],
         "amp-core/receive",
         &[
@@ -418,7 +418,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     library(
         "node-tick",
-        "Tells a node the time, so that it does what is due.",
+        "Passes the current time to a node, so that it runs what is due.",
         &[NODE, NOW],
         "amp-core/node_tick",
         &[("node", Param::Input("node")), ("now", Param::Input("now"))],
@@ -426,7 +426,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     library("node-close", "Closes a node.", &[NODE], "amp-core/node_close", &[("node", Param::Input("node"))]),
     library(
         "validate-ack",
-        "Says what an ACK is worth to the sender of a message (section 16.1).",
+        "Evaluates an ACK for the sender of a message (section 16.1).",
         &[required("ack"), required("original"), KEY, DOCUMENTS, RELAYS, NOW],
         "amp-core/validate_ack",
         &[
@@ -439,7 +439,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     library(
         "retry-delay",
-        "How long to wait before a message is sent again (section 16.3).",
+        "Returns the delay before a message is sent again (section 16.3).",
         &[required("attempt"), optional("random"), optional("last"), optional("ttl_left_ms")],
         "amp-core/retry_delay",
         &[
@@ -500,7 +500,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     library(
         "select-version",
-        "Selects a version of those offered (section 13.5).",
+        "Selects one of the offered versions (section 13.5).",
         &[required("supported"), required("offered")],
         "amp-core/select_version",
         &[("supported", Param::Input("supported")), ("offered", Param::Input("offered"))],

@@ -1,4 +1,4 @@
-//! Parties: the identities that proofmark speaks as, the target, and the documents of both.
+//! Parties: the identities that proofmark uses, the target, and the documents of both.
 
 use super::document::{self, DidDocument};
 use super::identity::Identity;
@@ -10,7 +10,7 @@ use crate::protocol::{Known, ObservationContext};
 use crate::target::Target;
 use crate::value::Value;
 
-/// The identity that a party of a case speaks as. `a`, the party of steps that name none, is alice.
+/// The identity of a party of a case. `a`, the default party of steps, is alice.
 pub(super) fn identity(name: &str, target: &Target) -> Identity {
     let name = if name == "a" { "alice" } else { name };
     if let Some(fixture) = fixture(name) {
@@ -33,10 +33,10 @@ pub(super) fn at_base(name: &str, base: Option<&str>) -> Identity {
 /// The identity of a fixture document: `NAME`, which signs with the key that the rulings select, or `NAME/FRAGMENT`.
 pub(super) fn fixture(name: &str) -> Option<Identity> {
     static KNOWN: Memo<String, Option<Identity>> = Memo::new();
-    KNOWN.get(name.to_owned(), || fixture_anew(name))
+    KNOWN.get(name.to_owned(), || build_fixture(name))
 }
 
-fn fixture_anew(name: &str) -> Option<Identity> {
+fn build_fixture(name: &str) -> Option<Identity> {
     let (name, fragment) = name.split_once('/').map_or((name, None), |(name, fragment)| (name, Some(fragment)));
     let fixture = fixtures::fixture(name)?;
     let read = document::read(&fixture.document).ok()?;
@@ -49,14 +49,14 @@ fn fixture_anew(name: &str) -> Option<Identity> {
         Some(fragment) => fixture.key(fragment)?.secret,
         None => secret(chosen(Purpose::Signature)),
     };
-    // Where a document has no key for something, the identity has one of its own, which nobody can look up.
+    // Where a document lacks a key, the identity has one of its own, which cannot be looked up.
     let own = Identity::named(name);
     let signing = signing.unwrap_or(*own.seed());
     let agreement = secret(chosen(Purpose::Agreement)).unwrap_or(*own.agreement_private());
     Some(Identity::with_keys(name, fixture.did.clone(), signing, agreement))
 }
 
-/// What is known of the target before and after its document was fetched.
+/// The known values of the target, before and after its document was fetched.
 pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> Known {
     let mut known = Known::new();
     let own = Identity::named("target");
@@ -64,7 +64,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     let document = if transport == Transport::Adapter {
         Some(own.document(None))
     } else {
-        // What the owner says, then what the DID itself says, then what the target publishes.
+        // The target file first, then the DID itself, then the document that the target publishes.
         let given = target.setting("did_document").filter(|value| value.as_map().is_some()).cloned();
         given
             .or_else(|| configured.and_then(|name| document::expand(name).ok()))
@@ -73,7 +73,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     let published = document.as_ref().and_then(|document| document.member("id")).and_then(Value::as_text);
     let name = match transport {
         Transport::Adapter => own.did().to_owned(),
-        // Nobody has this DID: a target that is not known cannot be written to, and its probes will say so.
+        // A DID without owner: an unknown target cannot be addressed, and its probes report this.
         _ => configured.or(published).unwrap_or("did:web:unknown.invalid").to_owned(),
     };
     known.insert("target".to_owned(), Value::Text(name));
@@ -131,7 +131,7 @@ pub(super) fn target_did<'s>(context: &ObservationContext<'s>) -> &'s str {
     context.known.get("target").and_then(Value::as_text).unwrap_or_default()
 }
 
-/// The document of a party, as proofmark can have it without asking anybody.
+/// The document of a party, if proofmark has it without a request.
 pub(super) fn document_of(party: &str, context: &ObservationContext<'_>) -> Option<DidDocument> {
     let bare = did::without_fragment(party);
     if bare == did::without_fragment(target_did(context))
@@ -162,14 +162,14 @@ pub(super) fn target_agreement(context: &ObservationContext<'_>) -> Option<[u8; 
     selection.chosen.ok().map(|chosen| chosen.public_key)
 }
 
-/// Every public key with which the target agrees on keys, the one that the rulings select first.
+/// The public key-agreement keys of the target, the one selected by the rulings first.
 pub(super) fn target_agreements(context: &ObservationContext<'_>) -> Vec<[u8; 32]> {
     let Some(document) = document_of(target_did(context), context) else { return Vec::new() };
     let selection = document.select(&document.id, Purpose::Agreement, now_ms(context));
     selection.chosen.into_iter().chain(selection.others).map(|candidate| candidate.public_key).collect()
 }
 
-/// The present in milliseconds, as far as a document's times go.
+/// The current time in milliseconds, for comparison with the times of a document.
 pub(super) fn now_ms(context: &ObservationContext<'_>) -> i64 {
     i64::try_from(context.clock.0 / 1_000_000).unwrap_or(i64::MAX)
 }

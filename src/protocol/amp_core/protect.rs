@@ -1,4 +1,4 @@
-//! Signing and sealing what is sent (sections 8.1, 8.5 and 8.6), in the right way and, where a case asks for it, in a wrong one.
+//! Signs and seals outgoing messages (sections 8.1, 8.5 and 8.6): correctly, or incorrectly where a case requests it.
 
 use sha2::{Digest, Sha256};
 
@@ -10,11 +10,12 @@ use crate::target::{Credential, Target};
 use crate::value::Value;
 use crate::wire::cbor;
 
-/// Signs a message, sealed before if the inputs say so. A message that is not a map, or has a signature already, stays.
+/// Signs a message, sealing it first if the inputs request it. A message that is not a map, or already has a signature,
+/// is left unchanged.
 ///
 /// # Errors
 ///
-/// In words, where the inputs ask for what cannot be done.
+/// The reason, if the inputs are contradictory.
 pub(super) fn protected(
     mut message: Value,
     inputs: &Inputs,
@@ -76,7 +77,7 @@ pub(super) fn with_token(mut handshake: Value, inputs: &Inputs, target: &Target)
     handshake
 }
 
-/// A key that nothing reads would make a case ask another question than it says.
+/// Rejects unknown keys: with a misspelled key, a case would test something other than intended.
 fn known_keys(options: Option<&Value>, known: &[&str], what: &str) -> Result<(), String> {
     let members = options.and_then(Value::as_map).unwrap_or_default();
     let unknown = members.iter().find(|(key, _)| !key.as_text().is_some_and(|key| known.contains(&key)));
@@ -86,7 +87,7 @@ fn known_keys(options: Option<&Value>, known: &[&str], what: &str) -> Result<(),
     }
 }
 
-/// Short names for ways to get Sig_Input wrong, which are words in [`alternatives`].
+/// Short names for wrong ways to compute Sig_Input; [`alternatives`] describes them.
 const WRONG: &[(&str, &str)] = &[
     ("protected-integer", "the integer 1 as protected header"),
     ("struct-order", "the headers in the order of the schema, unsorted"),
@@ -99,13 +100,13 @@ const WRONG: &[(&str, &str)] = &[
     ("null-for-thread-id", "null for the absent thread_id"),
     ("null-for-reply-to", "null for the absent reply_to"),
     ("body-inline", "the body as a CBOR value, not as a byte string"),
-    ("to-flattened", "the one element of to as a plain string"),
+    ("to-flattened", "the single element of to as a plain string"),
     ("to-sorted", "the recipients sorted"),
     ("wide-integers", "every integer in eight bytes"),
     ("no-protected", "no protected header"),
 ];
 
-/// A Sig_Input that is wrong in the way of this name, or in these words.
+/// A Sig_Input with the mistake of this name or description.
 fn otherwise(message: &Value, body: &[u8], wrong: &str) -> Result<Vec<u8>, String> {
     let words = WRONG.iter().find(|(name, _)| *name == wrong).map_or(wrong, |(_, words)| words);
     let plaintext = message.member("enc").map(|_| body.to_vec());
@@ -114,12 +115,12 @@ fn otherwise(message: &Value, body: &[u8], wrong: &str) -> Result<Vec<u8>, Strin
         let known = alternatives::words();
         match known.iter().any(|known| known == words) {
             true => format!("`{wrong}` makes no difference for this message"),
-            false => format!("no Sig_Input is wrong by `{wrong}`; there are: {}", known.join("; ")),
+            false => format!("unknown mistake `{wrong}` of Sig_Input; known ones: {}", known.join("; ")),
         }
     })
 }
 
-/// Puts the body into `enc`. Returns the plaintext, which is what is signed.
+/// Encrypts the body into `enc`. Returns the plaintext, which is signed.
 fn sealed(
     message: &mut Value,
     sender: &Identity,
@@ -156,7 +157,7 @@ fn sealed(
                 let position = how.member("eligible").and_then(Value::as_integer).unwrap_or(0);
                 let keys = party::target_agreements(context);
                 let found = usize::try_from(position).ok().and_then(|position| keys.get(position).copied());
-                found.ok_or("the document of the target has no such key to agree on one with")?
+                found.ok_or("the document of the target has no suitable key for key agreement")?
             }
         },
     };
@@ -173,7 +174,7 @@ fn sealed(
     let mut ciphertext = match how.member("variant").and_then(Value::as_text) {
         None => seal::seal(from.agreement_private(), &recipient, &used, &plaintext),
         Some("tag-last") => seal::tag_last(&seal::seal(from.agreement_private(), &recipient, &used, &plaintext)),
-        Some(other) => return Err(format!("there is no other way to seal called `{other}`")),
+        Some(other) => return Err(format!("unknown way to seal `{other}`")),
     };
     if let Some(Value::Bytes(bytes)) = how.member("ciphertext") {
         ciphertext.clone_from(bytes);
@@ -202,7 +203,7 @@ fn sealed(
     Ok(plaintext)
 }
 
-/// Signs a message of the target again, if the target is the identity of that name, whose keys everybody has.
+/// Signs a message of the target again, if the target is the identity of that name, whose keys are public.
 pub(super) fn again(message: &mut Value) {
     let target = Identity::named("target");
     let from = message.member("from").and_then(Value::as_text);

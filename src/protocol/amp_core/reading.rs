@@ -1,4 +1,4 @@
-//! Reading a message that came: what it says, whether it is signed, and how it is written.
+//! Reads a received message: its content, its signature, and its encoding.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::protocol::ObservationContext;
 use crate::value::Value;
 use crate::wire::cbor::{self, Limits};
 
-/// Oddities of an encoding that are kept: the first ones say enough.
+/// Maximum number of reported oddities of an encoding.
 const ODDITIES: usize = 16;
 
 /// The types of section 4.3 that a case may look for.
@@ -30,7 +30,7 @@ pub(super) mod typ {
     pub(crate) const HELLO_REJECT: i128 = 0x72;
 }
 
-/// A message as expectations look at it; `None` for bytes that are no map of CBOR.
+/// A message as expectations see it; `None` for bytes that are not a CBOR map.
 ///
 /// | place | holds |
 /// |---|---|
@@ -40,9 +40,9 @@ pub(super) mod typ {
 /// | `/id_time` | the time in its id, in milliseconds since 1970 |
 /// | `/encrypted`, `/plaintext` | whether it has `enc`, and what that holds, if it can be opened |
 /// | `/signed/state` | `valid`, `invalid`, `missing` or `unresolved` |
-/// | `/signed/because` | why it is not valid: the expected Sig_Input, and what the signature is over if that is found |
-/// | `/wire/deterministic`, `/wire/oddities`, `/wire/size` | how it is written |
-/// | `/channel` | where it came: `response`, `ws`, `tcp`, `polled`, `called-back` or `result` |
+/// | `/signed/because` | why it is not valid: the expected Sig_Input, and the input that was signed, if found |
+/// | `/wire/deterministic`, `/wire/oddities`, `/wire/size` | its encoding |
+/// | `/channel` | how it arrived: `response`, `ws`, `tcp`, `polled`, `called-back` or `result` |
 /// | `/hex` | its bytes |
 pub(super) fn read(bytes: &[u8], channel: &str, context: &ObservationContext<'_>) -> Option<Value> {
     let document = cbor::read(bytes, Limits::default()).ok()?;
@@ -101,10 +101,10 @@ fn open(message: &Value, enc: &Value, context: &ObservationContext<'_>) -> Optio
         Value::Array(several) => several.iter().filter_map(Value::as_text).collect(),
         _ => Vec::new(),
     };
-    // Every party that a case plays may be the one, also one that no other case plays.
+    // Any party of a case may be the recipient, including one that no other case uses.
     let names = super::identity::NAMES.iter().chain(&super::fixtures::NAMES);
     let ours = names.map(|name| party::identity(name, context.target));
-    let ours = ours.chain(to.iter().filter_map(|to| Identity::met(did::without_fragment(to))));
+    let ours = ours.chain(to.iter().filter_map(|to| Identity::requested(did::without_fragment(to))));
     let ours = ours.filter(|identity| to.iter().any(|to| did::same_party(to, identity.did())));
     static OPENED: Memo<[u8; 32], Option<Vec<u8>>> = Memo::new();
     let mut opened = ours.filter_map(|identity| {
@@ -126,7 +126,7 @@ fn signature(message: &Value, body: Option<&[u8]>, wire: &[u8], context: &Observ
         Value::map(members)
     };
     let Some(Value::Bytes(signature)) = message.member("sig") else {
-        return state("missing", "the message has no `sig`, or one that is no byte string".to_owned());
+        return state("missing", "the message has no `sig`, or `sig` is not a byte string".to_owned());
     };
     let Some(from) = message.member("from").and_then(Value::as_text) else {
         return state("unresolved", "the message has no `from`".to_owned());
@@ -140,7 +140,7 @@ fn signature(message: &Value, body: Option<&[u8]>, wire: &[u8], context: &Observ
     let selection = document.select(from, Purpose::Signature, party::now_ms(context));
     let chosen = match selection.chosen {
         Ok(chosen) => chosen,
-        Err(why) => return state("unresolved", format!("the document of {from} has no key for it: {why}")),
+        Err(why) => return state("unresolved", format!("the document of {from} has no suitable key: {why}")),
     };
     static VERIFIED: Memo<[u8; 32], bool> = Memo::new();
     let input = sig_input::encode(message, body);
@@ -159,14 +159,14 @@ fn signature(message: &Value, body: Option<&[u8]>, wire: &[u8], context: &Observ
     state("invalid", because)
 }
 
-/// Explanations of signatures that do not verify. Finding out what one is over takes thousands of tries, and a target that
-/// signs one message wrongly signs all of them so.
+/// Explanations of signatures that do not verify. Finding the signed input takes thousands of attempts, and a target
+/// that signs one message wrongly signs all of them so.
 struct Explained {
-    /// The texts by message, and how many searches found nothing.
+    /// The texts by message, and the number of unsuccessful searches.
     known: Mutex<(BTreeMap<[u8; 32], String>, usize)>,
 }
 
-/// Searches that may find nothing, each of which has then tried everything.
+/// Maximum number of unsuccessful searches, each of which is exhaustive.
 const FRUITLESS: usize = 24;
 
 static EXPLAINED: Explained = Explained { known: Mutex::new((BTreeMap::new(), 0)) };

@@ -15,7 +15,7 @@ const ALGORITHM: i128 = 1;
 const KEY_ID: i128 = 4;
 const EDDSA: i128 = -8;
 
-/// What a signature is over (RFC 9052 section 4.4).
+/// The signed bytes (RFC 9052 section 4.4).
 fn structure(protected: &[u8], payload: &[u8]) -> Vec<u8> {
     cbor::write(&Value::Array(vec![
         Value::text("Signature1"),
@@ -35,7 +35,7 @@ pub(super) fn write(payload: Vec<u8>, signer: &Identity) -> Value {
     Value::Bytes(cbor::write(&Value::Tag(TAG, Box::new(Value::Array(parts)))))
 }
 
-/// A receipt as expectations look at it: `state` is `valid` if the target has signed it, `payload` what it says.
+/// A receipt as expectations see it: `state` is `valid` if the target has signed it, `payload` is its content.
 pub(super) fn read(bytes: &[u8], context: &ObservationContext<'_>) -> Value {
     let state = |word: &str| Value::map([("state", Value::text(word))]);
     let parts = match cbor::parse(bytes) {

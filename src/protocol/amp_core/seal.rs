@@ -17,8 +17,8 @@ pub enum BoxError {
     /// Shorter than a tag.
     #[error("a ciphertext of {0} bytes, shorter than its tag")]
     Short(usize),
-    /// The tag does not fit: wrong keys, wrong nonce, or changed bytes.
-    #[error("the tag does not fit: wrong keys, wrong nonce or changed bytes")]
+    /// The tag does not verify: wrong keys, wrong nonce, or changed bytes.
+    #[error("the tag does not verify: wrong keys, wrong nonce or changed bytes")]
     Tag,
 }
 
@@ -27,10 +27,10 @@ pub fn public_key(private_key: &[u8; 32]) -> [u8; 32] {
     SecretKey::from_bytes(*private_key).public_key().to_bytes()
 }
 
-/// Seals a plaintext: tag, then ciphertext. Keys of low order are taken, so that tests can send such boxes.
+/// Seals a plaintext: tag, then ciphertext. Keys of low order are accepted, so that tests can send such boxes.
 pub fn seal(private_key: &[u8; 32], public_key: &[u8; 32], nonce: &[u8; 24], plaintext: &[u8]) -> Vec<u8> {
     let sealed = cipher(private_key, public_key).encrypt(nonce.into(), plaintext);
-    // The only error is a plaintext beyond 2^32 blocks, which no message comes near.
+    // The only error is a plaintext beyond 2^32 blocks, which no message reaches.
     sealed.unwrap_or_default()
 }
 
@@ -51,7 +51,7 @@ fn cipher(private_key: &[u8; 32], public_key: &[u8; 32]) -> SalsaBox {
     SalsaBox::new(&PublicKey::from_bytes(*public_key), &SecretKey::from_bytes(*private_key))
 }
 
-/// The same box with its tag behind the ciphertext, as AEAD interfaces of other ciphers have it: wrong here.
+/// The same box with its tag after the ciphertext, as in AEAD interfaces of other ciphers: wrong here.
 pub fn tag_last(sealed: &[u8]) -> Vec<u8> {
     let (tag, rest) = sealed.split_at(sealed.len().min(TAG_LENGTH));
     [rest, tag].concat()
@@ -82,19 +82,19 @@ pub fn is_low_order(public_key: &[u8; 32]) -> bool {
     POINTS.contains(&data_encoding::HEXLOWER.encode(&key).as_str())
 }
 
-/// What was done differently where a box opens by another construction than the right one.
+/// The wrong construction that opens a box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// Opens as it should.
     Right,
-    /// The tag stands behind the ciphertext.
+    /// The tag follows the ciphertext.
     TagLast,
     /// The nonce of the message was not used, but one of 24 zero bytes.
     ZeroNonce,
 }
 
 impl Variant {
-    /// In words, for a finding.
+    /// The description, for a finding.
     pub fn words(self) -> &'static str {
         match self {
             Self::Right => "as section 8.5.1 has it",
@@ -104,11 +104,11 @@ impl Variant {
     }
 }
 
-/// Opens a box by the right construction, else by the wrong ones that are known, to say what an implementation did.
+/// Opens a box by the correct construction, else by known wrong ones, to diagnose an implementation.
 ///
 /// # Errors
 ///
-/// The [`BoxError`] of the right construction, if none opens it.
+/// The [`BoxError`] of the correct construction, if no construction opens it.
 pub fn open_any(
     private_key: &[u8; 32],
     public_key: &[u8; 32],
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_constructions_are_told_apart() {
+    fn wrong_constructions_are_distinguished() {
         let (alice, bob) = ([3; 32], [4; 32]);
         let (to_bob, from_alice) = (public_key(&bob), public_key(&alice));
         let any = |sealed: &[u8]| open_any(&bob, &from_alice, &[5; 24], sealed).map(|(variant, _)| variant);
@@ -185,7 +185,7 @@ mod tests {
 
     /// With a key of low order the box key does not depend on the private key; with others it does.
     #[test]
-    fn low_order_keys_are_those_that_make_one_box_for_everybody() {
+    fn low_order_keys_result_in_the_same_box_for_all_senders() {
         let mut keys: Vec<[u8; 32]> = vec![[0; 32], [9; 32], public_key(&[1; 32])];
         keys.push(hex("e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"));
         keys.push(hex("5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"));

@@ -1,4 +1,4 @@
-//! What the owner of a target may say about it (binding, section 2).
+//! The settings of a target file for AMP (binding, section 2).
 
 use crate::protocol::Setting;
 
@@ -24,12 +24,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     any(
         "did_document",
-        "Its DID document, or `{ file: PATH }`, a path from where the target file is; what it publishes, or its did:key says, if left out.",
+        "Its DID document, or `{ file: PATH }` relative to the target file [default: the published document, or that \
+        of its did:key].",
         "{ file: did.json }",
     ),
     one_of(
         "identities",
-        "How it can look proofmark up: by did:key, which needs nothing, or by did:web below `did_web_base`.",
+        "How it can resolve proofmark: by did:key, which needs no setup, or by did:web below `did_web_base`.",
         &["did:key", "did:web"],
         "did:key",
     ),
@@ -47,19 +48,19 @@ pub(super) const SETTINGS: &[Setting] = &[
     any("versions", "The majors that it supports.", "[1]"),
     one_of(
         "reply",
-        "Where its answers over HTTP come: in the response, by polling, or wherever they are found.",
+        "Where its answers over HTTP arrive: in the response, by polling, or either.",
         &["auto", "response", "poll"],
         "auto",
     ),
     one_of(
         "ack",
-        "Whether it says that a message has arrived by ACK, by the answer itself, or only by the status of HTTP (E42).",
+        "How it acknowledges a message: by ACK, by the answer itself, or only by the HTTP status (E42).",
         &["explicit", "implicit", "transport"],
         "explicit",
     ),
     one_of(
         "errors",
-        "Whether it says what is wrong by ERROR messages, or only by the status of HTTP (E32).",
+        "How it reports errors: by ERROR messages, or only by the HTTP status (E32).",
         &["message", "transport"],
         "message",
     ),

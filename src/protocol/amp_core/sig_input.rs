@@ -12,7 +12,7 @@ pub const REQUIRED: [&str; 6] = ["id", "typ", "ts", "ttl", "from", "to"];
 /// The signed headers that a message may have.
 pub const OPTIONAL: [&str; 2] = ["reply_to", "thread_id"];
 
-/// A message as far as its signature is concerned.
+/// The parts of a message that its signature covers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     envelope: Value,
@@ -21,13 +21,13 @@ pub struct Material {
 }
 
 impl Material {
-    /// Of an envelope that was built, not received. `plaintext` is what its `enc` holds.
+    /// From an envelope that was built, not received. `plaintext` is the content of its `enc`.
     pub fn of(envelope: Value, plaintext: Option<Vec<u8>>) -> Self {
         Self { envelope, wire_body: None, plaintext }
     }
 
-    /// Of a message as received; the exact bytes of its body are kept for comparison. `plaintext` is what its `enc` holds,
-    /// exactly as decrypted, if it was opened.
+    /// From a received message; the exact bytes of its body are kept for comparison. `plaintext` is the content of its
+    /// `enc`, exactly as decrypted, if it was opened.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Material {
         self.plaintext.as_deref()
     }
 
-    /// The body as a value: of an encrypted message, what the decrypted bytes say, if they are CBOR.
+    /// The body as a value: for an encrypted message, the decrypted bytes as a value, if they are CBOR.
     pub fn body(&self) -> Option<Value> {
         match &self.plaintext {
             Some(plaintext) => cbor::parse(plaintext).ok(),
@@ -85,12 +85,12 @@ impl Material {
         encode(&self.envelope, &self.body_bytes())
     }
 
-    /// Whether the body is encrypted and was not opened, so that nobody can say what was signed.
+    /// Whether the body is encrypted and was not opened, so that the signed bytes are unknown.
     pub fn is_closed(&self) -> bool {
         self.plaintext.is_none() && self.envelope.member("body").is_none() && self.envelope.member("enc").is_some()
     }
 
-    /// What is missing for a Sig_Input: signed headers, and `body` where neither a body nor a plaintext is there.
+    /// The missing members of a Sig_Input: signed headers, and `body` without a body and a plaintext.
     pub fn missing(&self) -> Vec<&'static str> {
         let mut missing: Vec<_> = REQUIRED.into_iter().filter(|name| self.envelope.member(name).is_none()).collect();
         if self.plaintext.is_none() && self.envelope.member("body").is_none() {
@@ -100,9 +100,9 @@ impl Material {
     }
 }
 
-/// The signed headers of an envelope in the order of the schema: those that are there, with the values that are there.
+/// The signed headers of an envelope in the order of the schema: those present, with their values.
 ///
-/// Nothing is judged: a header of a wrong type enters as it is, so that a message with one fault can be signed.
+/// Values are not checked: a header of a wrong type is used as is, so that a message with one fault can be signed.
 pub fn headers(envelope: &Value) -> Vec<(Value, Value)> {
     let names = REQUIRED.into_iter().chain(OPTIONAL);
     names.filter_map(|name| Some((Value::text(name), envelope.member(name)?.clone()))).collect()
@@ -123,7 +123,7 @@ pub fn encode(envelope: &Value, body: &[u8]) -> Vec<u8> {
     cbor::write(&value(envelope, body))
 }
 
-/// Sig_Input of an envelope whose body is not encrypted; without a body, of a null body.
+/// Sig_Input of an envelope whose body is not encrypted; a missing body counts as null.
 pub fn of_plain(envelope: &Value) -> Vec<u8> {
     encode(envelope, &cbor::write(envelope.member("body").unwrap_or(&Value::Null)))
 }

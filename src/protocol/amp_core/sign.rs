@@ -1,4 +1,4 @@
-//! Ed25519 (RFC 8032): keys, signatures, and what exactly is wrong with a bad one.
+//! Ed25519 (RFC 8032): keys, signatures, and the defects of an invalid one.
 
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use sha2::{Digest as _, Sha512};
@@ -18,8 +18,8 @@ pub enum Flaw {
     /// Not 64 bytes.
     #[error("the signature has {0} bytes, not 64")]
     Length(usize),
-    /// The public key is no point of the curve.
-    #[error("the public key is no point of the curve")]
+    /// The public key is not a point on the curve.
+    #[error("the public key is not a point on the curve")]
     NoKey,
     /// The public key has small order, so that one signature may fit every message.
     #[error("the public key has small order")]
@@ -30,8 +30,8 @@ pub enum Flaw {
     /// S is not below the group order: a signature that somebody changed without the key (RFC 8032 section 5.1.7).
     #[error("S is not below the group order")]
     ScalarTooLarge,
-    /// R is no point of the curve.
-    #[error("R is no point of the curve")]
+    /// R is not a point on the curve.
+    #[error("R is not a point on the curve")]
     NoPoint,
     /// R has small order.
     #[error("R has small order")]
@@ -72,7 +72,7 @@ fn parts(public_key: &[u8; 32], signature: &[u8]) -> Option<(VerifyingKey, Signa
     Some((VerifyingKey::from_bytes(public_key).ok()?, signature))
 }
 
-/// Everything that is wrong with a signature; empty if it verifies by the strict rules and all encodings are proper.
+/// All defects of a signature; empty if it verifies by the strict rules and all encodings are canonical.
 pub fn flaws(public_key: &[u8; 32], data: &[u8], signature: &[u8]) -> Vec<Flaw> {
     let mut flaws = Vec::new();
     match VerifyingKey::from_bytes(public_key) {
@@ -130,9 +130,9 @@ fn is_canonical(point: &[u8; 32]) -> bool {
     below(&y, &PRIME) && !(negative && (y == one || y == minus_one))
 }
 
-/// The same signature with S + L in place of S: the equation still holds, and RFC 8032 demands refusal.
+/// The same signature with S + L instead of S: the equation still holds, but RFC 8032 requires rejection.
 ///
-/// `None` if S + L does not fit 32 bytes, which no signature with S in range comes near.
+/// `None` if S + L does not fit 32 bytes, which cannot happen if S is in range.
 pub fn malleate(signature: &[u8; 64]) -> Option<[u8; 64]> {
     let mut changed = *signature;
     let mut carry = 0_u16;
@@ -168,7 +168,7 @@ pub fn agreement_private(seed: &[u8; 32]) -> [u8; 32] {
     key
 }
 
-/// The X25519 public key derived from an Ed25519 public key: u = (1 + y) / (1 - y). `None` if it is no curve point.
+/// The X25519 public key derived from an Ed25519 public key: u = (1 + y) / (1 - y). `None` if it is not a curve point.
 pub fn agreement_public(public_key: &[u8; 32]) -> Option<[u8; 32]> {
     VerifyingKey::from_bytes(public_key).ok().map(|key| key.to_montgomery().to_bytes())
 }

@@ -41,7 +41,7 @@ pub(super) enum Body {
     Enc,
 }
 
-/// What is finally signed.
+/// The bytes that are signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whole {
     Right,
@@ -61,10 +61,10 @@ pub(super) enum Whole {
 pub(super) enum Tweak {
     Context(Option<Value>),
     Protected(Option<Value>),
-    /// Puts a member of the envelope among the headers.
+    /// Adds a member of the envelope to the headers.
     Add(&'static str),
     Drop(&'static str),
-    /// Writes null for a header that is not there.
+    /// Writes null for an absent header.
     NullFor(&'static str),
     /// Replaces a header.
     Map(&'static str, fn(&Value) -> Option<Value>),
@@ -74,7 +74,7 @@ pub(super) enum Tweak {
     SchemaOrder,
     /// Headers in the order of the envelope.
     EnvelopeOrder,
-    /// All maps in this order, those of the body included.
+    /// All maps in this order, including those of the body.
     Everywhere(Order),
     /// The headers in this order.
     Headers(Order),
@@ -86,17 +86,17 @@ pub(super) enum Tweak {
     Whole(Whole),
 }
 
-/// A tweak with its words.
+/// A tweak with its description.
 pub(super) struct Named {
-    /// What it bears on.
+    /// The part that it changes.
     pub(super) part: Part,
     /// The difference, fit to follow the word "with".
     pub(super) words: String,
-    /// What is changed.
+    /// The change.
     pub(super) tweak: Tweak,
 }
 
-/// How many of the tweaks are combined with all others, and by threes among themselves.
+/// The number of tweaks that are combined with all others, and in triples with each other.
 pub(super) const LIKELY: usize = 18;
 
 fn hex_text(value: &Value) -> Option<Value> {
@@ -155,7 +155,7 @@ fn bare(value: &Value) -> Option<Value> {
     }
 }
 
-/// All tweaks, the likeliest first: what public implementations do, then what the text invites, then the rest.
+/// All tweaks, the likeliest first: deviations of public implementations, then likely misreadings, then the rest.
 pub(super) fn tweaks() -> Vec<Named> {
     let mut all = Vec::new();
     let mut add = |part, words: &str, tweak| all.push(Named { part, words: words.to_owned(), tweak });
@@ -175,7 +175,7 @@ pub(super) fn tweaks() -> Vec<Named> {
     add(Part::Member("reply_to"), "reply_to left out", Tweak::Drop("reply_to"));
     add(Part::Member("thread_id"), "null for the absent thread_id", Tweak::NullFor("thread_id"));
     add(Part::Member("reply_to"), "null for the absent reply_to", Tweak::NullFor("reply_to"));
-    add(Part::Member("to"), "the one element of to as a plain string", Tweak::Map("to", flatten));
+    add(Part::Member("to"), "the single element of to as a plain string", Tweak::Map("to", flatten));
     add(Part::Width, "every integer in eight bytes", Tweak::WideIntegers);
     add(Part::Body, "the body in its own member order", Tweak::BodyStyle(text(Order::AsWritten)));
     add(Part::Protected, "no protected header", Tweak::Protected(None));
@@ -213,7 +213,7 @@ pub(super) fn tweaks() -> Vec<Named> {
     add(Part::Order, "the headers in reverse key order", Tweak::Headers(Order::Reversed));
     add(
         Part::Order,
-        "nothing sorted: the headers in the order of the schema, the body in its own",
+        "no sorting: the headers in the order of the schema, the body in its own order",
         Tweak::Everywhere(Order::AsWritten),
     );
     add(Part::Width, "every length in eight bytes", Tweak::WideLengths);

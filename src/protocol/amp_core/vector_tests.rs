@@ -298,7 +298,7 @@ const BAD: [(&str, &str, &str); 9] = [
     ),
     (
         "PM-AMP-24",
-        "the one element of to as a plain string",
+        "the single element of to as a plain string",
         "a96176016269645000000199c82cc00006b6bf3568fcbc6562746f8178386469643a6b65793a7a364d6b683452724c395834\
          54656936775831734653686e4835415434345875657436577574476f6a444168447337536274731b00000199c82cc0006373\
          696758408a7b32892ab8e24df77b40fa75f568fe3da9fe7e5b302045a7dd0ba2c465ff6a2440904b3cd2a1639c461c06eaa8\
@@ -482,7 +482,7 @@ fn the_published_vectors_are_rebuilt() {
 }
 
 #[test]
-fn good_vectors_verify_and_can_be_signed_anew() {
+fn valid_vectors_verify_and_can_be_re_signed() {
     for (name, bytes, input) in GOOD {
         let material = Material::read(&hex(bytes), None).unwrap();
         assert_eq!(material.sig_input(), hex(input), "{name}");
@@ -499,15 +499,15 @@ fn good_vectors_verify_and_can_be_signed_anew() {
 }
 
 #[test]
-fn what_was_signed_instead_is_named() {
+fn the_input_that_was_signed_is_identified() {
     for (name, words, bytes) in BAD {
         let explanation = explained(bytes);
         assert!(!explanation.verifies, "{name}");
         let matched = explanation.matched.clone().unwrap_or_else(|| panic!("{name} {}", explanation.summary()));
         assert_eq!(matched.differences, [words], "{name}");
-        assert!(explanation.details().contains("what was signed:\n8"), "{name}");
+        assert!(explanation.details().contains("signed input:\n8"), "{name}");
     }
-    // PM-AMP-17 came in length-first order on the wire, so two explanations come to the same.
+    // PM-AMP-17 is in length-first order on the wire, so two explanations result in the same bytes.
     let length_first = explained(BAD[1].2).matched.unwrap();
     assert!(length_first.also.contains(&"all maps in length-first key order".to_owned()), "{length_first:?}");
     let by_bob = explained(SIGNED_BY_RECIPIENT);
@@ -515,11 +515,11 @@ fn what_was_signed_instead_is_named() {
     assert_eq!(by_bob.summary(), "the signature was made with another key: bob");
     let malleated = explained(MALLEATED);
     assert_eq!((malleated.flaws.as_slice(), &malleated.matched), ([sign::Flaw::ScalarTooLarge].as_slice(), &None));
-    assert_eq!(malleated.summary(), "the signature is no good: S is not below the group order");
+    assert_eq!(malleated.summary(), "invalid signature: S is not below the group order");
 }
 
 #[test]
-fn two_and_three_mistakes_at_once_are_named() {
+fn combinations_of_two_and_three_mistakes_are_identified() {
     // A message with reply_to and thread_id. The public Rust example signs with the first two (erratum E80).
     let material = Material::read(&hex(GOOD[8].1), None).unwrap();
     let protected = "the integer 1 as protected header";
@@ -555,7 +555,7 @@ fn hand_made(material: &Material, schema_order: bool, with_thread: bool) -> Vec<
 }
 
 #[test]
-fn alternatives_are_many_distinct_and_none_of_them_right() {
+fn alternatives_are_distinct_and_all_wrong() {
     let material = Material::read(&hex(GOOD[8].1), None).unwrap();
     let all = alternatives::alternatives(&material);
     assert!(all.len() > 60, "{}", all.len());
@@ -612,7 +612,7 @@ fn the_corrected_ciphertext_opens() {
     assert!(message::open(&printed, &recipient, &[seal::public_key(&sender)]).is_err());
 }
 
-/// PM-AMP-08: what is encrypted is not what is signed.
+/// PM-AMP-08: the encrypted bytes differ from the signed ones.
 #[test]
 fn another_serialisation_under_the_seal_is_named() {
     let (alice, bob) = (alice(), Identity::named("bob"));
@@ -621,7 +621,7 @@ fn another_serialisation_under_the_seal_is_named() {
     let material = Material::read(&hex(REENCRYPTED), Some(plaintext)).unwrap();
     let explanation = explain(&material, &alice.public_key(), &[]);
     assert_eq!(explanation.matched.unwrap().differences, ["the decrypted body encoded again"]);
-    // Without the plaintext nothing can be said about the signature.
+    // The signature cannot be checked without the plaintext.
     let closed = explain(&Material::read(&hex(REENCRYPTED), None).unwrap(), &alice.public_key(), &[]);
     assert_eq!(closed.summary(), "the body was not opened, so the signature cannot be checked");
 }

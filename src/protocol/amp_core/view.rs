@@ -1,4 +1,4 @@
-//! An exchange as expectations look at it: what came, what answers the message that was sent, and what that amounts to.
+//! An exchange as expectations see it: what arrived, the answers to the sent message, and the outcome.
 
 use super::reading::{self, typ};
 use super::{did, party, receipt};
@@ -14,7 +14,7 @@ const MESSAGES: usize = 256;
 /// Bytes of a frame that a view shows.
 const SHOWN: usize = 256;
 
-/// Types that nothing need answer (E42, E73).
+/// Types that need no answer (E42, E73).
 const UNANSWERED: &[i128] = &[0x02, 0x03, 0x04, 0x05, 0x0f, 0x12, 0x13, 0x14, 0x71, 0x72];
 
 /// Statuses of HTTP that refuse a message (binding, section 4).
@@ -29,7 +29,7 @@ const REFUSING_CLOSES: &[u16] = &[1002, 1003, 1007, 1008, 1009];
 const MESSAGE_FRAME: u16 = 1;
 const ERROR_FRAME: u16 = 6;
 
-/// What is known of the message that was sent.
+/// The sent message.
 struct Sent {
     map: Option<Value>,
     id: Option<Value>,
@@ -40,18 +40,18 @@ struct Sent {
 ///
 /// | place | holds |
 /// |---|---|
-/// | `/outcome` | `accepted`, `refused`, `rejected` (HELLO_REJECT), `cached`, `quiet` (nothing came and nothing need), `silent`, `other` |
+/// | `/outcome` | `accepted`, `refused`, `rejected` (HELLO_REJECT), `cached`, `quiet` (no answer arrived and none is required), `silent`, `other` |
 /// | `/code` | the code of an ERROR, or of a transport ERROR frame |
-/// | `/refusal` | how it was refused: `error`, `frame`, `http`, `close` or `reset` |
-/// | `/replies` | every message that came, as [`reading::read`] has it, batches of replies and wrappers unpacked |
+/// | `/refusal` | how it was rejected: `error`, `frame`, `http`, `close` or `reset` |
+/// | `/replies` | every message that arrived, as in [`reading::read`]; batches of replies and wrappers are unpacked |
 /// | `/reply` | the first that answers the message |
 /// | `/ack`, `/error`, `/response`, `/proc`, `/pong`, `/hello_ack`, `/hello_reject` | the first answer of that type |
-/// | `/result_batch` | the BATCH in which answers came |
-/// | `/frames` | what came over a connection: `kind`, `code`, `size`, `hex`, and `cbor` if it is some |
+/// | `/result_batch` | the BATCH that contained the answers |
+/// | `/frames` | what arrived over a connection: `kind`, `code`, `size`, `hex`, and `cbor` if it is CBOR |
 /// | `/sent` | the message that was sent |
-/// | `/target/did`, `/target/agreement`, `/target/frames` | who the target is, whether its document has a key to encrypt for, and whether its frames over TCP are `typed` or `bare` |
-/// | `/receipt/state`, `/receipt/payload` | a receipt of transfer in the answer: whether its signature is `valid`, and what it says |
-/// | `/result`, `/rpc_code` | what a library answered |
+/// | `/target/did`, `/target/agreement`, `/target/frames` | the DID of the target, whether its document has a key to encrypt for, and whether its frames over TCP are `typed` or `bare` |
+/// | `/receipt/state`, `/receipt/payload` | a receipt of transfer in the answer: whether its signature is `valid`, and its payload |
+/// | `/result`, `/rpc_code` | the answer of a library |
 pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
     let mut view = base_view(exchange, context.target, context.clock);
     let sent = sent(exchange);
@@ -71,7 +71,7 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         ])),
     );
     put("sent", sent.map.clone());
-    // RFC 002 wraps in CBOR what is no message.
+    // RFC 002 wraps data that is not a message in CBOR.
     let whole = exchange.sent.transport == Transport::Http && exchange.received.ended == Ended::Complete;
     if whole && let Ok(body) = cbor::parse(&exchange.received.body.0) {
         if let Some(Value::Bytes(receipt)) = body.member("receipt") {
@@ -96,7 +96,7 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         replies.retain(|reply| concerns(reply, asked.as_deref()));
     }
     let answer = |typs: &[i128]| replies.iter().find(|reply| answers(reply, &sent, typs)).cloned();
-    // What a library was told to make answers nothing.
+    // A message that a library was called to create is not an answer.
     let made = exchange.sent.transport == Transport::Adapter && sent.id.is_none();
     put("reply", replies.iter().find(|reply| made || answers(reply, &sent, &[])).cloned());
     for (name, typs) in [
@@ -125,12 +125,12 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     view
 }
 
-/// Every message that the target made in an exchange, with what it answers under `/answers`.
+/// Every message of the target in an exchange, with the message that it answers under `/answers`.
 pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<Value> {
     let sent = sent(exchange);
     let (mut messages, batch) = replies(exchange, context);
     if exchange.operation != "poll" {
-        // Those of other cases are seen where they belong.
+        // Messages of other cases are checked there.
         let asked = asked(&sent);
         messages.retain(|message| concerns(message, asked.as_deref()));
     }
@@ -142,12 +142,13 @@ pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> 
             message.set_member("answers", sent.clone());
         }
     }
-    // What a relay passes on was made by somebody else; a library makes what it is told to in any name.
-    let told =
+    // A relay forwards messages of others; a library creates messages in any name.
+    let requested =
         exchange.sent.transport == Transport::Adapter && !matches!(exchange.operation.as_str(), "submit" | "deliver");
     let made = |view: &Value| {
         let from = view.member("message").and_then(|message| message.member("from")).and_then(Value::as_text);
-        told || from.is_none_or(|from| did::same_party(from, party::target_did(context)))
+        requested
+            || from.is_none_or(|from| did::same_party(from, party::target_did(context)))
             || (answers(view, &sent, &[]) && from != sent.map.as_ref().and_then(|map| map.member("from")?.as_text()))
     };
     messages.retain(made);
@@ -182,7 +183,7 @@ fn sent(exchange: &Exchange) -> Sent {
 }
 
 impl Sent {
-    /// A message as it was sent, in whatever state.
+    /// A message as it was sent, valid or not.
     fn of(bytes: Option<&[u8]>) -> Self {
         let map = bytes
             .and_then(|bytes| cbor::read_prefix(bytes, Limits::default()).ok().map(|(document, _)| document.value));
@@ -193,7 +194,7 @@ impl Sent {
     }
 }
 
-/// Whether what arrived is a message that answers another one than that which was sent, or none, or a page of such messages.
+/// Whether the arrival is a message that does not answer the sent one, or a page of such messages.
 pub(super) fn answers_another(message: &[u8], arrival: &Arrival) -> bool {
     let sent = Sent::of(Some(message));
     let asked = asked(&sent);
@@ -224,7 +225,7 @@ fn rpc(exchange: &Exchange) -> Option<Value> {
     json::parse(&exchange.received.body.0).ok()
 }
 
-/// Whether a message answers the one that was sent, and is of one of these types; of any for none.
+/// Whether a message answers the sent one and has one of these types (any type if empty).
 fn answers(reply: &Value, sent: &Sent, typs: &[i128]) -> bool {
     let message = reply.member("message");
     let typ = message.and_then(|message| message.member("typ")).and_then(Value::as_integer).unwrap_or(-1);
@@ -233,14 +234,14 @@ fn answers(reply: &Value, sent: &Sent, typs: &[i128]) -> bool {
     }
     match (message.and_then(|message| message.member("reply_to")), &sent.id) {
         (Some(reply_to), Some(id)) => reply_to == id,
-        // E43: the answers to HELLO need no reply_to. An ERROR without one is judged for that where it matters, and is the
-        // answer to the one message that it can be the answer to.
+        // E43: the answers to HELLO need no reply_to. An ERROR without reply_to counts as the answer to the only
+        // possible message; cases on reply_to judge its absence.
         (None, _) => [typ::HELLO_ACK, typ::HELLO_REJECT, typ::ERROR].contains(&typ),
         (Some(_), None) => typ == typ::ERROR,
     }
 }
 
-/// The ids that answers to a message may name: its own, and those of what it packs. `None` if they are unknown.
+/// The ids that answers to a message may reference: its own, and those of packed messages. `None` if they are unknown.
 fn asked(sent: &Sent) -> Option<Vec<Value>> {
     let mut ids = vec![sent.id.clone()?];
     if sent.typ == typ::BATCH {
@@ -271,7 +272,7 @@ fn is_of_items(reply: &Value, sent: &Sent) -> bool {
     items().is_some_and(|items| items.iter().any(holds))
 }
 
-/// Whether a message may belong to what was asked: what is polled for one sender holds the answers to all its messages, those
+/// Whether a message may answer the sent one: a poll for one sender returns the answers to all its messages, those
 /// of other cases among them.
 fn concerns(reply: &Value, asked: Option<&[Value]>) -> bool {
     let polled = reply.member("channel").and_then(Value::as_text) == Some("polled");
@@ -282,7 +283,7 @@ fn concerns(reply: &Value, asked: Option<&[Value]>) -> bool {
     }
 }
 
-/// Every message in what came, and the BATCH in which the answers were packed.
+/// Every message in the arrivals, and the BATCH that contained the answers.
 fn replies(exchange: &Exchange, context: &ObservationContext<'_>) -> (Vec<Value>, Option<Value>) {
     let mut found = Vec::new();
     let mut batch = None;
@@ -340,7 +341,7 @@ fn unpack(
         let one = &rest[..rest.len() - after.len()];
         rest = after;
         let Some(view) = reading::read(one, channel, context) else { continue };
-        // A wrapper of RFC 002 is no message without its members, but something else.
+        // A wrapper of RFC 002 is not an incomplete message.
         let is_message = |map: &Value| ["id", "typ", "sig"].iter().any(|name| map.member(name).is_some());
         if !view.member("message").is_some_and(is_message) {
             continue;
@@ -401,7 +402,7 @@ fn frames(exchange: &Exchange) -> Option<Value> {
     Some(Value::Array(frames.collect()))
 }
 
-/// The outcome in the answer of a library: the answer itself where nothing is kept, a member of it where something is.
+/// The outcome in the answer of a library: the answer itself if stateless, a member of it otherwise.
 fn outcome_of(result: &Value) -> Option<&Value> {
     match result.member("outcome")? {
         Value::Text(_) => Some(result),
@@ -409,7 +410,7 @@ fn outcome_of(result: &Value) -> Option<&Value> {
     }
 }
 
-/// What a stateless answer of a library amounts to.
+/// The outcome of a stateless answer of a library.
 fn of_library(result: &Value) -> Vec<(&'static str, Value)> {
     let code = || result.member("code").map(|code| ("code", code.clone()));
     match result.member("outcome").and_then(Value::as_text) {
@@ -424,7 +425,7 @@ fn of_library(result: &Value) -> Vec<(&'static str, Value)> {
     }
 }
 
-/// What an answer amounts to (binding, section 4).
+/// The outcome of an answer (binding, section 4).
 fn amount(
     exchange: &Exchange,
     sent: &Sent,
@@ -462,7 +463,7 @@ fn amount(
         return outcome("accepted");
     }
     if let Some(status) = status.filter(|status| refuses(*status)) {
-        // The hints of RFC 002 section 6.4, for a target whose owner says that it has no other way (E32).
+        // The hints of RFC 002 section 6.4, for a target that is declared to have no other way (E32).
         let hinted = match status {
             400 | 413 => Some(1001),
             401 | 403 => Some(3001),
@@ -489,7 +490,7 @@ fn amount(
     if success && setting("ack") == Some("transport") {
         return outcome("accepted");
     }
-    // What a relay hands on meanwhile is no word of its own.
+    // A message that a relay forwards meanwhile is not its answer.
     let own = |reply: &&Value| {
         let from = reply.member("message").and_then(|message| message.member("from")).and_then(Value::as_text);
         from.is_none_or(|from| did::same_party(from, party::target_did(context)))
@@ -499,7 +500,7 @@ fn amount(
         return outcome("quiet");
     }
     if exchange.sent.transport == Transport::Adapter && !spoken {
-        // A node that says nothing says so by its outcome.
+        // A silent node reports this by its outcome.
         let result = rpc(exchange).and_then(|rpc| rpc.member("result").cloned());
         return match result.as_ref().and_then(outcome_of).and_then(|outcome| outcome.member("outcome")?.as_text()) {
             Some("accept") if UNANSWERED.contains(&sent.typ) => outcome("quiet"),
@@ -524,7 +525,7 @@ mod tests {
         Value::map([("message", message)])
     }
 
-    /// A BATCH whose items are these.
+    /// A BATCH with these items.
     fn batch(items: Vec<Value>) -> Sent {
         let id = Value::Bytes(CONTAINER.to_vec());
         let body = Value::map([("items", Value::Array(items))]);
@@ -545,7 +546,7 @@ mod tests {
         let bytes = [&[0xa1, 0x62, b'i', b'd', 0x50], ITEM].concat();
         for sent in [batch(vec![item()]), batch(vec![Value::Bytes(bytes)])] {
             assert!(is_of_items(&reply(typ::ERROR, Some(ITEM)), &sent));
-            // A container with two ids may be refused by the one that we did not read.
+            // A container with two ids may be rejected under the id that was not read.
             assert!(!is_of_items(&reply(typ::ERROR, Some(&[3; 16])), &sent));
             assert!(!is_of_items(&reply(typ::ERROR, Some(CONTAINER)), &sent));
             assert!(!is_of_items(&reply(typ::ERROR, Some(&[])), &sent));

@@ -13,7 +13,7 @@ use super::{HostSpec, PATIENCE};
 use crate::exchange::{Ended, HostArrival, HostReply, Hosted, HostedKind};
 use crate::target::WsMessages;
 
-/// How long a reply may take to be written.
+/// The timeout of writing a reply.
 const WRITING: Duration = Duration::from_secs(10);
 
 /// Serves what arrived to the end of its connection.
@@ -113,7 +113,7 @@ async fn serve_messages(
     }
 }
 
-/// A message of a connection; `None` for what only keeps it alive or ends it.
+/// A message of a connection; `None` for keep-alives and the end.
 fn message(arrival: Arrival, spec: &HostSpec, path: &str) -> Option<HostArrival> {
     let types = spec.profile.tcp.types;
     let (kind, code) = match arrival.kind {

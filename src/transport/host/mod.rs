@@ -1,4 +1,4 @@
-//! Hosts: named peers that proofmark plays for the target, such as a registry, a callback receiver or a next hop.
+//! Hosts: named peers that proofmark simulates for the target, such as a registry, a callback receiver or a next hop.
 //!
 //! Each host has one listener for the whole run. What arrives is routed to the case that it belongs to (`route`): by a token in
 //! the path that was announced to the case, by keys that the protocol finds in the message, or by values of the case that are
@@ -54,7 +54,7 @@ impl Hosts {
             hosts.hosts.push(Host { name: spec.name.clone(), first, urls: urls(&spec, &listener) });
             let (spec, router) = (Arc::new(spec), Arc::clone(&router));
             let pump = async move {
-                // With this task end those of its connections.
+                // The tasks of its connections end with this task.
                 let mut running = tokio::task::JoinSet::new();
                 loop {
                     let far = tokio::time::Instant::now() + Duration::from_secs(3600);
@@ -90,20 +90,20 @@ impl Hosts {
         addresses
     }
 
-    /// Makes a case known to the hosts: what arrives for it comes to the guest, until that is dropped. Without `receives` each
-    /// message is replied to at once and not handed on.
+    /// Registers a case at the hosts: its messages are delivered to the guest, until the guest is dropped. Without
+    /// `receives` each message is replied to immediately and not delivered.
     pub fn join(&self, case: &str, token: &str, receives: bool) -> Guest {
         route::Router::join(&self.router, case, token, receives)
     }
 
-    /// As [`Hosts::join`], for whatever arrives and belongs to no case.
+    /// As [`Hosts::join`], for messages that belong to no case.
     pub fn join_all(&self) -> Guest {
         let guest = self.join("", "", true);
         self.router.take_all(&guest);
         guest
     }
 
-    /// The messages so far that no case received, and how many more there were than are kept.
+    /// The messages that no case received so far, and the number of further ones that were not kept.
     pub fn strays(&self) -> (Vec<Stray>, u64) {
         self.router.strays()
     }
@@ -130,7 +130,7 @@ async fn listener(spec: &HostSpec, since: Instant) -> io::Result<Listener> {
     Listener::start(settings, Documents::default(), since).await
 }
 
-/// The URLs of a host, by transport: the announced address where there is one, and the address of the listener otherwise.
+/// The URLs of a host, by transport: the announced address, or else the address of the listener.
 fn urls(spec: &HostSpec, listener: &Listener) -> HostUrls {
     let announced = spec.announce.as_deref().map(|url| url.trim_end_matches('/').to_owned());
     let mut urls = HostUrls::new();

@@ -19,14 +19,14 @@ const STRAY_BYTES: usize = 2_048;
 /// Tokens, keys and values of cases that have ended, by which late arrivals are recognised.
 const FORMER: usize = 8_192;
 
-/// The shortest value that is searched in raw bytes: a shorter one stands in messages by chance.
+/// The shortest value that is searched in raw bytes: a shorter one could occur by chance.
 const PREFIX: usize = 8;
 
 /// A message that belongs to a case, and the way to reply to it.
 pub struct Arrived {
     /// The message.
     pub arrival: HostArrival,
-    /// What the protocol replies, or else the host, unless the case has a reply of its own.
+    /// The reply of the protocol, or else of the host, unless the case defines one.
     pub usual: HostReply,
     answer: oneshot::Sender<HostReply>,
 }
@@ -34,7 +34,7 @@ pub struct Arrived {
 impl Arrived {
     /// Replies.
     pub fn reply(self, reply: HostReply) {
-        // The peer may have gone.
+        // The peer may have disconnected.
         let _ = self.answer.send(reply);
     }
 }
@@ -52,7 +52,7 @@ impl Guest {
         self.router.claim(self.id, value);
     }
 
-    /// Waits for the next message. Dropping the future loses nothing.
+    /// Waits for the next message. Dropping the future loses no messages.
     pub async fn next(&mut self) -> Arrived {
         match self.arrived.recv().await {
             Some(arrived) => arrived,
@@ -68,7 +68,7 @@ impl Drop for Guest {
     }
 }
 
-/// Knows which case is where.
+/// Maps messages to cases.
 pub(super) struct Router {
     rules: Arc<dyn Rules>,
     state: Mutex<State>,
@@ -77,7 +77,7 @@ pub(super) struct Router {
 #[derive(Default)]
 struct State {
     last: u64,
-    /// The guest that takes what belongs to no case.
+    /// The guest that receives messages that belong to no case.
     rest: Option<u64>,
     seats: HashMap<u64, Seat>,
     tokens: HashMap<String, u64>,
@@ -86,7 +86,7 @@ struct State {
     /// Names of the cases that have ended, and their ids from the oldest on.
     former: HashMap<u64, String>,
     order: VecDeque<u64>,
-    /// What the cases that have ended had claimed.
+    /// The claims of ended cases.
     former_tokens: HashMap<String, u64>,
     former_values: Values,
     strays: Vec<Stray>,
@@ -101,7 +101,7 @@ struct Seat {
     state: Value,
 }
 
-/// Values with what they stand for, found in one pass over a message.
+/// Values with their cases, searched in one pass over a message.
 #[derive(Default)]
 struct Values {
     whole: HashMap<Vec<u8>, u64>,
@@ -167,7 +167,7 @@ fn owner(tokens: &HashMap<String, u64>, values: &Values, by: Correlate, clues: &
         .or_else(|| by.bytes.then(by_bytes).flatten())
 }
 
-/// What an arrival is recognised by.
+/// The properties that identify the case of an arrival.
 struct Clues<'a> {
     path: &'a str,
     keys: Vec<String>,
@@ -201,7 +201,7 @@ impl Router {
         Guest { id, router: Arc::clone(router), arrived }
     }
 
-    /// Has everything that belongs to no case routed to a guest.
+    /// Routes all messages that belong to no case to a guest.
     pub(super) fn take_all(&self, guest: &Guest) {
         self.lock().rest = Some(guest.id);
     }
@@ -229,7 +229,7 @@ impl Router {
         state.former.insert(id, seat.case);
         state.order.push_back(id);
         if state.order.len() > FORMER {
-            // What is left of older cases says too little to be kept for them.
+            // The claims of older cases are dropped.
             state.order.clear();
             state.former.clear();
             state.former_tokens.clear();
@@ -245,7 +245,7 @@ impl Router {
         found.flatten().or(state.rest)
     }
 
-    /// Hands a message to its case, and returns what is replied. `known` is the case of its connection.
+    /// Delivers a message to its case, and returns the reply. `known` is the case of its connection.
     pub(super) async fn deliver(&self, spec: &HostSpec, arrival: HostArrival, known: Option<u64>) -> HostReply {
         let keys = if spec.correlate.keys { self.rules.keys(&arrival) } else { Vec::new() };
         let (usual, waiting) = {
@@ -267,7 +267,7 @@ impl Router {
             match sender.try_send(Arrived { arrival, usual: usual.clone(), answer }) {
                 Ok(()) => (usual, answered),
                 Err(error) => {
-                    // A peer that floods a case is heard no further, and what it says is shown as a stray.
+                    // Beyond the limit, messages of a peer that floods a case are recorded as strays.
                     let (mpsc::error::TrySendError::Full(lost) | mpsc::error::TrySendError::Closed(lost)) = error;
                     let case = seat.case.clone();
                     state.stray(&lost.arrival, Some(case));

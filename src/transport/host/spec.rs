@@ -15,9 +15,9 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 pub struct HostSpec {
     /// Its name.
     pub name: String,
-    /// Where it listens; a free port on the loopback interface if `None`.
+    /// The listen address; a free port on the loopback interface if `None`.
     pub listen: Option<SocketAddr>,
-    /// The URL under which the target reaches it; the listen address if `None`.
+    /// The URL at which the target reaches it; the listen address if `None`.
     pub announce: Option<String>,
     /// Path behind the announced address.
     pub path: String,
@@ -27,7 +27,7 @@ pub struct HostSpec {
     pub profile: ChannelProfile,
     /// How arrivals are matched with cases.
     pub correlate: Correlate,
-    /// What it replies if neither the case nor the protocol says.
+    /// The default reply, if neither the case nor the protocol has one.
     pub reply: HostReply,
 }
 

@@ -4,19 +4,19 @@ use std::fmt::Write as _;
 
 use super::head::{Head, MAJORS};
 
-/// Lines of a dump at most.
+/// Maximum number of lines of a dump.
 const LINES: usize = 400;
-/// Bytes of one string shown at most.
+/// Maximum number of bytes shown of one string.
 const STRING: usize = 32;
-/// Indentation stops here, so that deep input does not make wide lines.
+/// Maximum indentation, so that deep input does not produce wide lines.
 const INDENT: usize = 16;
 
-/// One line per item: its offset, its head and the bytes of its string in hex, indented by nesting, and what it is.
+/// One line per item: its offset, its head and the bytes of its string in hex, indented by nesting, and a description.
 ///
-/// Bounded in lines and in width. Where the bytes are not well-formed the last line names the fault.
+/// Bounded in lines and in width. If the bytes are not well-formed, the last line names the error.
 pub fn annotate(bytes: &[u8]) -> String {
     let mut out = String::new();
-    // What is open: items left, or `None` for indefinite lengths.
+    // Open containers: items left, or `None` for indefinite lengths.
     let mut open: Vec<Option<u64>> = Vec::new();
     let mut at = 0;
     for _ in 0..LINES {
@@ -44,7 +44,7 @@ pub fn annotate(bytes: &[u8]) -> String {
             match open.pop() {
                 Some(None) => {}
                 _ => {
-                    let _ = writeln!(out, "{at:06}  ff  / a break that ends nothing /");
+                    let _ = writeln!(out, "{at:06}  ff  / unexpected break /");
                     return out;
                 }
             }

@@ -1,7 +1,7 @@
 //! Diagnostic notation (RFC 8949 section 8) for findings: bounded, on one line or on several.
 //!
 //! Where a head is longer than needed its encoding indicator is shown (`_0` to `_3`), an indefinite length as `_`.
-//! Embedded CBOR may be shown as `<<…>>` (RFC 8610 appendix G.3). A `/ comment /` says what was left out.
+//! Embedded CBOR may be shown as `<<…>>` (RFC 8610 appendix G.3). A `/ comment /` describes what was omitted.
 
 use std::fmt::Write as _;
 
@@ -9,19 +9,19 @@ use super::head::{Head, MAJORS};
 use super::{CborError, CborErrorKind, Layout, Limits, float, read, write_as};
 use crate::value::Value;
 
-/// How deep a notation goes; deeper items are left out.
+/// Maximum nesting; deeper items are omitted.
 const DEPTH: usize = 128;
 
-/// How a notation is rendered, and how much of it.
+/// How a notation is rendered, and its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Notation {
     /// One member or element per line, indented by two blanks.
     pub pretty: bool,
     /// Byte strings that hold one whole CBOR array, map, text string, `false`, `true` or `null` as `<<…>>`.
     pub embedded: bool,
-    /// Characters of output, about; the rest is left out.
+    /// Approximate maximum number of characters of output; the rest is omitted.
     pub limit: usize,
-    /// Bytes or characters shown of each string; the rest is left out.
+    /// Maximum number of bytes or characters shown of each string; the rest is omitted.
     pub string_limit: usize,
 }
 
@@ -43,12 +43,12 @@ pub fn diagnostic(value: &Value) -> String {
     diagnostic_bytes(&write_as(value, Layout::AsWritten))
 }
 
-/// Bytes on one line: every item of the sequence, up to the first fault, which is named in a comment.
+/// Bytes on one line: every item of the sequence, up to the first error, which is named in a comment.
 pub fn diagnostic_bytes(bytes: &[u8]) -> String {
     diagnostic_with(bytes, Notation::LINE)
 }
 
-/// Bytes in the notation asked for; see [`diagnostic_bytes`].
+/// Bytes in the given notation; see [`diagnostic_bytes`].
 pub fn diagnostic_with(bytes: &[u8], notation: Notation) -> String {
     let mut printer = Printer { bytes, at: 0, notation, out: String::new(), depth: 0 };
     let end = loop {
@@ -77,7 +77,7 @@ pub(super) fn short(encoded: &[u8]) -> String {
     diagnostic_with(encoded, Notation { limit: 60, string_limit: 40, ..Notation::LINE })
 }
 
-/// Why printing ended before the input did.
+/// Why printing stopped before the end of the input.
 enum Stop {
     Full,
     Fault(CborError),
@@ -249,7 +249,7 @@ impl<'b> Printer<'b> {
             if count > 0 {
                 self.out.push(',');
             }
-            // A mark is set off from what follows it, an element from the comma.
+            // A space follows a mark, and the comma before an element.
             if !self.notation.pretty && (count > 0 || mark.is_some()) {
                 self.out.push(' ');
             }
@@ -294,7 +294,7 @@ impl<'b> Printer<'b> {
     }
 }
 
-/// Whether a byte string is worth rendering as CBOR: one item of a kind that random bytes rarely have.
+/// Whether to render a byte string as CBOR: it is one item of a kind that random bytes rarely form.
 fn is_embedded(bytes: &[u8]) -> bool {
     let kind = bytes.first().is_some_and(|first| matches!(first, 0x60..=0xbf | 0xf4..=0xf6));
     kind && read(bytes, Limits { depth: 64, items: 10_000 }).is_ok()
@@ -345,7 +345,7 @@ mod tests {
 
     /// RFC 8949 appendix A, the rows that are not plain integers or short strings alone.
     #[test]
-    fn the_examples_of_the_standard() {
+    fn rfc_8949_examples_are_rendered() {
         for (hex, text) in [
             ("00", "0"),
             ("1bffffffffffffffff", "18446744073709551615"),
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_that_are_too_long_carry_an_indicator() {
+    fn overlong_heads_have_an_indicator() {
         for (hex, text) in [
             ("1801", "1_0"),
             ("190001", "1_1"),
@@ -409,16 +409,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_cbor_is_rendered_up_to_its_fault() {
+    fn invalid_cbor_is_rendered_up_to_the_error() {
         for (hex, text) in [
-            ("", "/ the input ends where a data item is expected at byte 0 /"),
-            ("8201", "[1, / the input ends where a data item is expected at byte 2 /"),
+            ("", "/ unexpected end of input, expected a data item at byte 0 /"),
+            ("8201", "[1, / unexpected end of input, expected a data item at byte 2 /"),
             ("1c", "/ reserved additional information 28 at byte 0 /"),
             ("0102", "1, 2"),
-            ("f6ff", "null, / a break where a data item is expected at byte 1 /"),
-            ("62ff", "/ text string of declared length 2 with 1 bytes left in the input at byte 0 /"),
-            ("61ff", "/ a text string that is not UTF-8 at byte 0 /"),
-            ("1f", "/ an indefinite length on unsigned integer, which has none at byte 0 /"),
+            ("f6ff", "null, / unexpected break, expected a data item at byte 1 /"),
+            ("62ff", "/ text string of declared length 2, but the input has only 1 bytes left at byte 0 /"),
+            ("61ff", "/ invalid UTF-8 in a text string at byte 0 /"),
+            ("1f", "/ indefinite length, not allowed for unsigned integer at byte 0 /"),
         ] {
             assert_eq!(shown(hex), text, "{hex}");
         }
@@ -434,7 +434,7 @@ mod tests {
         assert!(diagnostic_bytes(&vec![0x81; 1 << 20]).contains("nesting deeper than 128 levels"));
         assert!(diagnostic_bytes(&vec![0x5f; 1 << 20]).len() < 300);
         let huge = [0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
-        assert!(diagnostic_bytes(&huge).starts_with("[ / the input ends"));
+        assert!(diagnostic_bytes(&huge).starts_with("[ / unexpected end of input"));
     }
 
     #[test]

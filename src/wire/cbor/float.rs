@@ -1,6 +1,6 @@
-//! Floating-point numbers of 16, 32 and 64 bits, without loss and without a change of NaN payloads.
+//! Floating-point numbers of 16, 32 and 64 bits; lossless, NaN payloads included.
 
-/// The double that a half-precision number stands for.
+/// A half-precision number as a double.
 pub(super) fn from_half(bits: u16) -> f64 {
     let sign = u64::from(bits >> 15) << 63;
     let exponent = u64::from(bits >> 10 & 0x1f);
@@ -13,7 +13,7 @@ pub(super) fn from_half(bits: u16) -> f64 {
     f64::from_bits(sign | magnitude)
 }
 
-/// The double that a single-precision number stands for; a NaN keeps its payload.
+/// A single-precision number as a double; a NaN keeps its payload.
 pub(super) fn from_single(bits: u32) -> f64 {
     let single = f32::from_bits(bits);
     if single.is_nan() {
@@ -22,14 +22,14 @@ pub(super) fn from_single(bits: u32) -> f64 {
     f64::from(single)
 }
 
-/// The same number in single precision, if there is one.
+/// The number in single precision, if it is exactly representable.
 pub(super) fn to_single(float: f64) -> Option<u32> {
-    #[expect(clippy::cast_possible_truncation, reason = "what does not fit is found by the comparison")]
+    #[expect(clippy::cast_possible_truncation, reason = "the comparison detects values that do not fit")]
     let single = float as f32;
     (f64::from(single) == float).then(|| single.to_bits())
 }
 
-/// The same number in half precision, if there is one.
+/// The number in half precision, if it is exactly representable.
 pub(super) fn to_half(float: f64) -> Option<u16> {
     let bits = to_single(float)?;
     let sign = (bits >> 16 & 0x8000) as u16;
@@ -50,7 +50,7 @@ pub(super) fn to_half(float: f64) -> Option<u16> {
     }
 }
 
-/// Bytes of the shortest form that keeps the value: 2, 4 or 8. A NaN has the form of two bytes.
+/// Bytes of the shortest form that keeps the value: 2, 4 or 8. A NaN takes two bytes.
 pub(super) fn shortest(float: f64) -> usize {
     if float.is_nan() || to_half(float).is_some() {
         2
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_half_comes_back() {
+    fn every_half_round_trips() {
         for bits in 0..=u16::MAX {
             let float = from_half(bits);
             if float.is_nan() {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_more_bits_gets_them() {
+    fn wider_values_use_wider_forms() {
         assert_eq!((shortest(100_000.0), shortest(65504.0), shortest(65505.0)), (4, 2, 4));
         assert_eq!((shortest(1.1), shortest(3.402_823_466_385_288_6e38), shortest(1.0e300)), (8, 4, 8));
         assert_eq!((shortest(2.0_f64.powi(-24)), shortest(2.0_f64.powi(-25)), shortest(2.0_f64.powi(-150))), (2, 4, 8));

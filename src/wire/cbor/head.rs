@@ -17,7 +17,7 @@ pub(super) const MAJORS: [&str; 8] = [
     "simple value or float",
 ];
 
-/// One head as it stands in the input.
+/// One head as in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     /// Major type, 0 to 7.
@@ -59,7 +59,7 @@ impl Head {
         self.major == 7 && self.info == INDEFINITE
     }
 
-    /// Whether no shorter head has the same argument; for simple values and floats this is not the question.
+    /// Whether this is the shortest head with its argument; meaningless for simple values and floats.
     pub(super) fn is_shortest(self) -> bool {
         self.major == 7 || self.is_indefinite() || self.length == shortest(self.argument)
     }

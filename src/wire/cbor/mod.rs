@@ -1,8 +1,8 @@
-//! CBOR (RFC 8949): a reader that hides nothing, a writer that can write in several ways, and diagnostic notation.
+//! CBOR (RFC 8949): a reader that keeps every detail, a writer with several layouts, and diagnostic notation.
 //!
-//! [`read`] refuses what is not well-formed and reports, without refusing, every departure from the core deterministic
-//! encoding of RFC 8949 section 4.2.1. [`write()`] is that encoding; [`write_as`] differs from it in one chosen way.
-//! Nothing is ever allocated by a length that the input merely declares.
+//! [`read`] rejects malformed input. It accepts but reports every deviation from the core deterministic
+//! encoding of RFC 8949 section 4.2.1. [`write()`] is that encoding; [`write_as`] deviates from it in one chosen way.
+//! Memory is never allocated for a declared length alone.
 
 mod annotate;
 mod diagnostic;

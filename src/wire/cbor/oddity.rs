@@ -1,13 +1,13 @@
-//! What can be wrong with CBOR bytes, and what is merely not deterministic in them.
+//! Errors in CBOR bytes, and deviations from the deterministic encoding.
 
 use std::fmt;
 
-/// Something that well-formed CBOR allows and the core deterministic encoding (RFC 8949 section 4.2.1) does not.
+/// A deviation of well-formed CBOR from the core deterministic encoding (RFC 8949 section 4.2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Oddity {
-    /// Byte offset of the item in question.
+    /// Byte offset of the item.
     pub offset: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: OddityKind,
 }
 
@@ -44,7 +44,7 @@ pub enum OddityKind {
         /// The key in front of it.
         after: String,
     },
-    /// A map key that its map had already, compared by deterministic encoding.
+    /// A repeated map key, compared by deterministic encoding.
     DuplicateKey {
         /// The key.
         key: String,
@@ -67,16 +67,16 @@ pub enum OddityKind {
 impl fmt::Display for OddityKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::LongInteger { head, shortest } => write!(f, "an integer in {head} bytes that fits {shortest}"),
-            Self::LongLength { head, shortest } => write!(f, "a length in {head} bytes that fits {shortest}"),
-            Self::LongTag { head, shortest } => write!(f, "a tag number in {head} bytes that fits {shortest}"),
+            Self::LongInteger { head, shortest } => write!(f, "an integer encoded in {head} bytes, {shortest} suffice"),
+            Self::LongLength { head, shortest } => write!(f, "a length encoded in {head} bytes, {shortest} suffice"),
+            Self::LongTag { head, shortest } => write!(f, "a tag number encoded in {head} bytes, {shortest} suffice"),
             Self::Indefinite => f.write_str("an indefinite length"),
-            Self::UnsortedKey { key, after } => write!(f, "the map key {key} after {after}, which sorts behind it"),
-            Self::DuplicateKey { key } => write!(f, "the map key {key} a second time"),
-            Self::LongFloat { width, shortest } => write!(f, "a float of {width} bytes that fits {shortest}"),
+            Self::UnsortedKey { key, after } => write!(f, "unsorted map key {key}, found after {after}"),
+            Self::DuplicateKey { key } => write!(f, "duplicate map key {key}"),
+            Self::LongFloat { width, shortest } => write!(f, "a float encoded in {width} bytes, {shortest} suffice"),
             Self::OtherNan => f.write_str("a NaN other than f97e00"),
-            Self::SmallBignum => f.write_str("a big number that fits a plain integer"),
-            Self::PaddedBignum => f.write_str("a big number with leading zeros"),
+            Self::SmallBignum => f.write_str("a bignum for a value that fits a plain integer"),
+            Self::PaddedBignum => f.write_str("a bignum with leading zeros"),
         }
     }
 }
@@ -91,14 +91,14 @@ impl fmt::Display for Oddity {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at byte {offset}")]
 pub struct CborError {
-    /// Byte offset at which it was noticed, from 0.
+    /// Byte offset of the error, counted from 0.
     pub offset: usize,
-    /// What was found and what was wanted.
+    /// What is wrong at this offset.
     pub kind: CborErrorKind,
 }
 
 impl CborError {
-    /// Whether more bytes behind the input could still make it well-formed.
+    /// Whether further bytes after the input could make it well-formed.
     pub fn is_incomplete(&self) -> bool {
         matches!(self.kind, CborErrorKind::Truncated { .. } | CborErrorKind::LengthBeyondInput { .. })
     }
@@ -108,13 +108,13 @@ impl CborError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CborErrorKind {
     /// The input ends inside an item.
-    #[error("the input ends where {expected} is expected")]
+    #[error("unexpected end of input, expected {expected}")]
     Truncated {
         /// What was expected next.
         expected: &'static str,
     },
     /// A string is longer, or an array or map has more items, than the rest of the input can hold.
-    #[error("{what} of declared length {declared} with {available} bytes left in the input")]
+    #[error("{what} of declared length {declared}, but the input has only {available} bytes left")]
     LengthBeyondInput {
         /// The major type, in words.
         what: &'static str,
@@ -123,26 +123,26 @@ pub enum CborErrorKind {
         /// Bytes that follow the head.
         available: usize,
     },
-    /// Something follows the one item that was expected.
+    /// Data follows the item.
     #[error("{0} bytes after the end of the item")]
     TrailingBytes(usize),
     /// A text string, or one chunk of it, is not UTF-8.
-    #[error("a text string that is not UTF-8")]
+    #[error("invalid UTF-8 in a text string")]
     InvalidUtf8,
     /// Additional information 28, 29 or 30.
     #[error("reserved additional information {0}")]
     ReservedInformation(u8),
     /// An integer or tag with additional information 31.
-    #[error("an indefinite length on {0}, which has none")]
+    #[error("indefinite length, not allowed for {0}")]
     NoIndefinite(&'static str),
-    /// A break where a data item must stand.
-    #[error("a break where {expected} is expected")]
+    /// A break in place of a data item.
+    #[error("unexpected break, expected {expected}")]
     UnexpectedBreak {
         /// What was expected.
         expected: &'static str,
     },
     /// A chunk of an indefinite string that is not a definite string of the same major type.
-    #[error("{found} as a chunk of an indefinite {wanted}")]
+    #[error("invalid chunk of an indefinite {wanted}: {found}")]
     WrongChunk {
         /// Major type of the chunk, in words.
         found: &'static str,
@@ -150,7 +150,7 @@ pub enum CborErrorKind {
         wanted: &'static str,
     },
     /// A simple value below 32 in two bytes.
-    #[error("simple value {0} in two bytes, which is not well-formed below 32")]
+    #[error("simple value {0} encoded in two bytes, not well-formed below 32")]
     LongSimple(u8),
     /// Nesting beyond the limit; tags count.
     #[error("nesting deeper than {0} levels")]

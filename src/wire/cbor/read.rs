@@ -1,4 +1,4 @@
-//! Bytes to values.
+//! Decodes bytes into values.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use super::limits::Limits;
 use super::{CborError, CborErrorKind, Oddity, OddityKind, diagnostic, float};
 use crate::value::Value;
 
-/// How many oddities are reported at most, so that a hostile input cannot fill the memory with them.
+/// Maximum number of reported oddities, so that hostile input cannot exhaust memory.
 const ODDITIES: usize = 1000;
 
 /// An item that was read.
@@ -16,7 +16,7 @@ const ODDITIES: usize = 1000;
 pub struct Document {
     /// Its value: members in wire order with duplicates, indefinite strings joined, `undefined` as `Simple(23)`.
     pub value: Value,
-    /// What is not deterministic in it, in the order found; the first thousand.
+    /// Its deviations from the deterministic encoding, in the order found; the first thousand.
     pub oddities: Vec<Oddity>,
 }
 
@@ -40,11 +40,11 @@ pub fn read(bytes: &[u8], limits: Limits) -> Result<Document, CborError> {
     }
 }
 
-/// Reads the first item of a CBOR sequence (RFC 8742), and gives what follows it.
+/// Reads the first item of a CBOR sequence (RFC 8742), and returns the bytes after it.
 ///
 /// # Errors
 ///
-/// As [`read`], but for what follows the item.
+/// As [`read`], except that bytes may follow the item.
 pub fn read_prefix(bytes: &[u8], limits: Limits) -> Result<(Document, &[u8]), CborError> {
     let mut reader = Reader::new(bytes, 0, limits);
     let value = reader.value(1)?;
@@ -55,7 +55,7 @@ pub fn read_prefix(bytes: &[u8], limits: Limits) -> Result<(Document, &[u8]), Cb
 ///
 /// # Errors
 ///
-/// As [`read`], for the first item that is at fault.
+/// As [`read`], for the first invalid item.
 pub fn read_sequence(bytes: &[u8], limits: Limits) -> Result<Vec<Document>, CborError> {
     let mut documents = Vec::new();
     let mut at = 0;
@@ -71,7 +71,7 @@ pub fn read_sequence(bytes: &[u8], limits: Limits) -> Result<Vec<Document>, Cbor
     Ok(documents)
 }
 
-/// Reads the one item that fills `bytes` within the usual limits, and drops the report of oddities.
+/// Reads the one item that fills `bytes` within the default limits, ignoring oddities.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ pub(super) struct Reader<'b> {
     limits: Limits,
     items: usize,
     oddities: Vec<Oddity>,
-    /// All oddities found, those beyond the limit on reports included.
+    /// All oddities found, including those beyond the report limit.
     found: usize,
 }
 
@@ -104,7 +104,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Takes one head, which counts as one item.
+    /// Consumes one head, which counts as one item.
     pub(super) fn head(&mut self) -> Result<Head, CborError> {
         let head = Head::read(self.bytes, self.at)?;
         if !head.is_break() {
@@ -117,7 +117,7 @@ impl<'b> Reader<'b> {
         Ok(head)
     }
 
-    /// The declared length, if the rest of the input can hold it: `least` bytes for each.
+    /// The declared length, if the rest of the input can hold it at `least` bytes per element.
     fn fits(&self, head: Head, offset: usize, least: usize) -> Result<usize, CborError> {
         let available = self.bytes.len() - self.at;
         usize::try_from(head.argument).ok().filter(|length| *length <= available / least).ok_or(CborError {
@@ -130,7 +130,7 @@ impl<'b> Reader<'b> {
         })
     }
 
-    /// Whether the next item is the break that ends an indefinite one, which is then taken.
+    /// Whether the next item is the break that ends an indefinite one; consumes it if so.
     pub(super) fn at_break(&mut self) -> bool {
         let ends = self.bytes.get(self.at) == Some(&0xff);
         self.at += usize::from(ends);
@@ -157,7 +157,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Reads one item with everything in it.
+    /// Reads one item and its content.
     pub(super) fn value(&mut self, depth: usize) -> Result<Value, CborError> {
         let offset = self.at;
         if depth > self.limits.depth {
@@ -191,7 +191,7 @@ impl<'b> Reader<'b> {
             1 => Value::Integer(-1 - i128::from(head.argument)),
             2 => Value::Bytes(self.string(head, offset)?.into_owned()),
             3 => Value::Text(match self.string(head, offset)? {
-                // Chunks were looked at one by one, since each must be UTF-8 by itself (RFC 8949 section 3.2.3).
+                // Chunks are checked one by one, since each must be valid UTF-8 (RFC 8949 section 3.2.3).
                 Cow::Owned(joined) => String::from_utf8_lossy(&joined).into_owned(),
                 Cow::Borrowed(bytes) => self.text(bytes)?.to_owned(),
             }),
@@ -209,7 +209,7 @@ impl<'b> Reader<'b> {
         })
     }
 
-    /// The bytes that were just taken, as text.
+    /// The bytes just consumed, as text.
     fn text(&self, bytes: &'b [u8]) -> Result<&'b str, CborError> {
         std::str::from_utf8(bytes).map_err(|error| CborError {
             offset: self.at - bytes.len() + error.valid_up_to(),
@@ -261,7 +261,7 @@ impl<'b> Reader<'b> {
             let (offset, odd_before) = (self.at, self.found);
             let key = self.value(depth + 1)?;
             let bytes: &'b [u8] = self.bytes;
-            // A key without oddities stands there in its deterministic encoding already.
+            // A key without oddities is already in its deterministic encoding.
             let encoded: Cow<'b, [u8]> = match self.found == odd_before {
                 true => Cow::Borrowed(&bytes[offset..self.at]),
                 false => Cow::Owned(super::write(&key)),

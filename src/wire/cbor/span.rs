@@ -1,4 +1,4 @@
-//! Where the bytes of a member stand.
+//! Locates the bytes of a member.
 
 use std::ops::Range;
 
@@ -7,19 +7,19 @@ use super::read::Reader;
 use super::{CborError, read_prefix};
 use crate::value::{Path, Value};
 
-/// The bytes of the item at `path`: the first match, tags passed through, as [`Path::resolve`] has it.
+/// The bytes of the item at `path`: the first match, tags skipped, as in [`Path::resolve`].
 ///
-/// `None` if the bytes do not start with a well-formed item within the usual limits, or if nothing is at the path.
+/// `None` if the bytes do not start with a well-formed item within the default limits, or if the path does not resolve.
 pub fn span_of(bytes: &[u8], path: &Path) -> Option<Range<usize>> {
     let limits = Limits::default();
-    // Read as a whole first, so that a place is never found in something that is not CBOR.
+    // Read the whole item first, so that a path never resolves in invalid CBOR.
     read_prefix(bytes, limits).ok()?;
     let mut reader = Reader::new(bytes, 0, limits);
     for token in path.tokens() {
         if !enter(&mut reader, token).ok()? {
             return None;
         }
-        // Everything in front of the item was read again and counted again; the first reading has bounded it.
+        // This reads and counts everything before the item again; the first pass has bounded it.
         reader = Reader::new(bytes, reader.at, limits);
     }
     let start = reader.at;
@@ -35,7 +35,7 @@ fn enter(reader: &mut Reader<'_>, token: &str) -> Result<bool, CborError> {
         offset = reader.at;
         head = reader.head()?;
     }
-    // Names are compared by the rule of `Path`, so that the two never disagree.
+    // Names are compared by the rule of `Path`, so that both agree.
     let wanted = Path::default().child(token);
     match head.major {
         4 => {

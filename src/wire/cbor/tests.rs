@@ -13,7 +13,7 @@ fn kinds(text: &str) -> Vec<OddityKind> {
 
 /// RFC 8949 appendix A: values, and their preferred encodings.
 #[test]
-fn the_examples_of_the_standard_are_read_and_written() {
+fn rfc_8949_examples_round_trip() {
     let integers = Value::Array((1..=25).map(Value::Integer).collect());
     let rows: Vec<(&str, Value)> = vec![
         ("00", Value::Integer(0)),
@@ -65,7 +65,7 @@ fn the_examples_of_the_standard_are_read_and_written() {
 }
 
 #[test]
-fn what_is_not_deterministic_is_reported_and_not_refused() {
+fn non_deterministic_encodings_are_reported_but_accepted() {
     use OddityKind as K;
     assert_eq!(kinds("1817"), [K::LongInteger { head: 2, shortest: 1 }]);
     assert_eq!(kinds("1a00000018"), [K::LongInteger { head: 5, shortest: 2 }]);
@@ -90,9 +90,9 @@ fn what_is_not_deterministic_is_reported_and_not_refused() {
     assert_eq!(kinds("a20af620f6"), []);
     assert_eq!(kinds("a220f60af6").len(), 1);
     assert_eq!(kinds("a2616101616102"), [K::DuplicateKey { key: "\"a\"".into() }]);
-    // The same key in two encodings is a duplicate still.
+    // The same key in two encodings is also a duplicate.
     assert_eq!(kinds("a20101190001f6"), [K::LongInteger { head: 3, shortest: 1 }, K::DuplicateKey { key: "1".into() }]);
-    // A duplicate that does not stand beside its twin.
+    // Duplicates that are not adjacent.
     assert_eq!(kinds("a3616101616202616103"), [K::DuplicateKey { key: "\"a\"".into() }]);
     let offsets: Vec<usize> = read(&hex("8301180182f63817"), Limits::default())
         .map(|document| document.oddities.iter().map(|odd| odd.offset).collect())
@@ -101,7 +101,7 @@ fn what_is_not_deterministic_is_reported_and_not_refused() {
 }
 
 #[test]
-fn what_is_not_well_formed_is_refused_with_its_place() {
+fn malformed_input_is_rejected_with_its_offset() {
     use CborErrorKind as K;
     let truncated = |expected| K::Truncated { expected };
     for (text, offset, kind) in [
@@ -143,7 +143,7 @@ fn what_is_not_well_formed_is_refused_with_its_place() {
     assert!(!read(&hex("ff"), Limits::default()).unwrap_err().is_incomplete());
     assert_eq!(
         read(&hex("6261"), Limits::default()).unwrap_err().to_string(),
-        "text string of declared length 2 with 1 bytes left in the input at byte 0"
+        "text string of declared length 2, but the input has only 1 bytes left at byte 0"
     );
 }
 
@@ -163,7 +163,7 @@ fn depth_and_items_are_bounded() {
     );
     let chunks = [vec![0x5f], vec![0x40; 1 << 20], vec![0xff]].concat();
     assert_eq!(read(&chunks, limits).unwrap_err().kind, CborErrorKind::TooManyItems(10));
-    // The usual depth is no danger to the stack of a test thread.
+    // The default depth does not overflow the stack of a test thread.
     let usual = Limits::default();
     assert!(read(&[vec![0x81; 127], vec![0]].concat(), usual).is_ok());
     assert_eq!(read(&[vec![0x81; 128], vec![0]].concat(), usual).unwrap_err().kind, CborErrorKind::TooDeep(128));
@@ -188,7 +188,7 @@ fn sequences_are_split() {
 }
 
 #[test]
-fn layouts_differ_in_the_one_thing_that_they_name() {
+fn each_layout_changes_only_what_it_names() {
     let value = Value::map([
         ("bb", Value::Integer(1)),
         ("a", Value::Bytes(vec![1, 2])),
@@ -224,7 +224,7 @@ fn length_first_differs_from_bytewise_for_keys_of_mixed_types() {
 }
 
 #[test]
-fn numbers_of_json_find_a_form() {
+fn json_numbers_are_encoded() {
     for (text, bytes) in [
         ("5.0", "05"),
         ("1e2", "1864"),
@@ -240,7 +240,7 @@ fn numbers_of_json_find_a_form() {
 }
 
 #[test]
-fn duplicates_stay_side_by_side_in_their_order() {
+fn duplicates_stay_adjacent_in_their_order() {
     let value = parse(&hex("a3616201616102616203")).unwrap();
     assert_eq!(write(&value), hex("a3616102616201616203"));
 }
@@ -275,8 +275,8 @@ proptest! {
         for layout in Layout::ALL {
             let bytes = write_as(&value, layout);
             if layout != Layout::Reversed {
-                // Whatever the layout, the deterministic form of what is read is the same. Duplicates keep their order
-                // in all of them but the reverse.
+                // The deterministic form of the value read is the same for every layout. Duplicates keep their order
+                // except in the reverse layout.
                 prop_assert_eq!(write(&parse(&bytes).unwrap()), deterministic.clone(), "{:?}", layout);
             }
             prop_assert!(!diagnostic_bytes(&bytes).contains(" at byte "), "{}", diagnostic_bytes(&bytes));
@@ -285,9 +285,9 @@ proptest! {
         prop_assert!(oddities.iter().all(|odd| matches!(odd.kind, OddityKind::DuplicateKey { .. })), "{:?}", oddities);
     }
 
-    /// Without an oddity the bytes are the deterministic encoding of what they say, and the other way round.
+    /// A document has no oddity if and only if its bytes are the deterministic encoding of its value.
     #[test]
-    fn oddities_are_exactly_the_departures(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn oddities_are_exactly_the_deviations(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         if let Ok((document, rest)) = read_prefix(&bytes, Limits::default()) {
             let read = &bytes[..bytes.len() - rest.len()];
             if document.is_deterministic() {
@@ -301,7 +301,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_bytes_are_drawn_and_dumped(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn hostile_bytes_are_rendered_and_dumped(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = diagnostic_with(&bytes, Notation::PRETTY);
         let _ = annotate(&bytes);
         let _ = read_sequence(&bytes, Limits::default());

@@ -1,25 +1,26 @@
-//! Values to bytes: the deterministic encoding, and the ones that are not.
+//! Encodes values into bytes: the deterministic encoding, and others.
 
 use super::{float, head};
 use crate::value::Value;
 
-/// The usual ways to lay out a value. All of them mean the same.
+/// Common encodings of a value. All of them represent the same value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
     /// Core deterministic encoding, RFC 8949 section 4.2.1.
     #[default]
     Deterministic,
-    /// Members in the order of the value, all else as in the deterministic encoding.
+    /// Deterministic, but members in the order of the value.
     AsWritten,
     /// Deterministic, but every integer and tag number in a head of nine bytes.
     WideIntegers,
     /// Deterministic, but every length in a head of nine bytes.
     WideLengths,
-    /// Deterministic, but every string, array and map of indefinite length; strings in two chunks if they can be cut.
+    /// Deterministic, but every string, array and map of indefinite length; strings in two chunks where they can be
+    /// split.
     Indefinite,
     /// Keys in the length-first order of RFC 8949 section 4.2.3.
     LengthFirst,
-    /// Keys by their raw text, as a sort of undecorated strings has it.
+    /// Keys ordered by their raw text, without their heads.
     TextOrder,
     /// Deterministic, but the keys of every map in reverse.
     Reversed,
@@ -41,7 +42,7 @@ impl Layout {
         Self::WideFloats,
     ];
 
-    /// The style that this layout names.
+    /// The style of this layout.
     pub fn style(self) -> Style {
         let plain = Style::default();
         match self {
@@ -58,10 +59,10 @@ impl Layout {
     }
 }
 
-/// Every choice that an encoder has. The default is the core deterministic encoding.
+/// Every choice of an encoder. The default is the core deterministic encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// The order of map members. Members with equal keys keep their order in all of them but the reverse.
+    /// The order of map members. Members with equal keys keep their order, except in the reverse order.
     pub order: Order,
     /// The width of integers and tag numbers.
     pub integers: Width,
@@ -111,19 +112,19 @@ pub enum Floats {
 
 /// Writes a value in the core deterministic encoding (RFC 8949 section 4.2.1).
 ///
-/// Members with equal keys stay together in their order. Integers beyond 64 bits become big numbers (tags 2 and 3).
+/// Members with equal keys stay together in their order. Integers beyond 64 bits become bignums (tags 2 and 3).
 /// A [`Value::Decimal`], which only JSON has, becomes an integer if it is whole and a float otherwise. A
-/// [`Value::Simple`] from 24 to 31 has no well-formed encoding and is written as if it had one, in two bytes.
+/// [`Value::Simple`] from 24 to 31 has no well-formed encoding and is written in two bytes anyway.
 pub fn write(value: &Value) -> Vec<u8> {
     write_styled(value, Style::default())
 }
 
-/// Writes a value in one of the usual layouts.
+/// Writes a value in one of the common layouts.
 pub fn write_as(value: &Value, layout: Layout) -> Vec<u8> {
     write_styled(value, layout.style())
 }
 
-/// Writes a value with every choice made by the caller.
+/// Writes a value in the given style.
 pub fn write_styled(value: &Value, style: Style) -> Vec<u8> {
     let mut out = Vec::new();
     put(&mut out, value, style);
@@ -199,7 +200,7 @@ fn put_float(out: &mut Vec<u8>, number: f64, style: Style) {
     }
 }
 
-/// `cut` is where a string of indefinite length is cut in two.
+/// `cut` is the index at which a string of indefinite length is split.
 fn put_string(out: &mut Vec<u8>, major: u8, bytes: &[u8], cut: usize, style: Style) {
     let wide = style.lengths == Width::Eight;
     let chunk = |out: &mut Vec<u8>, bytes: &[u8]| {
@@ -228,7 +229,7 @@ fn close(out: &mut Vec<u8>, style: Style) {
     }
 }
 
-/// The members in the order asked for.
+/// The members in the given order.
 fn ordered(members: &[(Value, Value)], order: Order) -> Vec<&(Value, Value)> {
     if order == Order::AsWritten {
         return members.iter().collect();

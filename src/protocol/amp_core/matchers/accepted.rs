@@ -35,12 +35,12 @@ impl Check for Taken {
         let seen = observed.unwrap_or(&Value::Null);
         match seen.member("outcome").and_then(Value::as_text) {
             Some("accepted" | "cached" | "quiet") => Outcome::HOLDS,
-            _ => Outcome::departs("the message taken", Some(&Value::Text(summary(seen)))),
+            _ => Outcome::departs("the message accepted", Some(&Value::Text(summary(seen)))),
         }
     }
 }
 
-/// What came of a message, in words.
+/// The outcome of a message, as a sentence.
 pub(super) fn summary(seen: &Value) -> String {
     let outcome = seen.member("outcome").and_then(Value::as_text).unwrap_or("no answer to a message");
     let mut words = outcome.to_owned();

@@ -1,4 +1,4 @@
-//! Matchers of AMP: what a message came to, and whether one is signed.
+//! Matchers of AMP: the outcome of a message, and its signature.
 
 mod accepted;
 mod refused;

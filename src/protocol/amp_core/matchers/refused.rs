@@ -1,4 +1,4 @@
-//! `refused`: the message was not taken, and the target says why (sections 8.8 and 15, binding, section 4).
+//! `refused`: the message was rejected, and the target gives a reason (sections 8.8 and 15, binding, section 4).
 
 use super::accepted::summary;
 use crate::matcher::{ArgumentError, Check, Compiler, Matcher, Outcome, Reading, show};
@@ -13,8 +13,9 @@ impl Matcher for Refused {
     }
 
     fn summary(&self) -> &'static str {
-        "The message was refused with `code`, or one of `codes`, or of those that an erratum tolerates; `bare` lets a refusal by the \
-         transport alone do. A connection that is closed without a word shows a refusal and no code, which decides nothing."
+        "The message was rejected with `code`, or one of `codes`, or a code that an erratum tolerates; with `bare` a \
+         rejection by the transport alone is sufficient. A connection closed without a message shows a rejection \
+         without a code, which is undecided."
     }
 
     fn example(&self) -> &'static str {
@@ -97,7 +98,7 @@ impl Check for WithCode {
             None if self.bare => Outcome::HOLDS,
             // An answer over HTTP was there to be given.
             None if how == "http" || how == "error" => departs(),
-            None => Outcome::Undecided(format!("{}; which of the reasons it was is not said", summary(seen))),
+            None => Outcome::Undecided(format!("{}; the target did not report the reason", summary(seen))),
         }
     }
 }

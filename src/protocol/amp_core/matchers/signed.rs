@@ -13,7 +13,7 @@ impl Matcher for Signed {
 
     fn summary(&self) -> &'static str {
         "The message at the place has a signature that verifies over its Sig_Input under the key of its `from`. Where it does not, the \
-         finding shows the expected Sig_Input in diagnostic notation, and what the signature is over if that is found."
+         finding shows the expected Sig_Input in diagnostic notation, and the input that was signed, if found."
     }
 
     fn example(&self) -> &'static str {
@@ -38,7 +38,7 @@ impl Check for Verifies {
         let because = || signed.member("because").and_then(Value::as_text).unwrap_or_default().to_owned();
         match signed.member("state").and_then(Value::as_text) {
             Some("valid") => Outcome::HOLDS,
-            // Who cannot be looked up cannot be verified either; that is a question of its own.
+            // Without the document of the sender the signature cannot be verified; other cases check resolution.
             Some("unresolved") => Outcome::Undecided(because()),
             _ => {
                 let mut departs = Outcome::departs("a signature that verifies over the Sig_Input of section 8.1", None);

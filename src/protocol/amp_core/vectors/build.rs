@@ -8,7 +8,7 @@ use crate::vector::{Kind, Question, Vector, VectorResult};
 use crate::wire::canonical::Form;
 use crate::wire::cbor;
 
-/// What a message says, whatever the order of its members: its length, and every one of its members.
+/// The content of a message, independent of the order of its members: its length, and every member.
 fn in_any_order(vector: &Vector) -> Result<Vec<Value>, &'static str> {
     let length = vector.text("message")?.len();
     let length = Value::Integer(i128::try_from(length).map_err(|_| "message")?);
@@ -41,7 +41,7 @@ fn body(vector: &Vector) -> Result<Vec<u8>, String> {
 fn signed(vector: &Vector, body: &[u8]) -> Result<Value, String> {
     let sender = vector.value("sender").ok_or("no sender")?;
     let seed = hex(sender.member("ed25519_seed")).and_then(|seed| seed.try_into().ok()).ok_or("no seed")?;
-    let mut envelope = vector.value("headers").and_then(envelope).ok_or("headers that are none")?;
+    let mut envelope = vector.value("headers").and_then(envelope).ok_or("valid headers")?;
     if envelope.member("v").is_none() {
         envelope.set_member("v", Value::Integer(1));
     }
@@ -60,7 +60,7 @@ impl Kind for BuildPlain {
     }
 
     fn summary(&self) -> &'static str {
-        "A sender, headers and a body, and the message that is made of them; its members may stand in any order."
+        "A sender, headers and a body, and the resulting message; its members may be in any order."
     }
 
     fn keys(&self) -> &'static [&'static str] {
@@ -68,7 +68,7 @@ impl Kind for BuildPlain {
     }
 
     fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
-        // The message tells as much: its signature is over this Sig_Input.
+        // The message shows it as well: its signature is over this Sig_Input.
         let mut good = vec![if_reported("/result/sig_input", "equals", Value::text(vector.text("sig_input")?))];
         good.extend(in_any_order(vector)?);
         Ok(Question {
@@ -101,7 +101,7 @@ impl Kind for BuildEncrypted {
     }
 
     fn summary(&self) -> &'static str {
-        "A sender, the document of a recipient, headers, a body and a nonce, and the message that is made of them."
+        "A sender, the document of a recipient, headers, a body and a nonce, and the resulting message."
     }
 
     fn keys(&self) -> &'static [&'static str] {
@@ -141,7 +141,7 @@ impl Kind for BuildEncrypted {
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
         let Ok(nonce) = fixed::<24>(vector, "nonce") else {
-            return common::must(vector.result == VectorResult::Invalid, "a nonce of a wrong length");
+            return common::must(vector.result == VectorResult::Invalid, "a nonce of invalid length");
         };
         let document = vector.value("recipient_document").ok_or("no document")?;
         let document = document::read(document).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! What the kinds share: [`expect`] builds what counts as the correct answer, as a rejection, or as any answer.
+//! Code shared by the kinds: [`expect`] builds the expectations of a correct answer, a rejection, or any answer.
 
 use crate::value::Value;
 use crate::vector::{Question, Twin, Vector, VectorResult};
@@ -30,7 +30,7 @@ pub(super) fn any_of(readings: Vec<Value>, strict_only: bool) -> Expected {
     ("", "any-of", Value::Array(readings), strict_only)
 }
 
-/// Inputs of the same names as the keys; those that the vector does not have are left out.
+/// Inputs named as the keys; keys that the vector lacks are omitted.
 pub(super) fn inputs(vector: &Vector, names: &[&'static str]) -> Vec<(&'static str, Value)> {
     names.iter().filter_map(|name| Some((*name, vector.value(name)?.clone()))).collect()
 }
@@ -40,7 +40,7 @@ pub(super) fn inputs(vector: &Vector, names: &[&'static str]) -> Vec<(&'static s
 pub(super) fn refusals(vector: &Vector) -> Vec<Value> {
     let listed = |name| vector.value(name).and_then(Value::as_array).unwrap_or_default();
     let refused = |code: &Value, tolerated| {
-        let words = format!("refused with {}", crate::wire::show(code));
+        let words = format!("rejected with {}", crate::wire::show(code));
         reading(words, tolerated, vec![at("/result/code", "equals", code.clone())])
     };
     let mut found: Vec<Value> = listed("codes").iter().map(|code| refused(code, false)).collect();
@@ -58,13 +58,13 @@ pub(super) fn refused_call(tolerated: bool) -> Value {
     reading("refused as a call with bad parameters", tolerated, vec![condition])
 }
 
-/// Any answer: what a vector that cannot fail expects, so that at least something was observed.
+/// Any answer: for a vector that cannot fail, so that at least an answer was observed.
 pub(super) fn any_answer() -> Expected {
     let answered = reading("an answer", false, vec![at("/result", "exists", Value::Bool(true))]);
     any_of(vec![answered, refused_call(false)], false)
 }
 
-/// What a vector expects, by its result: the good answer, or one of the refusals.
+/// The expectations of a vector, by its result: the correct answer, or one of the rejections.
 pub(super) fn expect(vector: &Vector, good: Vec<Value>, refusals: Vec<Value>) -> Vec<Expected> {
     let good = vec![reading("as ruled", false, good)];
     match (vector.result, vector.strict) {
@@ -76,8 +76,8 @@ pub(super) fn expect(vector: &Vector, good: Vec<Value>, refusals: Vec<Value>) ->
     }
 }
 
-/// Whether the vector wants a refusal, in the profile that judges it.
-pub(super) fn wants_refusal(vector: &Vector) -> bool {
+/// Whether the vector requires a rejection, in the profile that judges it.
+pub(super) fn requires_rejection(vector: &Vector) -> bool {
     vector.strict.unwrap_or(vector.result) == VectorResult::Invalid
 }
 
@@ -93,7 +93,7 @@ pub(super) fn twin(vector: &Vector) -> Option<Vector> {
     Some(twin)
 }
 
-/// A question whose refusals count only if the twin of the vector gets the answer that `assume` describes.
+/// A call whose rejection counts only if the twin of the vector gets the answer that `assume` describes.
 pub(super) fn question(
     vector: &Vector,
     operation: &'static str,
@@ -101,7 +101,7 @@ pub(super) fn question(
     expect: Vec<Expected>,
     assume: impl Fn(&Vector) -> Vec<(&'static str, &'static str, Value)>,
 ) -> Result<Question, &'static str> {
-    let twin = if wants_refusal(vector) {
+    let twin = if requires_rejection(vector) {
         let twin = twin(vector).ok_or("twin")?;
         Some(Twin { with: inputs(&twin, names), assume: assume(&twin) })
     } else {
@@ -129,12 +129,12 @@ pub(super) fn show_hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(bytes)
 }
 
-/// Compares what proofmark makes of a vector with what it says.
+/// Compares the result of proofmark with the vector.
 pub(super) fn same(vector: &Vector, name: &'static str, made: &[u8]) -> Result<(), String> {
     if bytes(vector, name)? == made { Ok(()) } else { Err(format!("{name} {}", show_hex(made))) }
 }
 
-/// An error in words if something that must hold does not.
+/// An error with this text unless the condition holds.
 pub(super) fn must(holds: bool, words: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(words.to_owned()) }
 }

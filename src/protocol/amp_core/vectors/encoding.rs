@@ -15,7 +15,7 @@ impl Kind for Deterministic {
     }
 
     fn summary(&self) -> &'static str {
-        "CBOR and its deterministic encoding; bytes that have none are refused."
+        "CBOR and its deterministic encoding; bytes without one are rejected."
     }
 
     fn keys(&self) -> &'static [&'static str] {
@@ -24,7 +24,7 @@ impl Kind for Deterministic {
 
     fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
         let input = Value::text(vector.text("cbor")?);
-        let refused = common::wants_refusal(vector);
+        let refused = common::requires_rejection(vector);
         let good = if refused {
             Vec::new()
         } else {
@@ -98,7 +98,7 @@ impl Kind for SigInput {
         let made = match vector.value("headers") {
             None => sig_input::of_plain(&parse("message")?),
             Some(headers) => {
-                let envelope = super::build::envelope(headers).ok_or("headers that are none")?;
+                let envelope = super::build::envelope(headers).ok_or("valid headers")?;
                 sig_input::encode(&envelope, &cbor::write(&parse("body")?))
             }
         };

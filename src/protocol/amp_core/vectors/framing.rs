@@ -1,4 +1,4 @@
-//! `amp-frame-decode`, `amp-frame-encode` and `amp-wrapper`: what RFC 002 puts around messages.
+//! `amp-frame-decode`, `amp-frame-encode` and `amp-wrapper`: the framing of RFC 002.
 
 use super::common::{self, any_of, at, bytes, expect, question, reading, refusals, show_hex};
 use crate::protocol::amp_core::frame::{self, Framing};
@@ -128,7 +128,7 @@ impl Kind for Wrapper {
         let expect = expect(vector, vec![taken()], refusals(vector));
         let assume = |_: &Vector| vec![("/result/value", "exists", Value::Bool(true))];
         let mut asked = question(vector, "wrapper-decode", &["wrapper", "cbor"], expect, assume)?;
-        // The operation calls it a kind, which is a word of vectors already.
+        // The operation calls it `kind`, which is already a key of vectors.
         let inputs = asked.with.iter_mut().chain(asked.twin.iter_mut().flat_map(|twin| &mut twin.with));
         inputs.filter(|(name, _)| *name == "wrapper").for_each(|(name, _)| *name = "kind");
         Ok(asked)
@@ -137,12 +137,12 @@ impl Kind for Wrapper {
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
         let fits =
             cbor::parse(&bytes(vector, "cbor")?).is_ok_and(|value| fits(&value, vector.text("wrapper").unwrap_or("")));
-        let valid = common::wants_refusal(vector);
-        common::must(fits != valid, if fits { "a sound wrapper" } else { "a wrapper that breaks its schema" })
+        let valid = common::requires_rejection(vector);
+        common::must(fits != valid, if fits { "a valid wrapper" } else { "a wrapper that violates its schema" })
     }
 }
 
-/// What a member of a wrapper has to be.
+/// The type of a member of a wrapper.
 type Shape = fn(&Value) -> bool;
 
 /// Whether a wrapper is a closed map of the members of its schema (RFC 002 sections 6.2, 6.3, 6.5 and 6.6).

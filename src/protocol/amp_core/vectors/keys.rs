@@ -46,7 +46,7 @@ impl Kind for Verify {
             (VectorResult::Acceptable, None) => vec![("/result/valid", "type", Value::text("boolean"), false)],
             _ => expect(vector, says(true), no),
         };
-        let twin = common::wants_refusal(vector).then(|| Twin {
+        let twin = common::requires_rejection(vector).then(|| Twin {
             with: SOUND.iter().map(|(name, hex)| (*name, Value::text(*hex))).collect(),
             assume: vec![("/result/valid", "equals", Value::Bool(true))],
         });
@@ -56,7 +56,7 @@ impl Kind for Verify {
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
         let (data, signature) = (bytes(vector, "data")?, bytes(vector, "sig")?);
         let Ok(key) = fixed::<32>(vector, "public_key") else {
-            return must(vector.result == VectorResult::Invalid, "a key of a wrong length");
+            return must(vector.result == VectorResult::Invalid, "a key of invalid length");
         };
         let flaws = sign::flaws(&key, &data, &signature);
         match vector.result {
@@ -64,7 +64,7 @@ impl Kind for Verify {
                 must(sign::verify_strict(&key, &data, &signature) && flaws.is_empty(), "no valid one")
             }
             VectorResult::Invalid => must(!sign::verify(&key, &data, &signature), "a valid one"),
-            VectorResult::Acceptable => must(vector.strict.is_none() || !flaws.is_empty(), "nothing against it"),
+            VectorResult::Acceptable => must(vector.strict.is_none() || !flaws.is_empty(), "a valid signature"),
         }
     }
 }
@@ -77,7 +77,7 @@ impl Kind for Sign {
     }
 
     fn summary(&self) -> &'static str {
-        "A seed, data, and the one signature that RFC 8032 makes of them."
+        "A seed, data, and their signature, which RFC 8032 determines uniquely."
     }
 
     fn keys(&self) -> &'static [&'static str] {
@@ -150,7 +150,7 @@ impl Kind for BoxOpen {
     }
 
     fn summary(&self) -> &'static str {
-        "Keys, a nonce and a NaCl box, and what is in it; a box that does not open is refused."
+        "Keys, a nonce and a NaCl box, and its content; a box that does not open is rejected."
     }
 
     fn keys(&self) -> &'static [&'static str] {
@@ -195,7 +195,7 @@ impl Kind for SelectKey {
 
     fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
         let mut good = Vec::new();
-        if !common::wants_refusal(vector) {
+        if !common::requires_rejection(vector) {
             let method = vector.text("method")?;
             let mut names = vec![Value::text(method)];
             names.extend(method.split_once('#').map(|(_, fragment)| Value::Text(format!("#{fragment}"))));

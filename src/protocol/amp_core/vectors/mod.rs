@@ -1,4 +1,4 @@
-//! Kinds of vectors of this protocol: each asks one method of a library (binding, section 10).
+//! Kinds of vectors of this protocol: each calls one method of a library (binding, section 10).
 //!
 //! The inputs of a question are the keys of the vector under the names that the operation has for them.
 
@@ -37,7 +37,7 @@ pub(super) const ALL: &[&dyn Kind] = &[
 mod tests {
     use std::sync::Arc;
 
-    use super::common::wants_refusal;
+    use super::common::requires_rejection;
     use crate::source::Source;
     use crate::vector::{load, suite};
 
@@ -77,7 +77,7 @@ mod tests {
     fn a_refusal_has_a_twin() {
         for source in files() {
             let file = load(&source, super::ALL).unwrap();
-            for vector in file.vectors.iter().filter(|vector| wants_refusal(vector)) {
+            for vector in file.vectors.iter().filter(|vector| requires_rejection(vector)) {
                 assert!(file.kind.question(vector).unwrap().twin.is_some(), "{}: {}", source.name, *vector.id);
             }
         }

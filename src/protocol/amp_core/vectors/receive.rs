@@ -11,7 +11,7 @@ use crate::wire::cbor;
 
 pub(super) struct Receive;
 
-/// The word for acceptance among outcomes, which are codes otherwise.
+/// The outcome for acceptance; all other outcomes are codes.
 const ACCEPT: &str = "accept";
 
 impl Kind for Receive {
@@ -45,7 +45,7 @@ impl Kind for Receive {
     fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
         vector.text("message")?;
         let mut vector = vector.clone();
-        // Nobody is trusted unless the vector says so, whatever the target was given otherwise.
+        // No relay is trusted unless the vector lists it, regardless of the configuration of the target.
         if vector.value("trusted_relays").is_none() {
             vector.fields.push(("trusted_relays".to_owned(), Value::Array(Vec::new())));
         }
@@ -59,7 +59,7 @@ impl Kind for Receive {
         match outcomes {
             [only] if only.as_text() == Some(ACCEPT) => sound(vector),
             [only] => refused(vector, only.as_integer().unwrap_or(0)),
-            _ => Ok(()), // Several outcomes are permitted, and proofmark is no recipient that prefers one.
+            _ => Ok(()), // Several outcomes are permitted, and proofmark prefers none.
         }
     }
 }
@@ -89,8 +89,8 @@ fn outcome_reading(vector: &Vector, outcome: &Value, tolerated: bool) -> Value {
     reading(format!("refused with {}", crate::wire::show(outcome)), tolerated, vec![refused, code])
 }
 
-/// What is to be seen of a message that was accepted, as far as the vector says it. Everything beside the outcome is an
-/// optional member of the result (binding, section 10), so it is judged only if it is there.
+/// The expected observations of an accepted message, as far as the vector defines them. Everything except the outcome
+/// is an optional member of the result (binding, section 10), so it is judged only if it is there.
 fn accepted(vector: &Vector) -> Vec<Value> {
     let mut all = vec![at("/outcome", "equals", Value::text("accepted"))];
     if let Some(body) = vector.value("body") {
@@ -107,7 +107,7 @@ fn accepted(vector: &Vector) -> Vec<Value> {
     for (name, value) in vector.value("headers").and_then(Value::as_map).unwrap_or_default() {
         let place = format!("/result/headers/{}", name.as_text().unwrap_or_default());
         all.push(match value {
-            // Integers may be told as decimal text.
+            // Integers may be reported as decimal text.
             Value::Integer(number) => {
                 if_reported(&place, "one-of", Value::Array(vec![value.clone(), Value::Text(number.to_string())]))
             }
@@ -160,7 +160,7 @@ fn verified(vector: &Vector) -> Result<(Material, bool), String> {
 fn refused(vector: &Vector, code: i128) -> Result<(), String> {
     let data = bytes(vector, "message")?;
     let Ok(envelope) = cbor::parse(&data) else {
-        return must(code == 1001, "bytes that are no CBOR, which is 1001");
+        return must(code == 1001, "bytes that are not CBOR, which is code 1001");
     };
     let number = |name| envelope.member(name).and_then(|value| unsigned(Some(value))).map(i128::from);
     match code {

@@ -24,7 +24,7 @@ impl Kind for Type {
     }
 
     fn summary(&self) -> &'static str {
-        "A type code and its name, asked for in one direction; what is not assigned is unknown."
+        "A type code and its name, looked up in one direction; unassigned codes and names are unknown."
     }
 
     fn keys(&self) -> &'static [&'static str] {
@@ -77,7 +77,7 @@ impl Kind for ErrorCode {
             let category = vector.text("category")?;
             vec![
                 ("/result/name", "equals", Value::text(vector.text("name")?), false),
-                // Letter case counts under the strict profile alone (E33).
+                // Letter case matters only in the strict profile (E33).
                 ("/result/category", "matches", Value::Text(format!("^(?i:{category})$")), false),
                 ("/result/category", "equals", Value::text(category), true),
                 ("/result/retry", "equals", vector.value("retry").ok_or("retry")?.clone(), false),
@@ -150,7 +150,7 @@ impl Kind for Version {
     }
 }
 
-/// One of the versions that may be selected; in a lenient run one with the major of such a version (E51).
+/// One of the versions that may be selected; in a lenient run, any with the major of such a version (E51).
 fn selection(vector: &Vector) -> Result<Vec<common::Expected>, &'static str> {
     if unknown(vector) {
         return Ok(vec![("/result/rejected", "equals", Value::Bool(true), false)]);
@@ -181,7 +181,7 @@ impl Kind for Id {
     }
 
     fn summary(&self) -> &'static str {
-        "A time, and the message ids that are made for it with given or drawn random parts."
+        "A time, and the message ids created for it, with given or generated random parts."
     }
 
     fn keys(&self) -> &'static [&'static str] {
