@@ -19,7 +19,9 @@ fn main() {
         ratios.push(one(&runtime, &mut group, work));
     }
     group.finish();
-    println!("declared cases compared with the raw client ({CASES} cases, both against the same server; less is better)");
+    println!(
+        "declared cases compared with the raw client ({CASES} cases, both against the same server; less is better)"
+    );
     for (work, requests, ratio) in ratios {
         let rate = |time: Duration, what: usize| format!("{:.0}/s", what as f64 / time.as_secs_f64());
         println!(

@@ -49,7 +49,10 @@ fn main() {
     group.bench_function("sha256", |bencher| bencher.iter_custom(|rounds| (0..rounds).map(|_| hash().wall).sum()));
     group.finish();
     let ratio = side_by_side(21, confirm, hash);
-    println!("confirming {} vectors ({bytes} bytes), compared with SHA-256 of their bytes (less is better)", inputs.len());
+    println!(
+        "confirming {} vectors ({bytes} bytes), compared with SHA-256 of their bytes (less is better)",
+        inputs.len()
+    );
     println!(
         "  {ratio}\n  {:.0} vectors/s, {:.0} hashes/s",
         (PASSES * inputs.len()) as f64 / ratio.processor.first.as_secs_f64(),

@@ -14,11 +14,11 @@ use crate::variant::Variant;
 pub enum Database {
     /// In a file, which is created if it does not exist; acknowledged writes survive the death of the process.
     File(PathBuf),
-    /// In memory, gone with the server.
+    /// In memory, lost at the end of the server.
     Memory,
 }
 
-/// What to serve and how: what every protocol can be told, and the settings of one protocol.
+/// What to serve and how: the general options, and the settings of one protocol.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// The address of the main listener; port 0 takes a free one.
@@ -31,9 +31,9 @@ pub struct Config {
     pub variant: Variant,
     /// The level to serve, one of [`crate::Implementation::levels`]; `None` is the highest.
     pub level: Option<String>,
-    /// A fixed present time in RFC 3339; `None` is the clock of the machine.
+    /// A fixed current time in RFC 3339; `None` is the clock of the machine.
     pub clock: Option<String>,
-    /// What only this protocol can be told.
+    /// The settings of this protocol.
     pub settings: Settings,
 }
 
@@ -57,7 +57,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// [`SettingError`] if the implementation has no such setting, or the value is not one of it.
+    /// [`SettingError`] if the setting is unknown, or the value is invalid.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
         self.settings.set(name, value)
     }
@@ -91,7 +91,7 @@ impl Config {
         Ok(planted)
     }
 
-    /// Where the present time comes from.
+    /// The source of the current time.
     pub(crate) fn clock(&self) -> Result<Clock, ServeError> {
         let Some(text) = &self.clock else { return Ok(Clock::System) };
         Instant::parse(text).map(Clock::Fixed).ok_or_else(|| ServeError::Clock(text.clone()))
@@ -108,7 +108,7 @@ pub enum ServeError {
     /// No fault has the configured name.
     #[error(transparent)]
     Fault(#[from] UnknownFault),
-    /// The implementation has no level of the configured name.
+    /// The configured level is unknown.
     #[error("unknown level `{name}`; {}", if known.is_empty() { "this protocol has none".to_owned() } else { format!("levels are {}", known.join(", ")) })]
     Level {
         /// The configured name.
@@ -121,7 +121,7 @@ pub enum ServeError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// A setting is unknown, or its value cannot be used.
@@ -133,7 +133,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// A value of a setting that is of its kind and still cannot be used.
+    /// A well-formed value of a setting that cannot be used.
     pub(crate) fn setting(name: &'static str, reason: impl Into<String>) -> Self {
         Self::Setting(SettingError::Value { name, reason: reason.into() })
     }

@@ -1,30 +1,30 @@
 //! Planted faults: one deliberate mistake in an otherwise correct program.
 //!
-//! A fault is known by name, says which requirements it breaks, and is planted at the one line whose sentence it
+//! A fault has a name, lists the requirements that it breaks, and is planted at the one line whose sentence it
 //! breaks, as `if fault.is("name")`. So the names double as an index from requirement to code: look the
 //! requirement up in the table of the protocol, then search the source for the name.
 
 use crate::names::nearest;
 
-/// A mistake that can be planted, and what it must be caught by.
+/// A mistake that can be planted, and the requirements that must detect it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// How it is asked for.
+    /// Its name.
     pub name: &'static str,
-    /// What it does wrong, in one sentence.
+    /// Its description, in one sentence.
     pub summary: &'static str,
-    /// The requirements whose checks must turn red.
+    /// The requirements whose checks must fail.
     pub breaks: &'static [&'static str],
     /// The lowest level that an implementation must have for the fault to show.
     pub level: &'static str,
-    /// What must be configured for the fault to show.
+    /// The configuration under which the fault is observable.
     pub needs: Needs,
 }
 
-/// What a fault needs besides its name.
+/// The configuration that a fault needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing.
+    /// None.
     Nothing,
     /// The setup of this name, one of [`crate::Implementation::setups`]: in another one the fault does not show.
     Setup(&'static str),
@@ -55,22 +55,22 @@ impl Planted {
         found.map(|fault| Self(Some(fault))).ok_or_else(unknown)
     }
 
-    /// Whether the fault called `name` is the one that is planted.
+    /// Whether the fault `name` is planted.
     #[must_use]
     pub(crate) fn is(self, name: &'static str) -> bool {
         self.0.is_some_and(|fault| fault.name == name)
     }
 
-    /// What the planted fault needs.
+    /// The configuration that the planted fault needs.
     #[must_use]
     pub(crate) fn needs(self) -> Needs {
         self.0.map_or(Needs::Nothing, |fault| fault.needs)
     }
 }
 
-/// Does the one thing that a fault does wrong, if it is the planted one: `planted!(rules.fault, "name", what)`, or
+/// Runs the code of a fault, if it is planted: `planted!(rules.fault, "name", what)`, or
 /// `planted!(rules.fault, "name", condition => what)`, or `planted!(rules.fault, "name", found in option => what)`. It takes one line, so that the path around it reads as the protocol;
-/// what takes more stands in the module `faults` of the protocol.
+/// longer code is in the module `faults` of the protocol.
 macro_rules! planted {
     ($fault:expr, $name:literal, $found:ident in $option:expr => $what:expr) => {
         if $fault.is($name)
@@ -96,7 +96,7 @@ pub(crate) use planted;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no fault named {name:?}{}", nearest.map_or_else(String::new, |known| format!("; the nearest is {known:?}")))]
 pub struct UnknownFault {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
     /// The known name that is most like it.
     pub nearest: Option<&'static str>,
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_brings_the_nearest_one() {
-        let error = Planted::find("tag-sorted", &[TABLE]).expect_err("no such fault");
+        let error = Planted::find("tag-sorted", &[TABLE]).expect_err("an unknown fault");
         assert_eq!(error.nearest, Some("tags-sorted"));
         assert!(Planted::find("hash-missing", &[TABLE]).is_ok_and(|fault| fault.is("hash-missing")));
     }

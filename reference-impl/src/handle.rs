@@ -1,4 +1,4 @@
-//! A running server: where it is reached, what is known of it, and its end.
+//! A running server: its addresses, its published values, and its end.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use crate::config::ServeError;
 
-/// How long open connections may take to finish after a stop.
+/// The grace period of open connections after a stop.
 const STOP_DEADLINE: Duration = Duration::from_secs(3);
 
 /// A running server. Dropping it stops the server too, without waiting for it.
@@ -28,14 +28,14 @@ impl Handle {
         Self { addresses: Vec::new(), facts: Vec::new(), stop, server }
     }
 
-    /// Names an address: a URL, whose port is the real one.
+    /// Adds an address: a URL with the actual port.
     #[must_use]
     pub fn at(mut self, name: &'static str, url: String) -> Self {
         self.addresses.push((name, url));
         self
     }
 
-    /// Names something that a peer may have to know.
+    /// Adds a value that a peer may need.
     #[must_use]
     pub fn knows(mut self, name: &'static str, value: String) -> Self {
         self.facts.push((name, value));
@@ -48,7 +48,7 @@ impl Handle {
         &self.addresses
     }
 
-    /// What a peer may have to know of it, by name, such as a DID or a token.
+    /// The values that a peer may need, by name, such as a DID or a token.
     #[must_use]
     pub fn facts(&self) -> &[(&'static str, String)] {
         &self.facts

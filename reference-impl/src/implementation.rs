@@ -1,4 +1,4 @@
-//! What an implementation of a protocol offers to programs that run it.
+//! The interface of an implementation of a protocol, for programs that run it.
 
 use std::fmt::Debug;
 use std::pin::Pin;
@@ -32,12 +32,12 @@ pub trait Implementation: Debug + Send + Sync {
         &[]
     }
 
-    /// The levels that a server can be limited to, the lowest first; empty where the protocol has none.
+    /// The levels to which a server can be limited, the lowest first; empty if the protocol has none.
     fn levels(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What its server and its adapter may be told.
+    /// The settings of its server and its adapter.
     fn settings(&self) -> &'static [Setting];
 
     /// The names of the addresses that a [`Handle`] may have, the main one first, each with its form: a URL with `{}` in the
@@ -112,15 +112,15 @@ impl dyn Implementation + '_ {
 pub struct Setup {
     /// Its name.
     pub name: &'static str,
-    /// What is different from the ordinary setup, in a few words.
+    /// The difference from the default setup, in a few words.
     pub about: &'static str,
     /// Which readings are taken.
     pub variant: Variant,
-    /// The level that is served; `None` is the highest.
+    /// The served level; `None` is the highest.
     pub level: Option<&'static str>,
-    /// The servers that are started, the target first. The settings of the target are those of its adapter, too.
+    /// The servers to start, the target first. The settings of the target are those of its adapter, too.
     pub instances: &'static [Instance],
-    /// What the owner of the target declares.
+    /// The declarations of the target file.
     pub declared: Declared,
 }
 
@@ -135,10 +135,10 @@ pub struct Instance {
     pub settings: Pairs,
 }
 
-/// What the owner of a target says in a target file: what no probe finds out, and the target cannot say by itself.
+/// The declarations of a target file: facts that neither probes nor the target itself reveal.
 #[derive(Debug)]
 pub struct Declared {
-    /// The levels that are claimed; empty if the target says so itself.
+    /// The claimed levels; empty if the target declares them itself.
     pub levels: &'static [&'static str],
     /// The kinds of target of the protocol that it is; empty for the usual one.
     pub kinds: &'static [&'static str],
@@ -149,6 +149,6 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Nothing.
+    /// None.
     pub const NOTHING: Self = Self { levels: &[], kinds: &[], options: &[], tokens: &[] };
 }

@@ -1,6 +1,6 @@
-//! Points in time: RFC 3339 text in, comparable values out, and the clock that tells the present one.
+//! Instants: parsed from RFC 3339, comparable, and the clock.
 //!
-//! Time stamps of a record are kept as the sender spelled them; an [`Instant`] is what they are compared by.
+//! Timestamps of a record keep the spelling of the sender; an [`Instant`] is their comparable value.
 
 use std::fmt;
 
@@ -66,7 +66,7 @@ impl Instant {
         self.0.and_utc().timestamp_millis()
     }
 
-    /// A text of fixed width whose byte order is the order in time; how instants stand in the store.
+    /// A text of fixed width whose byte order is the order in time; the stored form of instants.
     #[must_use]
     pub(crate) fn key(self) -> String {
         self.0.format("%Y-%m-%dT%H:%M:%S%.9fZ").to_string()
@@ -80,7 +80,7 @@ impl Instant {
 }
 
 impl fmt::Display for Instant {
-    /// RFC 3339 in UTC, with a fraction only where there is one.
+    /// RFC 3339 in UTC, with a fraction only if it is not zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let format = match self.0.nanosecond() {
             0 => "%Y-%m-%dT%H:%M:%SZ",
@@ -97,7 +97,7 @@ impl From<DateTime<Utc>> for Instant {
     }
 }
 
-/// Where the present time comes from.
+/// The source of the current time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// Always the same instant, for tests.
@@ -127,7 +127,7 @@ fn calendar_day(text: &str) -> Option<NaiveDate> {
     NaiveDate::from_ymd_opt(year, number(month, 2..=2)?, number(day, 2..=2)?)
 }
 
-/// The number that `digits` denotes if there are as many of them as `width` allows; a long fraction saturates.
+/// The value of `digits` if their number is within `width`; a long fraction saturates.
 fn number(digits: &str, width: std::ops::RangeInclusive<usize>) -> Option<u32> {
     let fits = width.contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
     fits.then(|| digits.parse().unwrap_or(u32::MAX))
@@ -146,7 +146,7 @@ mod tests {
     fn utc_date_times_are_read_and_ordered_by_time() {
         let keys: Vec<String> = ["2026-01-02T03:04:05Z", "2026-01-02T03:04:05.250Z", "2026-01-02T03:04:05.900000001Z"]
             .iter()
-            .map(|text| Instant::parse(text).expect("the text is good").key())
+            .map(|text| Instant::parse(text).expect("a valid instant").key())
             .collect();
         assert!(keys.is_sorted());
         assert_eq!(Instant::parse("2026-01-02T03:04:05.000Z"), Instant::parse("2026-01-02T03:04:05Z"));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_refused() {
+    fn invalid_texts_are_rejected() {
         for text in [
             "yesterday",
             "2026-01-02",
@@ -180,20 +180,20 @@ mod tests {
             "2026-01-02T03:04:05,5Z",
             "2026-01-02T24:00:00Z",
         ] {
-            assert_eq!(Instant::parse(text), None, "{text:?} was taken");
+            assert_eq!(Instant::parse(text), None, "{text:?} was accepted");
         }
     }
 
     #[test]
     fn printing_and_reading_agree() {
         let now = Instant::of_system();
-        let nanos = Instant::parse("2026-01-02T03:04:05.123456789Z").expect("the text is good");
+        let nanos = Instant::parse("2026-01-02T03:04:05.123456789Z").expect("a valid instant");
         for instant in [now, nanos] {
             assert_eq!(Instant::parse(&instant.to_string()), Some(instant));
         }
         assert_eq!(Instant::parse(&now.key()), Some(now));
         assert!(
-            Instant::parse("0000-01-05T00:00:00Z").expect("the text is good").days_earlier(36_500).key() <= now.key()
+            Instant::parse("0000-01-05T00:00:00Z").expect("a valid instant").days_earlier(36_500).key() <= now.key()
         );
     }
 }

@@ -1,11 +1,11 @@
 //! A second, independent implementation of the agent protocols that proofmark tests.
 //!
 //! proofmark is tested against it. It shares no code with proofmark and is written from the specifications alone. An
-//! implementer reads it to settle a question, so it is clear before it is fast, and each rule stands beside the number of its
+//! implementer reads it to answer questions, so clarity precedes speed, and each rule is next to the number of its
 //! section.
 //!
 //! [`ALL`] has one row for each protocol. Everything that a program does with an implementation goes through the trait
-//! [`Implementation`]; nothing outside the folder of a protocol knows the protocol.
+//! [`Implementation`]; all other code is independent of the protocols.
 //!
 //! # The map
 //!
@@ -17,14 +17,14 @@
 //! | `names` | the nearest of several names | nothing |
 //! | `json` | JSON values, a reader with a choice of strictness, a writer | nothing |
 //! | `cbor` | CBOR values, reader and writer | nothing |
-//! | `instant` | points in time and the clock | nothing |
-//! | `variant` | which reading is taken where the text leaves room | nothing |
+//! | `instant` | instants and the clock | nothing |
+//! | `variant` | the selected reading where the specification leaves room | nothing |
 //! | `fault` | mistakes that can be planted | names |
 //! | `store` | durable state on SQLite | nothing |
-//! | `setting` | what an implementation may be told, by name and type | names, json |
+//! | `setting` | the settings of an implementation, by name and type | names, json |
 //! | `config` | what to serve and how | instant, variant, fault, store, setting |
 //! | `handle` | a running server | config |
-//! | `server` | sockets and pipes; knows no protocol | json |
+//! | `server` | sockets and pipes; independent of protocols | json |
 //! | `implementation` | the trait that a protocol implements, and how proofmark starts it | variant, fault, setting, config, handle |
 //! | `agentic` | the Agentic Protocol | above |
 //! | `amp_core` | the Agent Messaging Protocol | above but agentic |

@@ -21,7 +21,7 @@ async fn main() -> ExitCode {
     match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            // Nothing is left to do if even the message cannot be written.
+            // If even the message cannot be written, there is no way to report it.
             writeln!(std::io::stderr(), "proofmark-reference: {message}").ok();
             ExitCode::from(2)
         }

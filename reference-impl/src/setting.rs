@@ -1,4 +1,4 @@
-//! Settings: what the server and the adapter of one protocol may be told, by name.
+//! The settings of the server and the adapter of one protocol, by name.
 //!
 //! An implementation describes its settings in a table of [`Setting`]s. Programs read the table for their help text and pass
 //! values as text, `name=value`; [`Settings`] checks them against the table and hands them out by type.
@@ -17,7 +17,7 @@ pub struct Setting {
     pub name: &'static str,
     /// Which values it takes.
     pub value: Kind,
-    /// The value without one given; `None` where the setting is then absent.
+    /// The default; `None` if the setting is then absent.
     pub default: Option<&'static str>,
     /// Whether it may be given several times. Otherwise the last value counts.
     pub repeats: bool,
@@ -39,9 +39,9 @@ pub enum Kind {
     AddressOrOff,
     /// The URL of another party, with a scheme and a host.
     Url,
-    /// Any text that is not empty. The word stands for it in help texts, such as `DID`.
+    /// Any text that is not empty. The word is its placeholder in help texts, such as `DID`.
     Text(&'static str),
-    /// `LEFT=RIGHT`. The words stand for the two texts in help texts.
+    /// `LEFT=RIGHT`. The words are the placeholders in help texts.
     Pair(&'static str, &'static str),
     /// So many bytes in hexadecimal.
     Bytes(usize),
@@ -75,7 +75,7 @@ impl Kind {
         }
     }
 
-    /// Why `text` is not a value of this kind, in words that follow "expected".
+    /// Why `text` is not a value of this kind, as a text to follow "expected".
     fn refuse(self, text: &str) -> Option<String> {
         let (good, expected) = match self {
             Self::Switch => (matches!(text, "on" | "off"), "on or off".to_owned()),
@@ -103,7 +103,7 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingError {
-    /// The implementation has no setting of this name.
+    /// The setting is unknown.
     #[error("unknown setting `{name}`{}", nearest.map_or_else(String::new, |known| format!("; did you mean `{known}`?")))]
     Unknown {
         /// The name that was given.
@@ -111,12 +111,12 @@ pub enum SettingError {
         /// The known name that is most like it.
         nearest: Option<&'static str>,
     },
-    /// The value is not one of the setting.
+    /// The value is invalid.
     #[error("setting `{name}`: {reason}")]
     Value {
         /// The setting.
         name: &'static str,
-        /// What is wrong with the value.
+        /// The expected value.
         reason: String,
     },
 }
@@ -137,7 +137,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`SettingError`] if the implementation has no such setting, or the value is not one of it.
+    /// [`SettingError`] if the setting is unknown, or the value is invalid.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
         let Some(setting) = self.known.iter().find(|setting| setting.name == name) else {
             let nearest = nearest(name, self.known.iter().map(|setting| setting.name));
@@ -158,7 +158,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Every value of a setting; its default if there is none.
+    /// All values of a setting, or its default.
     pub(crate) fn all(&self, name: &str) -> Vec<&str> {
         let given: Vec<&str> =
             self.given.iter().filter(|(given, _)| *given == name).map(|(_, value)| value.as_str()).collect();
@@ -176,7 +176,7 @@ impl Settings {
         self.text(name) == Some("on")
     }
 
-    /// `None` for `off`, too.
+    /// `None` also for `off`.
     pub(crate) fn address(&self, name: &str) -> Option<SocketAddr> {
         self.text(name).and_then(address)
     }
@@ -225,7 +225,7 @@ fn duration(text: &str) -> Option<Duration> {
         "ms" => Some(Duration::from_millis(number)),
         "s" => Some(Duration::from_secs(number)),
         "m" => Some(Duration::from_secs(number.checked_mul(60)?)),
-        _ => None, // no other unit
+        _ => None, // unknown unit
     }
 }
 
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn values_come_back_by_type_with_their_defaults() {
+    fn values_are_read_by_type_with_defaults() {
         let mut settings = Settings::new(KNOWN);
         assert!(!settings.is_on("control") && settings.text("kind").is_none());
         assert_eq!(settings.address("frames").map(|address| address.port()), Some(0));
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn json_may_stand_in_a_file() {
+    fn json_may_be_in_a_file() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), "[1, 2]").expect("written");
         let mut settings = Settings::new(KNOWN);
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_brings_the_nearest_one() {
-        let error = Settings::new(KNOWN).set("next_hop", "x").expect_err("no such setting");
+        let error = Settings::new(KNOWN).set("next_hop", "x").expect_err("an unknown setting");
         assert_eq!(error.to_string(), "unknown setting `next_hop`; did you mean `next-hop`?");
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! [`Store::write`] runs a closure inside a transaction and answers after that transaction is on the disk, so
 //! an acknowledged write survives the death of the process. Writes that wait together share one transaction
-//! (and one flush); each has a savepoint of its own, so that a refused one leaves nothing behind.
-//! [`Store::read`] runs a closure on a snapshot. Nothing here knows a protocol; a protocol brings a [`Schema`].
+//! (and one flush); each has its own savepoint, so that a rejected one has no effect.
+//! [`Store::read`] runs a closure on a snapshot. It is independent of protocols; a protocol provides a [`Schema`].
 //!
 //! A store in memory has a single connection, which serves reads and writes in turn, and no thread: there is no disk to
 //! wait for, and a library opens many of them.
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 /// Marks a database file as one of this crate ("PrfM").
 const APPLICATION_ID: i32 = 0x5072_664d;
 
-/// How many waiting writes share one transaction at most: enough to make the flush cheap, few enough that the
+/// Maximum number of waiting writes in one transaction: enough to make the flush cheap, few enough that the
 /// first of them does not wait long.
 const BATCH_LIMIT: usize = 128;
 
@@ -42,7 +42,7 @@ pub enum OpenError {
     #[error("{}: not a database of this program", .0.display())]
     Foreign(PathBuf),
     /// The file was written with another version of the tables.
-    #[error("{}: database version {found}, this program knows version {known}", path.display())]
+    #[error("{}: database version {found}, this program supports version {known}", path.display())]
     Version {
         /// The file.
         path: PathBuf,
@@ -54,21 +54,21 @@ pub enum OpenError {
     /// SQLite refuses the file.
     #[error("{}: {source}", path.display())]
     Sqlite {
-        /// The file; `:memory:` for none.
+        /// The file; `:memory:` without a file.
         path: PathBuf,
-        /// What SQLite says.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
 }
 
-/// Why a piece of work did not run to its end, whatever its own answer would have been.
+/// Why work was not completed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum StoreError {
     /// The store is shut.
     #[error("the store is shut")]
     Closed,
-    /// The transaction could not be begun or committed; nothing of it is kept.
+    /// The transaction could not be started or committed; it has no effect.
     #[error("transaction: {0}")]
     Transaction(String),
     /// The work panicked; its changes are undone.
@@ -92,7 +92,7 @@ pub(crate) enum Store {
     Memory(Arc<Mutex<Option<Connection>>>),
 }
 
-/// What a thread of a store is told.
+/// A request to a thread of a store.
 pub(crate) enum Message {
     Stop,
     Work(Box<dyn Work>),
@@ -130,13 +130,13 @@ where
             (None, Some(result)) => Ok(result),
             (None, None) => Err(StoreError::Panicked),
         };
-        // Nobody waits any more when the connection of the client is gone; the write stands all the same.
+        // If the client has disconnected, the receiver is dropped; the write remains valid.
         self.reply.send(outcome).ok();
     }
 }
 
 impl Store {
-    /// Opens the database at `path`, creating it if there is none, or an empty one in memory without a path.
+    /// Opens the database at `path`, creating it if missing, or an empty one in memory without a path.
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl Store {
 
     /// Runs `work` inside a transaction and returns its answer once the transaction is durable.
     ///
-    /// An `Err` of `work` undoes what it did.
+    /// An `Err` of `work` rolls back its changes.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Store {
     {
         match self {
             Self::File { writer, .. } => Self::submit(writer, work).await,
-            Self::Memory(connection) => Self::at_once(connection, work).await,
+            Self::Memory(connection) => Self::run_inline(connection, work).await,
         }
     }
 
@@ -188,11 +188,11 @@ impl Store {
     {
         match self {
             Self::File { readers, .. } => Self::submit(readers, work).await,
-            Self::Memory(connection) => Self::at_once(connection, work).await,
+            Self::Memory(connection) => Self::run_inline(connection, work).await,
         }
     }
 
-    /// Lets the work that waits finish, closes the database and returns when the threads are gone.
+    /// Finishes waiting work, closes the database and returns when the threads have ended.
     pub(crate) async fn close(&self) {
         let (writer, readers, threads) = match self {
             Self::File { writer, readers, threads } => (writer, readers, threads),
@@ -222,13 +222,13 @@ impl Store {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    async fn at_once<T, E, F>(connection: &Mutex<Option<Connection>>, work: F) -> Result<Result<T, E>, StoreError>
+    async fn run_inline<T, E, F>(connection: &Mutex<Option<Connection>>, work: F) -> Result<Result<T, E>, StoreError>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
         E: Send + 'static,
     {
-        // Whoever waits has a turn between two pieces of work, as with a store on a disk.
+        // Other tasks can run between two pieces of work, as with a store on disk.
         tokio::task::yield_now().await;
         let (reply, mut answer) = oneshot::channel();
         let mut batch: Vec<Box<dyn Work>> = vec![Box::new(Task { work: Some(work), result: None, reply })];
@@ -291,7 +291,7 @@ fn read_loop(db: &Connection, inbox: &Mutex<mpsc::Receiver<Message>>) {
             return;
         };
         let outcome = db.execute_batch("BEGIN").map(|()| work.run(db));
-        db.execute_batch("ROLLBACK").ok(); // ends the snapshot; there is nothing to undo
+        db.execute_batch("ROLLBACK").ok(); // ends the snapshot, without changes
         work.answer(outcome.err().map(|error| StoreError::Transaction(error.to_string())));
     }
 }
@@ -348,11 +348,11 @@ mod tests {
 
     async fn count(store: &Store) -> i64 {
         let rows = store.read(|db| db.query_row("SELECT count(*) FROM t", [], |row| row.get(0))).await;
-        rows.expect("the store is open").expect("the query is good")
+        rows.expect("the store is open").expect("a valid query")
     }
 
     #[tokio::test]
-    async fn a_refused_write_leaves_nothing_and_harms_no_neighbour() {
+    async fn a_rejected_write_has_no_effect_on_others() {
         let store = Store::open(None, SCHEMA).expect("memory");
         let good = insert(&store, 1);
         let panics = store.write(|db| -> Result<(), ()> {

@@ -2,7 +2,7 @@
 
 /// The readings that an implementation takes where a specification is silent or contradicts itself.
 ///
-/// Each variant is correct: whoever accepts one and not the other tests a taste and not the specification.
+/// Each variant is correct: a test that accepts only one of them goes beyond the specification.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Variant {
     /// The ruling of each erratum.
@@ -16,7 +16,7 @@ impl Variant {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Own, Self::Other];
 
-    /// How it is asked for.
+    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

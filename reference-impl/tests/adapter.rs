@@ -63,7 +63,7 @@ fn value(hex: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn it_says_what_it_is() {
+async fn it_describes_itself() {
     let mut library = Library::start(config());
     let described = library.result("describe", json!({})).await;
     assert_eq!(described["protocols"], json!(["agentic"]));
@@ -81,7 +81,7 @@ async fn it_says_what_it_is() {
 }
 
 #[tokio::test]
-async fn lines_that_are_no_requests_get_errors_and_the_next_one_is_answered() {
+async fn invalid_requests_get_errors_and_the_next_one_is_answered() {
     let mut library = Library::start(config());
     for (line, code) in [
         ("{", -32700),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use support::{config, encode, full, minimal, set, start, with};
 
 #[tokio::test]
-async fn a_deposit_comes_back_as_it_was_sent_with_its_hash_beside_it() {
+async fn a_deposit_is_returned_unchanged_with_its_hash_next_to_it() {
     let (_server, mut client) = start(config()).await;
     let package = full("proj", "pkg_full");
     let answer = client.deposit(&package).await;
@@ -36,7 +36,7 @@ async fn member_order_and_number_spelling_are_kept_and_do_not_matter() {
 }
 
 #[tokio::test]
-async fn a_refused_deposit_names_the_member_and_stores_nothing() {
+async fn a_rejected_deposit_names_the_member_and_is_not_stored() {
     let (_server, mut client) = start(config()).await;
     for (members, pointer) in [
         (json!({ "title": "" }), "/title"),

@@ -51,7 +51,7 @@ async fn a_chain_of_facts_has_no_gap_and_no_overlap() {
 }
 
 #[tokio::test]
-async fn a_refused_assertion_changes_nothing() {
+async fn a_rejected_assertion_changes_nothing() {
     let (_server, mut client) = start(config()).await;
     assert_fact(&mut client, "v1", Some(at(2))).await;
     let before = client.get("/v1/projects/proj/facts?include_ended=true").await.body;
@@ -80,7 +80,7 @@ async fn a_refused_assertion_changes_nothing() {
 }
 
 #[tokio::test]
-async fn invalidation_ends_what_is_current_and_counts_it() {
+async fn invalidation_ends_and_counts_current_facts() {
     let (_server, mut client) = start(config()).await;
     for (hour, value) in [(1, "v1"), (2, "v2")] {
         assert_fact(&mut client, value, Some(at(hour))).await;
@@ -167,7 +167,7 @@ async fn flag(client: &mut Client, id: &str, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_review_changes_status_review_type_and_hash_and_nothing_else() {
+async fn a_review_changes_only_status_review_type_and_hash() {
     let (_server, mut client) = start(config()).await;
     let draft = with(full("proj", "pkg"), &json!({ "status": "draft" }));
     let deposited = client.deposit(&draft).await.json();
@@ -177,7 +177,7 @@ async fn a_review_changes_status_review_type_and_hash_and_nothing_else() {
     assert_eq!(flagged.json()["package"], expected);
     assert_ne!(flagged.json()["content_hash"], deposited["content_hash"]);
     assert_eq!(client.get("/v1/packages/pkg").await.body, flagged.body);
-    // The deposit again, as it was, is still the same package.
+    // The same deposit again is still identical.
     let again = client.deposit(&draft).await;
     assert_eq!((again.status, again.json()), (200, flagged.json()));
     assert_eq!(client.get("/v1/projects/proj/packages?status=awaiting_review").await.ids(), ["pkg"]);

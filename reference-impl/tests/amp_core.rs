@@ -1,5 +1,5 @@
-//! The vectors of RFC 001, appendix A, and those of the binding, put to the library: each must give what it says, in the
-//! strict reading. They were made by another implementation than this one.
+//! The vectors of RFC 001, appendix A, and those of the binding, run against the library: each must have the declared
+//! result, in the strict reading. They were made by another implementation than this one.
 
 #[path = "support/library.rs"]
 mod library;
@@ -57,7 +57,7 @@ async fn spec_documents(library: &mut Library) -> Value {
     documents.into()
 }
 
-/// Puts one message to `receive`.
+/// Calls `receive` with one message.
 async fn receive(library: &mut Library, vector: &Value, message: &Value, documents: &Value) -> Value {
     let mut known = documents.as_array().cloned().unwrap_or_default();
     known.extend(vector["documents"].as_array().cloned().unwrap_or_default());
@@ -80,7 +80,7 @@ fn disagreement(expect: &Value, outcome: &Value) -> Option<String> {
 }
 
 #[tokio::test]
-async fn every_vector_gives_what_it_says() {
+async fn every_vector_has_its_result() {
     let data = data();
     let mut library = library().await;
     let documents = spec_documents(&mut library).await;
@@ -106,9 +106,9 @@ async fn every_vector_gives_what_it_says() {
     assert_eq!(list(&data, "vectors").len(), 127);
 }
 
-/// The other variant may do what an erratum tolerates, and nothing else.
+/// The other variant deviates only where an erratum tolerates it.
 #[tokio::test]
-async fn the_other_variant_keeps_to_what_is_tolerated() {
+async fn the_other_variant_deviates_only_where_tolerated() {
     let data = data();
     let mut library = Library::start(Config { variant: Variant::Other, ..library_config() });
     let documents = spec_documents(&mut library).await;
@@ -139,7 +139,7 @@ async fn the_published_vectors_verify_and_can_be_made_again() {
         let asked = json!({"self": to, "now": 1_707_055_205_000_u64});
         let outcome = receive(&mut library, &asked, &vector["message"], &documents).await;
         if encrypted {
-            // E01: the ciphertext as printed opens with no key.
+            // E01: no key opens the printed ciphertext.
             assert_eq!((&outcome["code"], &outcome["stage"]), (&json!(3001), &json!("decryption")));
             continue;
         }
@@ -152,7 +152,7 @@ async fn the_published_vectors_verify_and_can_be_made_again() {
             library.call("sign", &json!({"seed": made["sender"]["ed25519_seed"], "data": vector["sig_input"]})).await;
         assert_eq!(signed["sig"], vector["signature"], "{title}");
     }
-    // E01: what the keys and the nonce of A.1 really give.
+    // E01: the actual result of the keys and the nonce of A.1.
     let corrected = &list(&data, "vectors")[0];
     let headers = receive(&mut library, corrected, &corrected["message"], &documents).await["headers"].clone();
     let made = json!({"sender": keys("spec-alice"), "recipient_document": documents[1], "headers": headers,
@@ -242,7 +242,7 @@ async fn frames_and_wrappers_are_read_as_they_must() {
         let written = library.call("frame_encode", frame).await;
         assert_eq!(written["frame"], vector["frame"]);
     }
-    // RFC 002, A.2: what is too much is the start of another frame, which never comes.
+    // RFC 002, A.2: excess bytes are the start of another frame, which never arrives.
     let read = library.call("frame_decode", &json!({"data": "0000000401a1617801"})).await;
     assert_eq!((&read["frames"][0]["payload"], &read["rest"]), (&json!("a16178"), &json!("01")));
     for vector in list(&data, "wrappers") {
@@ -253,8 +253,8 @@ async fn frames_and_wrappers_are_read_as_they_must() {
     }
 }
 
-/// Every single bit of a message is of consequence, whatever it belongs to: v and enc are not signed, but nothing else
-/// than what they are will do.
+/// Every single bit of a message matters: v and enc are not signed, but only their exact values are
+/// accepted.
 #[tokio::test]
 async fn no_bit_of_a_message_may_be_another() {
     let mut library = library().await;

@@ -1,5 +1,5 @@
-//! The faults that can be planted in amp-core: the table is sound, each is planted once, and those of the library show:
-//! the same calls get other answers than without them. Which check catches them is for proofmark to prove.
+//! The faults of amp-core: the table is consistent, each fault is planted once, and those of the library are
+//! observable: the same calls get other answers than without them. Which check catches them is for proofmark to prove.
 
 #[path = "support/library.rs"]
 mod library;
@@ -17,7 +17,7 @@ const ALICE: &str = "46918a243ff3cf322a4ca7599bc2694890ae5240d437f3af6b7fd5f4b47
 const BOB: &str = "ce2e8ea1d4135d748bff94d5824a7d6befb1ba537a5d882d5956ad3f53bdb992";
 const NOW: u64 = 1_760_000_001_000;
 
-/// Where the faults are that a library does not show, because they are about what a node keeps and how it is reached.
+/// The files of faults that a library does not show, because they concern the state and the transports of a node.
 const OF_A_NODE: [&str; 4] = ["node", "net", "store", "adapter"];
 
 /// Shows in an ERROR that a node sends, not in an outcome.
@@ -82,7 +82,7 @@ fn every_fault_is_planted_exactly_once() {
     }
 }
 
-/// Calls of all kinds, and what they answer, without what is different each time.
+/// Calls of all kinds with their answers, without values that change between runs.
 async fn conversation(questions: Arc<Vec<(&'static str, Value)>>, fault: Option<&str>) -> Vec<Value> {
     let mut library = Library::start(Config { fault: fault.map(str::to_owned), ..library_config() });
     let mut said = Vec::new();
@@ -114,7 +114,7 @@ fn shown(bytes: &Value) -> Value {
     format!("signed {signed} {pairs:?}").into()
 }
 
-/// What is different each time: only how.
+/// Replaces the values that change between runs.
 async fn chance(library: &mut Library) -> Vec<Value> {
     let ids = library.call("make_id", &json!({"ts": NOW, "count": 3})).await;
     let ids: Vec<&str> = ids["ids"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
@@ -164,7 +164,7 @@ fn keys(name: &str) -> Value {
     }
 }
 
-/// Every call that needs no other before it.
+/// The calls that do not depend on others.
 async fn questions() -> Vec<(&'static str, Value)> {
     let data: Value = serde_json::from_str(include_str!("data/amp_core.json")).expect("the file is JSON");
     let mut questions = Vec::new();
@@ -327,7 +327,7 @@ fn documents() -> Vec<(&'static str, Value)> {
     questions
 }
 
-/// Calls with a word or two.
+/// Calls with short parameters.
 fn small() -> Vec<(&'static str, Value)> {
     let mut questions = vec![
         ("encode_deterministic", json!({"cbor": "fb4000000000000000"})),
@@ -388,7 +388,7 @@ fn start(size: u64, chunks: u64, chunk: u64, algorithm: &str) -> String {
         "total_chunks" => chunks, "chunk_size" => chunk, "hash_algo" => algorithm}))
 }
 
-/// Streams of `abcd` in chunks of two, and what may go wrong with them.
+/// Streams of `abcd` in chunks of two, and invalid ones.
 async fn streams(library: &mut Library) -> Vec<Value> {
     const ABCD: &str = "88d4266fd4e6338d13b845fcf289579d209c897823b9217da3e161936f031589";
     let mut said = Vec::new();
@@ -447,7 +447,7 @@ fn digest(bytes: &[u8]) -> String {
     library::hex(&Sha256::digest(bytes))
 }
 
-/// Faults whose place is in the library.
+/// The faults of the library.
 fn of_the_library() -> Vec<&'static str> {
     let names = |folder: &str| planted(&self::folder().join(folder));
     let others: Vec<String> =
@@ -473,5 +473,5 @@ async fn every_fault_of_the_library_shows() {
             }
         }
     }
-    assert!(silent.is_empty(), "{} faults show nothing: {silent:?}", silent.len());
+    assert!(silent.is_empty(), "{} faults without an observable effect: {silent:?}", silent.len());
 }

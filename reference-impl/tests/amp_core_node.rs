@@ -14,7 +14,7 @@ const NOW: u64 = 1_760_000_001_000;
 const BOB: &str = "ce2e8ea1d4135d748bff94d5824a7d6befb1ba537a5d882d5956ad3f53bdb992";
 
 #[tokio::test]
-async fn a_node_remembers_repeats_and_gives_up() {
+async fn a_node_caches_retries_and_expires() {
     let (alice, bob) = (Party::named("alice"), Party::named("bob"));
     let mut library = Library::start(library::library_config());
     let open =
@@ -55,7 +55,7 @@ async fn the_other_readings_serve_as_well() {
     let (alice, me, address) = (Party::named("alice"), did(&handle).to_owned(), address(&handle));
     let (status, replies) = post(address, &alice.message(&me, MESSAGE, text_body("x")).bytes).await;
     assert_eq!((status, replies[0].typ()), (200, ACK));
-    // E70: several replies stand one behind the other.
+    // E70: several replies are concatenated.
     let request = alice.message(&me, REQUEST, echo("x"));
     let (status, body) = http(address, "POST", "/amp/v1/messages", "", &request.bytes).await;
     let (mut rest, mut types) = (&body[..], Vec::new());

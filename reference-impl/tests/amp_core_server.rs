@@ -68,7 +68,7 @@ async fn a_batch_is_answered_item_by_item() {
 }
 
 #[tokio::test]
-async fn websocket_wants_amp_v1_hello_and_binary() {
+async fn websocket_requires_amp_v1_hello_and_binary() {
     let handle = start(config()).await;
     let (alice, me) = (Party::named("alice"), did(&handle).to_owned());
     assert!(tokio_tungstenite::connect_async(ws_url(&handle)).await.is_err(), "without a subprotocol");
@@ -120,7 +120,7 @@ async fn tcp_handshake_frames_and_messages() {
     let base = alice.message(&me, MESSAGE, text_body("hello"));
     let ack = frames.exchange(&base.bytes).await;
     assert_eq!((ack.typ(), ack.reply_to()), (ACK, base.id));
-    // A slow answer comes on the same connection.
+    // A slow answer arrives on the same connection.
     let slow = map(vec![("op", "slow".into()), ("ms", 100.into()), ("data", 7.into())]);
     let request = alice.message(&me, REQUEST, slow);
     assert_eq!(frames.exchange(&request.bytes).await.typ(), ACK);
@@ -129,7 +129,7 @@ async fn tcp_handshake_frames_and_messages() {
         (response.typ(), response.reply_to(), response.body("data").map(number)),
         (RESPONSE, request.id, Some(7))
     );
-    // What is no message gets a frame that says so, and the connection lives on.
+    // An invalid message gets an ERROR frame, and the connection stays open.
     frames.send(1, b"\xa1").await;
     assert_eq!(frames.receive().await.map(|(kind, _)| kind), Some(6));
     frames.send(3, b"").await;
@@ -151,7 +151,7 @@ async fn tcp_handshake_frames_and_messages() {
 }
 
 #[tokio::test]
-async fn tcp_peers_that_declare_much_or_stop_half_way_harm_nobody() {
+async fn tcp_peers_with_large_declarations_or_partial_frames_are_harmless() {
     let handle = start(config()).await;
     let alice = Party::named("alice");
     let mut half_open = Vec::new();
@@ -228,7 +228,7 @@ async fn a_relay_pages_expires_and_delivers_at_once() {
     assert_eq!(all, messages);
     let header = format!("X-Principal-Did: {}\r\n", bob.did);
     assert_eq!(http(address, "GET", "/amp/v1/messages?cursor=x", &header, b"").await.0, 400);
-    // 8.3: ttl 0 goes to who is there, or nowhere.
+    // 8.3: a message with ttl 0 is delivered to connected recipients only.
     let at_once = || alice.message_with(&bob.did, MESSAGE, text_body("now"), now() + 5000, 0, None);
     let (status, replies) = post(address, &at_once().bytes).await;
     assert_eq!((status, replies[0].code()), (503, 2003));

@@ -19,7 +19,7 @@ use tokio::time::{Duration, sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-/// How many conversations are held side by side.
+/// Maximum number of concurrent conversations.
 const CONVERSATIONS: usize = 16;
 
 /// The faults that are planted in the program text of `folder`.
@@ -66,7 +66,7 @@ async fn every_fault_of_the_server_shows() {
         done.expect("no conversation panics");
     }
     let silent = silent.lock().await;
-    assert!(silent.is_empty(), "these show nothing: {silent:?}");
+    assert!(silent.is_empty(), "faults without an observable effect: {silent:?}");
 }
 
 fn faulty(fault: Option<&str>, tokens: bool) -> Config {
@@ -76,7 +76,7 @@ fn faulty(fault: Option<&str>, tokens: bool) -> Config {
     if tokens { set(config, &[("auth", &format!("secret={}", Party::named("alice").did))]) } else { config }
 }
 
-/// What is said about messages, without what is different each time.
+/// The answers about messages, without values that change between runs.
 async fn conversation(fault: Option<&str>, tokens: bool) -> Vec<String> {
     let handle = start(faulty(fault, tokens)).await;
     let mut said = Vec::new();
@@ -94,7 +94,7 @@ async fn conversation(fault: Option<&str>, tokens: bool) -> Vec<String> {
     said.extend(between_relays(&handle).await);
     said.extend(on_connections(&handle).await);
     said.extend(as_sender(&handle).await);
-    // Who is no relay has nothing to do with messages for others.
+    // Only a relay accepts messages for others.
     let agent = start(set(faulty(fault, false), &[("role", "agent")])).await;
     said.push(ask(&agent, &Party::named("alice").message(&Party::named("carol").did, MESSAGE, Value::Null)).await);
     said
@@ -107,7 +107,7 @@ async fn ask(handle: &Handle, message: &Sent) -> String {
     format!("{status} {}", shown(&body, Some(message)))
 }
 
-/// A message without id, time and signature; how it answers, and what it says.
+/// A message without id, time and signature: its reply_to and its content.
 fn shown(bytes: &[u8], cause: Option<&Sent>) -> String {
     let Ok(value) = ciborium::from_reader::<Value, _>(bytes) else {
         return format!("{} bytes", bytes.len());
@@ -125,7 +125,7 @@ fn shown(bytes: &[u8], cause: Option<&Sent>) -> String {
     };
     let mut body = format!("{:?}", member(&value, "body"));
     body.truncate(300);
-    // Times differ by their milliseconds, and by their size if they are no milliseconds.
+    // Times differ by their milliseconds; other units are recognised by their size.
     let digits = |text: &str| text.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
     let received = member(&value, "body").and_then(|body| member(body, "received_at")).map(number);
     let body = if received.is_some() { digits(&body) } else { body };
@@ -324,7 +324,7 @@ fn shake(version: u64) -> Vec<u8> {
     encoded(&map(vec![("version", version.into()), ("max_msg_size", 1_048_576.into())]))
 }
 
-/// The body of the next request, which is answered with `reply`; `None` if none comes for a while.
+/// The body of the next request, which is answered with `reply`; `None` at the timeout.
 async fn read_request(peer: &TcpListener, reply: &[u8], patience: Duration) -> Option<Vec<u8>> {
     let (mut stream, _) = timeout(patience, peer.accept()).await.ok()?.ok()?;
     let mut bytes = Vec::new();
@@ -334,7 +334,7 @@ async fn read_request(peer: &TcpListener, reply: &[u8], patience: Duration) -> O
         let length =
             text.split("content-length: ").nth(1).and_then(|rest| rest.split('\r').next()?.parse::<usize>().ok());
         let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
-        // A request that fetches has no body, and says nothing about its length.
+        // A GET has no body and no length.
         if let (length, Some(end)) = (length.unwrap_or(0), end)
             && bytes.len() == end + 4 + length
         {
@@ -346,7 +346,7 @@ async fn read_request(peer: &TcpListener, reply: &[u8], patience: Duration) -> O
     Some(body)
 }
 
-/// Three peers: one that says nothing, one that refuses for good, and a relay that takes over.
+/// Three peers: a silent one, one that rejects permanently, and a relay that accepts.
 async fn as_sender(handle: &Handle) -> Vec<String> {
     let (bob, relay, me) = (Party::named("bob"), Party::named("relay"), did(handle).to_owned());
     let error = map(vec![

@@ -85,15 +85,15 @@ async fn acknowledged_deposits_survive_sigkill() {
     let mut client = Client::connect(address).await.expect("the server listens");
     for (id, body) in &kept {
         let answer = client.get(&format!("/v1/packages/{id}")).await;
-        assert_eq!(answer.status, 200, "{id} was acknowledged and is gone: {answer:?}");
+        assert_eq!(answer.status, 200, "{id} was acknowledged but is missing: {answer:?}");
         let package = answer.body.strip_prefix("{\"package\":").and_then(|rest| rest.split_once(",\"content_hash\":"));
         assert_eq!(package.map(|(package, _)| package), Some(body.as_str()));
     }
-    // What was not acknowledged is there whole or not at all.
+    // An unacknowledged package is stored completely or not at all.
     let export = client.get("/v1/projects/proj/export").await;
     let packages = export.body.lines().filter(|line| line.contains("\"package_id\""));
     let extra = packages.clone().filter(|line| !kept.iter().any(|(_, body)| body == line)).count();
-    assert!(extra <= ROUNDS * CONNECTIONS, "{extra} packages that nobody was told about");
+    assert!(extra <= ROUNDS * CONNECTIONS, "{extra} packages without an acknowledgement");
     assert_eq!(packages.count(), kept.len() + extra);
     child.kill().await.expect("killed");
 }

@@ -1,4 +1,4 @@
-//! Every planted fault is planted once, names requirements, and shows: the same conversation with the server goes
+//! Every fault is planted once, names requirements, and is observable: the same conversation with the server goes
 //! otherwise than without it. Which check catches it is for proofmark to prove.
 
 #[path = "support/conversation.rs"]
@@ -12,7 +12,7 @@ use conversation::conversation;
 use reference_impl::{Config, Fault, Needs};
 use support::{agentic, config, set};
 
-/// How many conversations are held side by side.
+/// Maximum number of concurrent conversations.
 const CONVERSATIONS: usize = 16;
 
 #[test]
@@ -67,14 +67,14 @@ async fn every_fault_shows() {
                 Needs::Setup("auth") | Needs::Nothing => &plain,
                 Needs::Level("L2") => &second_level,
                 Needs::Setting("search", "off") => &without_search,
-                other => panic!("there is no conversation with a server that has {other:?}"),
+                other => panic!("no conversation for a server with {other:?}"),
             };
             if observed.await.expect("the conversation ends") == *expected {
                 silent.push(fault.name);
             }
         }
     }
-    assert!(silent.is_empty(), "{} faults show nothing: {silent:?}", silent.len());
+    assert!(silent.is_empty(), "{} faults without an observable effect: {silent:?}", silent.len());
 }
 
 fn faulty(fault: Option<&str>) -> Config {

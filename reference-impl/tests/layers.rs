@@ -1,5 +1,5 @@
-//! The source keeps to its rules: modules import only what the map in the crate's documentation permits, no files import
-//! each other, and a planted fault takes at most one line in the path of a rule.
+//! Checks the rules of the source: modules import only what the map in the documentation of the crate permits, no files
+//! import each other, and a planted fault takes at most one line in the path of a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -113,7 +113,7 @@ fn resolve(current: &Module, path: &str, known: &BTreeSet<Module>) -> Option<Mod
     Some(base)
 }
 
-/// For each module those that it imports.
+/// The imports of each module.
 fn imports(sources: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
     let known: BTreeSet<Module> = sources.keys().cloned().collect();
     let of = |module: &Module, text: &str| {
@@ -123,7 +123,7 @@ fn imports(sources: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Modu
     sources.iter().map(|(module, text)| (module.clone(), of(module, text))).collect()
 }
 
-/// The modules of a circle of imports, if there is one.
+/// The modules of an import cycle, if any.
 fn circle(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<Module>> {
     fn visit(
         module: &Module,
@@ -147,7 +147,7 @@ fn circle(imports: &BTreeMap<Module, BTreeSet<Module>>) -> Option<Vec<Module>> {
     imports.keys().find_map(|module| visit(module, imports, &mut Vec::new(), &mut done))
 }
 
-/// The rows of the map in the documentation of the crate: a module and what it may import.
+/// The rows of the map in the documentation of the crate: a module and its permitted imports.
 fn map(lib: &str) -> Vec<(String, BTreeSet<String>)> {
     let mut rows: Vec<(String, BTreeSet<String>)> = Vec::new();
     for line in lib.lines().filter_map(|line| line.strip_prefix("//! | `")) {
@@ -195,21 +195,24 @@ fn modules_import_only_what_the_map_permits() {
 fn no_files_import_each_other() {
     let imports = imports(&sources());
     let of = |module: &[&str]| imports[&module.iter().map(|part| (*part).to_owned()).collect::<Module>()].len();
-    assert!(of(&["agentic", "deposit"]) > 5 && of(&["amp_core", "node"]) > 5, "the reader of imports sees nothing");
-    // A folder's `mod.rs` declares its modules; only what it uses of them counts.
+    assert!(
+        of(&["agentic", "deposit"]) > 5 && of(&["amp_core", "node"]) > 5,
+        "the reader of imports found too few imports"
+    );
+    // The `mod.rs` of a folder declares its modules; only uses count.
     let found = circle(&imports).map(|found| found.iter().map(|module| module.join("::")).collect::<Vec<_>>());
     assert_eq!(found, None);
 }
 
-/// Why a line with a planted fault is more than one line of the path that it stands in.
+/// Why a planted fault takes more than one line.
 fn more_than_a_line(line: &str) -> Option<&'static str> {
     let (open, close) = (line.matches(['(', '[']).count(), line.matches([')', ']']).count());
     let asked = line.find(".is(\"");
     if line.contains("planted!(") {
-        return (open != close || !line.ends_with(';')).then_some("a call that goes on in the next line");
+        return (open != close || !line.ends_with(';')).then_some("a call that continues in the next line");
     }
     asked?;
-    // Where a rule stands in the block, the fault only lets it through or keeps it out: `if !fault.is(..) && rule {`.
+    // If the block contains a rule, the fault only enables or disables it: `if !fault.is(..) && rule {`.
     let lets = line.contains("|| ") || line.contains('!');
     match line {
         _ if line.starts_with("&&") && !lets => Some("a condition of a block for the fault"),
@@ -219,7 +222,7 @@ fn more_than_a_line(line: &str) -> Option<&'static str> {
 }
 
 #[test]
-fn a_fault_takes_no_more_than_a_line_in_the_path_of_a_rule() {
+fn a_fault_takes_one_line_in_the_code_of_a_rule() {
     let mut breaches = Vec::new();
     let sources = sources();
     // A protocol is a folder with a table of faults.
@@ -228,7 +231,7 @@ fn a_fault_takes_no_more_than_a_line_in_the_path_of_a_rule() {
     assert!(!protocols.is_empty());
     for (module, text) in &sources {
         let protocol = module.first().is_some_and(|top| protocols.contains(top));
-        // What faults do stands in `faults`; `careless` has those of parsers, apart from the paths of rules.
+        // The code of faults is in `faults`; `careless` has those of parsers, outside the code of rules.
         if !protocol || module.get(1).is_some_and(|part| ["faults", "fault", "careless"].contains(&part.as_str())) {
             continue;
         }
@@ -243,7 +246,7 @@ fn a_fault_takes_no_more_than_a_line_in_the_path_of_a_rule() {
 }
 
 #[test]
-fn the_readers_see_what_they_are_for() {
+fn the_readers_detect_violations() {
     let known: BTreeSet<Module> =
         [&["a"][..], &["a", "b"], &["c"]].map(|m| m.iter().map(|p| (*p).to_owned()).collect()).into();
     let module = |path: &[&str]| path.iter().map(|part| (*part).to_owned()).collect::<Module>();

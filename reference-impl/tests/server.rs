@@ -54,7 +54,7 @@ async fn levels_answer_501_above_themselves() {
 }
 
 #[tokio::test]
-async fn keys_are_asked_for_and_attribution_stays_with_the_package() {
+async fn keys_are_required_and_do_not_change_attribution() {
     let (_server, mut client) = start(set(config(), &[("auth", "key-a=anna")])).await;
     for headers in ["", "Authorization: Bearer wrong\r\n", "Authorization: key-a\r\n"] {
         headers.clone_into(&mut client.headers);
@@ -140,7 +140,7 @@ async fn a_server_can_be_stopped_and_started_on_its_file() {
 }
 
 #[tokio::test]
-async fn a_bad_configuration_says_what_is_wrong() {
+async fn an_invalid_configuration_is_reported() {
     use reference_impl::{Config, ServeError};
     let serve = |config| agentic().serve(config);
     let fault = serve(Config { fault: Some("hash-mising".into()), ..config() }).await;

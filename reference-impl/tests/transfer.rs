@@ -1,4 +1,4 @@
-//! Export, import and loading: what goes out of one server comes into another unchanged.
+//! Export, import and loading: records are transferred between servers unchanged.
 
 #[path = "support/mod.rs"]
 mod support;
@@ -40,7 +40,7 @@ async fn an_export_restores_everything_elsewhere() {
 }
 
 #[tokio::test]
-async fn an_import_takes_all_or_nothing() {
+async fn an_import_is_atomic() {
     let (_server, mut client) = start(config()).await;
     let good = minimal("proj", "good").to_string();
     for bad in [

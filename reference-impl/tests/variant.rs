@@ -25,7 +25,7 @@ fn with(mut package: Value, name: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_a_deposit_may_hold_differs() {
+async fn accepted_deposits_differ() {
     let (_server, mut client) = other().await;
     assert_eq!(client.deposit(&package("1")).await.status, 200);
     assert_eq!(client.deposit(&package("1")).await.status, 200);
@@ -95,7 +95,7 @@ async fn reviews_go_another_way() {
     let (_server, mut client) = other().await;
     client.deposit(&with(package("d"), "status", json!("draft"))).await;
     let filtered = client.get("/v1/projects/p/packages?mode=latest&status=awaiting_review").await.json();
-    assert_eq!(filtered["items"], json!([]), "a draft is in no list");
+    assert_eq!(filtered["items"], json!([]), "lists omit drafts");
     let status = |client: Client, to: &'static str| async move {
         let mut client = client;
         let body = json!({ "status": to }).to_string();

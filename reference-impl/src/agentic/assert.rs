@@ -51,17 +51,17 @@ pub(crate) fn assert(
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     let mut fact = compose(db, rules, project_id, &input, actor, now)?;
-    // 5.2, 7.4, 8.6: asserting supersedes, whatever was before and elsewhere.
+    // 5.2, 7.4, 8.6: an assertion supersedes, regardless of history and other projects.
     planted!(rules.fault, "invalidated-for-good", faults::refuse_invalidated(db, &fact)?);
     planted!(rules.fault, "subject-of-one-project", faults::refuse_elsewhere(db, &fact)?);
     planted!(rules.fault, "reassert-doubles", faults::is_again(db, &fact)? => return faults::insert_beside(db, fact));
     planted!(rules.fault, "backdated-beside", faults::is_late(db, &fact)? => return faults::insert_beside(db, fact));
     if rules.variant.is_other() {
-        // Other, E41: what is so already need not be said again.
+        // Other, E41: asserting the current value has no effect.
         if let Some(known) = current_with_value(db, &fact)? {
             return Ok(known);
         }
-        // Other, E42: what is learned late is put where it belongs.
+        // Other, E42: a backdated fact is inserted at its place.
         if let Some(after) = next_start(db, &fact)? {
             fact.object.set("valid_to", after.0);
             fact.valid_to = after.1;
@@ -105,7 +105,7 @@ pub(super) fn compose(
     let value = coerced.or(input.text("value")).unwrap_or_default();
     fact.set("value", kept_value(value, fault));
     // 8.6: without valid_from a fact is valid from the present time.
-    // 7.1: when it became true, not when it was said; without a valid_from it is true from now on.
+    // 7.1: the start of validity, not the time of the assertion; without valid_from, now.
     let given = input.text("valid_from").filter(|_| !fault.is("valid-from-ignored"));
     let own = |text: &str| rules.instant(text).filter(|_| rules.variant.is_other()).map(|at| rules.spelled(at));
     let valid_from = given.map(|text| own(text).unwrap_or_else(|| text.to_owned()));
@@ -141,13 +141,13 @@ pub(super) fn compose(
     Ok(Fact { object: fact, valid_from, valid_to: None })
 }
 
-/// 7.1: a value is a string and stays the one that was sent.
+/// 7.1: a value is a string and is stored unchanged.
 fn kept_value(value: &str, fault: Planted) -> Value {
     planted!(fault, "value-as-number", number in faults::number(value) => return number);
     value.into()
 }
 
-/// 7.2: the actor that is named, else a copy of created_by of the source package, else nobody.
+/// 7.2: the given actor, else a copy of created_by of the source package, else none.
 fn asserted_by(
     db: &Connection,
     rules: Rules,
@@ -161,7 +161,7 @@ fn asserted_by(
     }
     planted!(rules.fault, "asserted-by-from-key", return Ok(Some(faults::owner_of_key(actor))));
     let package = source.map(|source| packages::find(db, rules, source)).transpose()?.flatten();
-    // Other, E45: whoever asked.
+    // Other, E45: the authenticated actor.
     if source.is_none() && rules.variant.is_other() {
         let caller = [("id", actor.unwrap_or("anonymous").into()), ("type", "script".into())];
         return Ok(Some(Object::from(caller).into()));
@@ -194,7 +194,7 @@ pub(super) fn superseded(fault: Planted) -> String {
     format!("WHERE {project} AND {subject} AND {predicate} AND valid_to IS NULL")
 }
 
-/// 10.1: no two facts of one subject and predicate hold at once, and none ends before it starts (E42).
+/// 10.1: the facts of one subject and predicate do not overlap, and none ends before it starts (E42).
 fn refuse_backdated(db: &Connection, pair: [&str; 3], valid_from: Instant) -> Result<(), Refusal> {
     let later: bool = db
         .prepare_cached(

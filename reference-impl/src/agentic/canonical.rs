@@ -1,6 +1,6 @@
-//! Appendix A: the one text of a JSON value, over which content hashes are taken.
+//! Appendix A: the canonical text of a JSON value, the input of content hashes.
 //!
-//! Members whose value is null are left out at every depth (E04); the others are sorted by the UTF-8 bytes of
+//! Members whose value is null are omitted at every depth (E04); the others are sorted by the UTF-8 bytes of
 //! their decoded names (E05); numbers are printed as ECMAScript prints the double (E07); strings carry only the
 //! escapes they need (E06); no white space; arrays as they are.
 
@@ -12,7 +12,7 @@ use super::rules::Rules;
 use crate::fault::planted;
 use crate::json::{Number, Object, Value, push_character};
 
-/// The canonical form of `value`. `source` is the text it was read from, which must make no difference.
+/// The canonical form of `value`. `source` is the text it was read from, which must not affect the result.
 pub(crate) fn canonical(value: &Value, source: &[u8], rules: Rules) -> String {
     form(source, rules, |writer| writer.value(value, 0))
 }
@@ -24,7 +24,7 @@ pub(crate) fn canonical_object(object: &Object, source: &[u8], rules: Rules) -> 
 
 fn form(source: &[u8], rules: Rules, write: impl FnOnce(&mut Writer)) -> String {
     let mut writer = Writer { out: String::new(), rules, spellings: HashMap::new() };
-    // A: escapes are decoded first, so the spelling of the input leaves no trace.
+    // A: escapes are decoded first, so the spelling of the input has no effect.
     planted!(rules.fault, "canonical-keeps-input-escapes", writer.spellings = faults::escaped_strings(source));
     // A: UTF-8 without a byte order mark.
     planted!(rules.fault, "canonical-bom", writer.out.push('\u{feff}'));
@@ -152,7 +152,7 @@ impl Writer {
         planted!(fault, "canonical-long-controls", long in faults::of_control(character) => return self.push(&long));
         planted!(fault, "canonical-upper-hex", escape in faults::in_capitals(character) => return self.push(&escape));
         planted!(fault, "canonical-raw-controls", character < ' ' => return self.out.push(character));
-        // Other, E06: the one escape that every control has, its digits in capitals.
+        // Other, E06: the long escape for every control character, with upper-case digits.
         if self.rules.variant.is_other() && character < ' ' {
             return self.push(&format!("\\u{:04X}", u32::from(character)));
         }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     fn faulty(text: &str, rules: Rules) -> String {
-        canonical(&crate::json::read(text.as_bytes()).expect("the text is good"), text.as_bytes(), rules)
+        canonical(&crate::json::read(text.as_bytes()).expect("valid JSON"), text.as_bytes(), rules)
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         for name in names.chain(["normalises-unicode"]) {
             let fault = Planted::find(name, &[FAULTS]).expect("the name is in the table");
             let rules = Rules { fault, ..Rules::plain() };
-            assert_ne!(faulty(text, rules), form(text), "{name} shows nothing");
+            assert_ne!(faulty(text, rules), form(text), "{name} has no effect");
         }
     }
 }

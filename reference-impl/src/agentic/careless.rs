@@ -1,6 +1,7 @@
-//! Mistakes of careless parsers, which no case of the suites looks for: what a fuzzer has to find.
+//! Mistakes of careless parsers, which no case of the suites checks: the fuzzer must find them.
 //!
-//! Planted like all faults, by name; those that refuse or take are where they do, those that fail are here.
+//! Planted by name, as all faults; those that reject or accept are in their place in the code, those that panic are
+//! here.
 
 use crate::fault::{Fault, Needs, Planted};
 use crate::json::Value;
@@ -23,7 +24,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "json-proto-panics", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-8.1-03"],
         summary: "Fails at a member called __proto__." },
     Fault { name: "json-empty-name-panics", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-8.1-03"],
-        summary: "Looks at the first letter of a member name that has none." },
+        summary: "Panics on an empty member name." },
     Fault { name: "json-cut-letter-panics", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-8.1-03"],
         summary: "Cuts strings at byte 63 for a log, also within a character." },
     Fault { name: "json-list-blows-up", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-8.1-03"],
@@ -45,7 +46,7 @@ pub(crate) fn read(fault: Planted, text: &[u8]) {
     if fault.is("json-cut-escape-panics") {
         let cut = |at: usize| text.get(at + 2..at + 6).is_none_or(|digits| !digits.iter().all(u8::is_ascii_hexdigit));
         let found = text.windows(2).enumerate().find(|(at, two)| *two == b"\\u" && cut(*at));
-        assert!(found.is_none(), "these are no digits");
+        assert!(found.is_none(), "invalid digits");
     }
     if fault.is("json-exponent-panics") {
         let long = |at: usize| text.get(at + 1..).is_some_and(|rest| exponent(rest) > 127);
@@ -55,13 +56,13 @@ pub(crate) fn read(fault: Planted, text: &[u8]) {
     }
 }
 
-/// The number that an exponent is, as far as it is one.
+/// The value of an exponent, if it is a number.
 fn exponent(text: &[u8]) -> u64 {
     let digits = text.iter().skip_while(|byte| matches!(byte, b'+' | b'-')).take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number, digit| u64::from(digit - b'0') + number.min(1 << 50) * 10)
 }
 
-/// The same for what was read.
+/// The same for decoded values.
 pub(crate) fn look(fault: Planted, value: &Value) {
     match value {
         Value::Text(text) => {
@@ -86,8 +87,8 @@ pub(crate) fn look(fault: Planted, value: &Value) {
             for (name, value) in members.iter() {
                 let wide = name.chars().any(|letter| u32::from(letter) > 0xffff);
                 assert!(!(fault.is("json-wide-name-panics") && wide), "half of a name is missing");
-                assert!(!(fault.is("json-proto-panics") && name == "__proto__"), "a member of everything is gone");
-                assert!(!(fault.is("json-empty-name-panics") && name.is_empty()), "there is no first letter");
+                assert!(!(fault.is("json-proto-panics") && name == "__proto__"), "the prototype was overwritten");
+                assert!(!(fault.is("json-empty-name-panics") && name.is_empty()), "the member name is empty");
                 look(fault, value);
             }
         }

@@ -12,7 +12,7 @@ use super::variant::is_same;
 use crate::fault::planted;
 use crate::instant::Instant;
 
-/// What a deposit answers with.
+/// The answer to a deposit.
 #[derive(Debug)]
 pub(crate) struct Deposited {
     pub(crate) package: Package,
@@ -36,24 +36,24 @@ pub(crate) fn deposit(
 ) -> Result<Deposited, Refusal> {
     let project = projects::find_or_create(db, &submission.project_id, now)?;
     // 8.1: project_archived. The text allows either; this server refuses.
-    // Other, E36: and this one takes it.
+    // Other, E36: this variant accepts it.
     if project.archived && !rules.variant.is_other() {
         planted!(rules.fault, "archived-swallows-deposit", return Ok(Deposited::known(submission.into())));
         return Err(Refusal::new(Code::ProjectArchived, format!("project {:?} is archived", submission.project_id)));
     }
-    // 6.4: the parent is what the actor says it is.
+    // 6.4: the actor defines the parent.
     planted!(rules.fault, "parent-autofilled", faults::fill_parent(db, rules, &mut submission)?);
     if let Some(existing) = packages::find(db, rules, &submission.package_id)? {
         return again(db, rules, existing, submission);
     }
-    // 5.4, 5.6, 16: nothing but its own content decides.
+    // 5.4, 5.6, 16: only its own content matters.
     faults::refuse_for_others(db, rules, &submission)?;
     // 13, 16: two packages with one parent are two packages.
     let sibling = || faults::sibling(db, rules, &submission);
     planted!(rules.fault, "siblings-merged", known in sibling()? => return Ok(Deposited::known(known)));
-    // 6.6: a correction leaves what it corrects as it was.
+    // 6.6: a correction does not change the corrected package.
     planted!(rules.fault, "parent-marked", faults::mark_parent(db, rules, &submission)?);
-    // 3, P2: an event is no state.
+    // 3, P2: an event does not change state.
     planted!(rules.fault, "deposit-ends-facts", faults::end_facts(db, rules, &submission, now)?);
     // 5.1: the log of a project only grows.
     planted!(rules.fault, "old-packages-forgotten", faults::forget_old(db, &submission)?);
@@ -68,7 +68,8 @@ pub(crate) fn deposit(
     Ok(Deposited { package: submission.into(), created: true })
 }
 
-/// 11.2: the same id with identical content succeeds and returns what is there; with other content it is a clash.
+/// 11.2: the same id with identical content succeeds and returns the stored package; with other content it is a
+/// conflict.
 fn again(db: &Connection, rules: Rules, existing: Package, submission: Submission) -> Result<Deposited, Refusal> {
     planted!(rules.fault, "duplicate-overwrites", return faults::overwrite(db, submission).map(Deposited::known));
     if is_identical(rules, &existing, &submission) {
@@ -78,7 +79,7 @@ fn again(db: &Connection, rules: Rules, existing: Package, submission: Submissio
     Err(Refusal::new(Code::DuplicatePackageId, message).at("/package_id"))
 }
 
-/// E21: content is identical if it has the content hash of the package as it stands, or as it was deposited.
+/// E21: content is identical if it has the content hash of the package now, or at its deposit.
 fn is_identical(rules: Rules, existing: &Package, submission: &Submission) -> bool {
     planted!(rules.fault, "duplicate-always-409", return false);
     planted!(rules.fault, "duplicate-checks-title-only", return faults::has_title_of(existing, submission));

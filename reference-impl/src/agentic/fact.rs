@@ -1,4 +1,4 @@
-//! Section 7: what a fact must be, on the wire and as the input of assert_fact.
+//! Section 7: the rules for a fact, on the wire and as the input of assert_fact.
 
 use super::package::{actor_problems, is_list_of_texts};
 use super::refusal::Problem;
@@ -60,10 +60,10 @@ impl Fact {
     }
 }
 
-/// What the inputs of assert_fact (8.6) break. `valid_from` is read by the caller.
+/// The violations in the inputs of assert_fact (8.6). The caller reads `valid_from`.
 pub(crate) fn assertion_problems(input: &Object, rules: Rules) -> Vec<Problem> {
     let mut problems = Vec::new();
-    // A JSON number is no value (7.1): its text would be a guess.
+    // A JSON number is not a value (7.1): its text would be a guess.
     for name in ["subject", "predicate", "value"] {
         // Other, E44: unless its text is the value.
         let coerced = name == "value" && rules.variant.is_other() && input.get(name).is_some_and(is_number);
@@ -120,7 +120,7 @@ fn optional_problems(object: &Object, rules: Rules) -> Vec<Problem> {
         number.is_some_and(|number| rules.fault.is("confidence-unchecked") || (0.0..=1.0).contains(&number))
     });
     check("tags", "an array of strings", &is_list_of_texts);
-    // Other, E45: only that there is an actor is checked.
+    // Other, E45: only the presence of an actor is checked.
     if let Some(actor) =
         object.present("asserted_by").filter(|actor| !rules.variant.is_other() || actor.as_object().is_none())
     {
@@ -146,7 +146,7 @@ mod tests {
 
     fn example_with(name: &str, value: &str) -> Result<Fact, Vec<Problem>> {
         let Ok(Value::Object(mut object)) = crate::json::read(EXAMPLE.as_bytes()) else { panic!("not an object") };
-        object.set(name, crate::json::read(value.as_bytes()).expect("the text is good"));
+        object.set(name, crate::json::read(value.as_bytes()).expect("valid JSON"));
         Fact::new(object, Rules::plain())
     }
 

@@ -1,6 +1,6 @@
-//! Section 6.6: the content hash, which is SHA-256 over the canonical form of the package as it stands.
+//! Section 6.6: the content hash, which is SHA-256 over the canonical form of the current package.
 //!
-//! It is kept beside the package and never inside it. Written as `sha256:` and 64 lower-case hexadecimal digits (E03).
+//! It is stored next to the package, never inside it. Written as `sha256:` and 64 lower-case hexadecimal digits (E03).
 
 use std::borrow::Cow;
 
@@ -18,15 +18,15 @@ const PREFIX: &str = "sha256:";
 /// The content hash of `package`, which was read from `source`.
 pub(crate) fn content_hash(package: &Object, source: &[u8], rules: Rules) -> String {
     let form = canonical_object(&hashed(package, rules), source, rules);
-    // 6.6: over the canonical form, not over the bytes that came in.
+    // 6.6: over the canonical form, not over the received bytes.
     let digest =
         if rules.fault.is("hash-over-raw-body") { Sha256::digest(source) } else { Sha256::digest(form.as_bytes()) };
     let length = if rules.fault.is("hash-wrong-algorithm") { 16 } else { digest.len() };
     format!("{PREFIX}{}", hex(&digest[..length]))
 }
 
-/// The members that count: every one, unknown ones included (6.6), those of `created_by` too (5.4), no default
-/// added and none taken out (E09).
+/// The hashed members: all, including unknown ones (6.6) and those of `created_by` (5.4), with no default added or
+/// removed (E09).
 fn hashed(package: &Object, rules: Rules) -> Cow<'_, Object> {
     if rules.fault == Planted::NONE {
         return Cow::Borrowed(package);

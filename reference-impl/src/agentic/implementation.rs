@@ -42,11 +42,11 @@ const SETTINGS: &[Setting] = &[
         value: Kind::File,
         default: None,
         repeats: false,
-        summary: "An NDJSON file whose records are imported before the first request, whatever the level.",
+        summary: "An NDJSON file whose records are imported before the first request, at any level.",
     },
 ];
 
-/// A database of its own, to import into what the other exports.
+/// A separate database, for importing what the other one exports.
 const SECOND: Instance = Instance { name: "second", settings: &[] };
 
 const ORDINARY: Setup = Setup {
@@ -154,7 +154,7 @@ impl Implementation for Agentic {
     }
 }
 
-/// What a configuration asks for, with what the planted fault changes of it.
+/// The rules of a configuration, including the changes of the planted fault.
 fn rules(mut config: Config) -> Result<(Rules, Clock, Config), ServeError> {
     let fault = config.plant(&[careless::FAULTS, fault::FAULTS])?;
     let level = match &config.level {
@@ -186,7 +186,7 @@ async fn serve(config: Config) -> Result<Handle, ServeError> {
     let handler = service.clone();
     let server = tokio::spawn(async move {
         let stopped = async {
-            stopped.await.ok(); // also when the handle is dropped
+            stopped.await.ok(); // also if the handle is dropped
         };
         let served = server::http::serve(server::http::without_delay(listener), handler, stopped).await;
         service.close().await;

@@ -1,7 +1,7 @@
 //! From request body to the package that is stored: read, check, keep.
-//!
-//! The rule is short: what was submitted is what is kept, member for member and character for character (6, 6.6,
-//! E09, E58). A server that knows better is what most of the faults here plant.
+//! The rule: a submitted package is stored unchanged, member for member and character for character (6, 6.6, E09,
+//! E58). Most of the faults here plant a server that modifies
+//! it.
 
 use sha2::{Digest, Sha256};
 
@@ -18,7 +18,7 @@ use crate::json::{Object, Value};
 #[derive(Debug, Clone)]
 pub(crate) struct Submission {
     pub(crate) object: Object,
-    /// The text that is kept; what it says is `object`.
+    /// The stored text; `object` is its content.
     pub(crate) text: String,
     pub(crate) hash: String,
     pub(crate) package_id: String,
@@ -37,13 +37,13 @@ pub(crate) fn submit(
 ) -> Result<Submission, Refusal> {
     let mut object = read_object(rules, body)?;
     let submitted = object.clone();
-    // 6.1: the path does not stand for the member.
+    // 6.1: the path does not replace the member.
     planted!(rules.fault, "project-taken-from-path", faults::take_project(&mut object, project_id));
     before_validation(rules, &mut object, body, now);
     let mut problems = validate(&object, rules);
     // E35, strict: the project of the path and of the package are the same one.
     let strayed = object.text("project_id").is_some_and(|named| named != project_id);
-    // Other, E35: the package says where it belongs.
+    // Other, E35: the package determines its project.
     let decides = rules.variant.is_other();
     if strayed && !decides && !rules.fault.is("path-project-wins") {
         problems.push(Problem::new("/project_id", "must be the project of the path"));
@@ -66,9 +66,9 @@ pub(crate) fn submit(
     Ok(submission)
 }
 
-/// What may be in a package and not in a new one.
+/// The additional rules for a new package.
 fn refuse_unfit(package: &Object) -> Result<(), Refusal> {
-    // Other, E17: who asked for the revision of something that is new?
+    // Other, E17: a new package cannot have a requested revision.
     if package.text("status") == Some("revision_requested") {
         return Err(Refusal::new(Code::Unprocessable, "a new package cannot wait for its revision").at("/status"));
     }
@@ -91,7 +91,7 @@ fn read_object(rules: Rules, body: &[u8]) -> Result<Object, Refusal> {
     }
 }
 
-/// A valid package as it is stored: as the text it was read from, or as one made for it if there is none.
+/// A valid package as stored: the text it was read from, or a new text if there is none.
 pub(crate) fn admit(rules: Rules, object: Object, source: Option<&[u8]>) -> Submission {
     let source = source.and_then(|source| std::str::from_utf8(source).ok());
     let text = source.map_or_else(|| object.write(), str::to_owned);
@@ -107,7 +107,7 @@ pub(crate) fn admit(rules: Rules, object: Object, source: Option<&[u8]>) -> Subm
     }
 }
 
-/// What a server might do to a package so that it passes. A correct one does nothing.
+/// Repairs of an invalid package by a faulty server. A correct server does nothing.
 fn before_validation(rules: Rules, package: &mut Object, body: &[u8], now: Instant) {
     let fault = rules.fault;
     // 6.1: the id is the actor's to give.
@@ -118,7 +118,7 @@ fn before_validation(rules: Rules, package: &mut Object, body: &[u8], now: Insta
         let form = if assigned { "id-" } else { "pkg_" };
         package.set("package_id", format!("{form}{}", hex(&digest[..16])));
     }
-    // 6.1: nine members are required, whatever a server could make up for them.
+    // 6.1: nine members are required and have no defaults.
     planted!(fault, "required-defaulted", faults::fill_required(package));
     if rules.variant.is_other() {
         // Other, E25: standard is the default.
@@ -126,7 +126,7 @@ fn before_validation(rules: Rules, package: &mut Object, body: &[u8], now: Insta
             package.set("package_type", "standard");
         }
     }
-    // 6.1: created_at is required; only the actor knows it.
+    // 6.1: created_at is required; only the actor can provide it.
     planted!(fault, "created-at-filled", faults::fill_created_at(package, now));
     // 6.1: a title that is too long is refused.
     planted!(fault, "title-truncated", faults::truncate_title(package));
@@ -138,7 +138,7 @@ fn before_validation(rules: Rules, package: &mut Object, body: &[u8], now: Insta
     faults::change_texts(package, fault);
 }
 
-/// What a server might do to a package that is valid. A correct one does nothing.
+/// Changes of a valid package by a faulty server. A correct server does nothing.
 fn after_validation(rules: Rules, package: &mut Object, actor: Option<&str>, now: Instant) {
     let fault = rules.fault;
     complete(package, rules);
@@ -146,22 +146,22 @@ fn after_validation(rules: Rules, package: &mut Object, actor: Option<&str>, now
     planted!(fault, "drops-unknown-top", package.retain(|name, _| CORE_MEMBERS.contains(&name)));
     planted!(fault, "drops-unknown-nested", faults::only_known_nested(package));
     planted!(fault, "unknown-as-text", faults::unknown_as_text(package));
-    // 12.1: x-title has nothing to do with title.
+    // 12.1: x-title is independent of title.
     planted!(fault, "x-status-shadows-status", faults::apply_shadows(package));
-    // 12.2: a custom type is treated as standard, and stays what it is.
+    // 12.2: a custom type is treated as standard, and is not changed.
     planted!(fault, "custom-type-rewritten", faults::rewrite_type(package));
     // 6.1: created_at is the actor's statement.
     planted!(fault, "created-at-assigned", package.set("created_at", now.to_string()));
-    // 9.2, 5.4: who did the work is not who holds the key.
+    // 9.2, 5.4: the author of the work is not the owner of the key.
     planted!(fault, "created-by-from-token", faults::take_owner(package, actor));
-    // 6.4: an absent member stands for its default and for nothing cleverer.
+    // 6.4: an absent member means its default, nothing else.
     planted!(fault, "significance-computed", faults::compute_significance(package));
     planted!(fault, "topic-inferred", faults::infer_topic(package));
-    // 5.5, 6.2: a session is what the actor says it is.
+    // 5.5, 6.2: the actor defines the session.
     planted!(fault, "session-reissued", faults::reissue_session(package, now));
     // 5.3: a package may be created in other states.
     planted!(fault, "deposit-always-complete", package.set("status", "complete"));
-    // 5.3, 6.6: what a correction corrects.
+    // 5.3, 6.6: the package that a correction replaces.
     planted!(fault, "parent-dropped", package.remove("parent_package_id"));
     // 6.4: where a blob is, if anywhere, is not made up and not rewritten.
     planted!(fault, "storage-path-added", faults::add_storage_path(package));
@@ -174,13 +174,13 @@ fn after_validation(rules: Rules, package: &mut Object, actor: Option<&str>, now
     planted!(fault, "tags-sorted", faults::sort_tags(package));
 }
 
-/// What a package is stored with besides what was submitted: nothing.
+/// Members added to a stored package: none in a correct server.
 pub(crate) fn complete(package: &mut Object, rules: Rules) {
     if !rules.variant.is_other() {
         return;
     }
     fill_defaults(package);
-    // Other, E70: the server knows where it keeps a package.
+    // Other, E70: the server adds the storage path of a package.
     if package.present("storage_path").is_none() {
         let path = format!("packages/{}.json", package.text("package_id").unwrap_or_default());
         package.set("storage_path", path);

@@ -1,4 +1,4 @@
-//! Sections 7.4 and 8.7, invalidate_fact: a fact ends and nothing takes its place.
+//! Sections 7.4 and 8.7, invalidate_fact: a fact ends without a successor.
 
 use rusqlite::Connection;
 
@@ -9,7 +9,7 @@ use super::tables::{facts, projects, texts};
 use crate::fault::planted;
 use crate::instant::Instant;
 
-/// 8.7: ends the current facts of a subject and predicate now; answers how many.
+/// 8.7: ends the current facts of a subject and predicate now; returns their number.
 pub(crate) fn invalidate(
     db: &Connection,
     rules: Rules,
@@ -24,7 +24,7 @@ pub(crate) fn invalidate(
         return Err(Refusal::new(Code::ProjectArchived, format!("project {project_id:?} is archived")));
     }
     let fault = rules.fault;
-    // 8.7: subject and predicate together; without a predicate nothing is meant, rather than everything.
+    // 8.7: subject and predicate together; without a predicate no fact is selected, rather than all.
     let predicated = match predicate {
         _ if fault.is("invalidate-by-subject") => "?3 IS ?3",
         Some(_) => "predicate = ?3",
@@ -32,14 +32,14 @@ pub(crate) fn invalidate(
             return Err(Refusal::new(Code::InvalidParameter, "parameter predicate is required"));
         }
     };
-    // 8.7: subject is required, so it is not empty; only a server that does not ask for it gets here without.
+    // 8.7: subject is required and not empty; only a faulty server reaches this without it.
     let subjects = if subject.is_none() { "?2 IS ?2" } else { "subject = ?2" };
     // 8.7: object, if given, limits the operation to facts with that value.
     // Other, E49: it is reserved for facts with several values.
     let reserved = rules.variant.is_other();
     let object = object.filter(|_| !reserved && !fault.is("invalidate-ignores-object"));
     let open = if fault.is("invalidate-rewrites-history") { "?1 IS ?1" } else { "valid_to IS NULL" };
-    // 8.7: facts with the value are meant, not those without.
+    // 8.7: selects facts with the value, not those without.
     let limited = if fault.is("invalidate-other-values") { "value <> ?4" } else { "value = ?4" };
     let pair = format!("WHERE project_id = ?1 AND {subjects} AND {predicated} AND (?4 IS NULL OR {limited})");
     let mut values = texts(&[project_id, subject.unwrap_or_default(), predicate.unwrap_or_default()]);

@@ -1,6 +1,6 @@
 //! The levels of section 11.
 
-/// How much of the protocol an implementation has; each level holds those before it.
+/// The levels of an implementation; each level includes the previous ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     L0,

@@ -6,7 +6,7 @@ use super::rules::Rules;
 use crate::fault::planted;
 use crate::json::{Object, Value};
 
-/// Everything that can be asked of the server; names as in binding.md section 3.
+/// The operations of the server; names as in binding.md section 3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     AssertFact,
@@ -71,7 +71,7 @@ impl Operation {
             | Self::PullSpecific
             | Self::QueryFacts
             | Self::Sessions => Level::L0,
-            // 11.2: deposits, and what brings or hides them.
+            // 11.2: deposits, and the operations that import or archive them.
             Self::Deposit | Self::Import | Self::ProjectArchive | Self::ProjectCreate | Self::ProjectRestore => {
                 Level::L1
             }
@@ -87,7 +87,7 @@ impl Operation {
 pub(crate) fn descriptor(rules: Rules) -> Object {
     let mut version = Value::from("0.1");
     planted!(rules.fault, "descriptor-version-number", version = faults::version());
-    // 11.5: the declared level is the one that is implemented.
+    // 11.5: the declared level is the implemented one.
     let level = if rules.fault.is("descriptor-overclaims") { Level::L3 } else { rules.level };
     let search = rules.search || rules.fault.is("declares-search-without");
     let mut capabilities = Object::from([

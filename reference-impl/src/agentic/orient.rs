@@ -14,16 +14,16 @@ use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::{Object, Value};
 
-/// The window, in days, when none is asked for (8.3).
+/// The default window, in days (8.3).
 const WINDOW_DAYS: i64 = 14;
 
 /// The longest window that is answered: a century.
 pub(crate) const WINDOW_MAX: i64 = 36_500;
 
-/// How many recent packages a bundle holds at most; the text leaves the number open (E51).
+/// Maximum number of recent packages in a bundle; the specification leaves it open (E51).
 const RECENT_LIMIT: usize = 50;
 
-/// How many snippets a digest holds if not told otherwise (8.4).
+/// The default number of snippets in a digest (8.4).
 pub(crate) const SNIPPETS: usize = 25;
 
 /// 8.3: the OrientationBundle of a project.
@@ -43,7 +43,7 @@ pub(crate) fn orient(
     let mut facts = facts::current(db, rules, Some(project_id), now)?;
     facts.retain(|fact| rules.is_shown(fact));
     planted!(rules.fault, "orient-shows-ended", facts = faults::all_facts(db, project_id)?);
-    // 8.3: full packages, so that nobody has to ask again.
+    // 8.3: full packages, so that no further request is needed.
     let packages = if rules.fault.is("orient-summaries") { summaries(&recent) } else { listed(recent, rules, now) };
     let echoed = if rules.fault.is("orient-echo-constant") { WINDOW_DAYS } else { days };
     // The start of a server that has been running for a day; this one may have started a moment ago.
@@ -91,7 +91,7 @@ pub(crate) fn orchestrate(
         None => Vec::new(),
         Some(focus) => {
             demand_search(rules)?;
-            // 8.4: as many as were asked for, near the focus.
+            // 8.4: at most the requested number, near the focus.
             let most = if rules.fault.is("digest-snippets-unlimited") { 200 } else { snippets };
             let mut found = relevant(db, rules, project_id, focus, Some(most))?;
             planted!(rules.fault, "digest-snippets-newest", found.clone_from(&packages));
@@ -108,7 +108,7 @@ pub(crate) fn orchestrate(
     let counts = counts.map(|(id, packages, facts)| {
         Object::from([("project_id", id.into()), ("packages", packages.into()), ("active_facts", facts.into())]).into()
     });
-    // Other, E53: five items in prose have no names.
+    // Other, E53: the five items of the prose are unnamed.
     let names = if rules.variant.is_other() {
         ["days", "made_at", "overview", "state", "unanswered", "excerpts", "totals"]
     } else {
@@ -149,7 +149,7 @@ fn recent(
     packages::select(db, rules, &condition, values, RECENT_LIMIT)
 }
 
-/// The questions of recent packages, each once.
+/// The questions of recent packages, without duplicates.
 fn open_questions(packages: &[Package], rules: Rules) -> Value {
     // Other, E51: each with its package.
     if rules.variant.is_other() {
@@ -177,7 +177,7 @@ fn summaries(packages: &[Package]) -> Value {
     Value::List(packages.iter().map(summary).collect())
 }
 
-/// One line per package: what was done, by whom, and what the next actor should know.
+/// One line per package: the work, its actor, and the note for the next actor.
 fn summary(packages: &[Package], days: i64) -> String {
     let mut lines = vec![format!("packages in the last {days} days: {}", packages.len())];
     for package in packages {

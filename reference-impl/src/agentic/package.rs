@@ -1,4 +1,4 @@
-//! Sections 6.1 to 6.5: what a context package must be.
+//! Sections 6.1 to 6.5: the rules for a context package.
 //!
 //! [`validate`] finds every rule that a package breaks. Unknown members are never a problem (section 6, 12.1), and a
 //! null for an optional member counts as its absence (E48).
@@ -41,7 +41,7 @@ const ACTOR_TYPES: [&str; 3] = ["human", "agent", "script"];
 const PACKAGE_TYPES: [&str; 8] =
     ["standard", "milestone", "decision", "handoff", "auto_deposit", "analysis", "question", "orchestrator_report"];
 
-/// What an absent optional member stands for (6.4). It is never written into a package.
+/// The defaults of optional members (6.4). They are never written into a package.
 pub(crate) fn defaults() -> Object {
     let empty = || Value::List(Vec::new());
     Object::from([
@@ -61,7 +61,7 @@ pub(crate) fn defaults() -> Object {
     ])
 }
 
-/// Every rule of sections 6.1 to 6.5 that `package` breaks; none if it is valid.
+/// The violations of sections 6.1 to 6.5 in `package`; empty if it is valid.
 pub(crate) fn validate(package: &Object, rules: Rules) -> Vec<Problem> {
     let mut problems = Vec::new();
     required(package, rules, &mut problems);
@@ -105,7 +105,7 @@ fn required(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
 
 /// 6.1, 15.1: the version of the specification.
 fn is_version(version: &str, rules: Rules) -> bool {
-    // Other, E59: a version that only adds is understood as well.
+    // Other, E59: a version that only adds members is supported as well.
     if rules.variant.is_other() && version.starts_with("0.") {
         return version[2..].split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
     }
@@ -204,7 +204,7 @@ fn optional(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
             }
         }
     }
-    // 5.6: any package may carry a note, and none must.
+    // 5.6: any package may have a note; it is never required.
     let noted = package.present("handoff_note").is_some();
     let handoff = package.text("package_type") == Some("handoff");
     planted!(rules.fault, "handoff-needs-note", handoff && !noted => problems.push(faults::note_missing()));
@@ -221,7 +221,7 @@ fn optional(package: &Object, rules: Rules, problems: &mut Vec<Problem>) {
         check(name, "a string", &|value| value.as_text().is_some());
     }
     for name in ["tags", "decisions_made", "open_questions"] {
-        // 6.4: strings, and nothing else among them.
+        // 6.4: only strings.
         let any = rules.fault.is("list-elements-unchecked");
         check(name, "an array of strings", &|value| is_list_of_texts(value) || any && value.as_list().is_some());
     }
@@ -269,7 +269,7 @@ fn deliverable_problems(pointer: &str, deliverable: &Value, rules: Rules) -> Vec
     let needed = !rules.fault.is("deliverable-unchecked");
     let any_form = rules.fault.is("deliverable-form-unchecked") || rules.variant.is_other();
     check("path", needed, "a relative path or a URL", &|value| {
-        // Other, E62: where a path leads is the business of whoever follows it.
+        // Other, E62: the client that follows a path checks it.
         value.as_text().is_some_and(|path| any_form || is_path_or_url(path))
     });
     check("type", needed, "a string", &|value| value.as_text().is_some());
@@ -322,7 +322,7 @@ mod tests {
     /// The pointers of the problems of the minimal package with `name` set to the JSON text `value`.
     fn pointers(name: &str, value: &str) -> Vec<String> {
         let mut package = minimal();
-        package.set(name, crate::json::read(value.as_bytes()).expect("the text is good"));
+        package.set(name, crate::json::read(value.as_bytes()).expect("valid JSON"));
         validate(&package, Rules::plain()).into_iter().map(|problem| problem.pointer).collect()
     }
 
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn good_values_are_taken() {
+    fn valid_values_are_accepted() {
         for (name, value) in [
             ("package_id", "\"\""),
             ("package_id", "\"a/b \\u0000\""),
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_values_are_refused_where_they_stand() {
+    fn invalid_values_are_reported_at_their_place() {
         for (name, value, pointer) in [
             ("title", "\"\"", "/title"),
             ("relay_version", "\"0.2\"", "/relay_version"),

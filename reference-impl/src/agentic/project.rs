@@ -1,4 +1,4 @@
-//! Projects and sessions (5.2, 5.5, E33): the little that can be asked of them.
+//! Projects and sessions (5.2, 5.5, E33): their operations.
 
 use rusqlite::Connection;
 

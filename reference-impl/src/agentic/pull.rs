@@ -15,7 +15,7 @@ use crate::json::Value;
 /// The largest list that is answered (binding.md section 14).
 pub(crate) const LIMIT_MAX: usize = 200;
 
-/// latest: the newest packages of a project by created_at; `limit` is 5 if none is given.
+/// latest: the newest packages of a project by created_at; `limit` defaults to 5.
 pub(crate) fn latest(
     db: &Connection,
     rules: Rules,
@@ -24,7 +24,7 @@ pub(crate) fn latest(
 ) -> Result<Vec<Package>, Refusal> {
     projects::demand_for_reading(db, rules, project_id)?;
     let default = if rules.fault.is("latest-default-20") { 20 } else { 5 };
-    // 8.2: as many as were asked for.
+    // 8.2: at most the limit.
     let limit = limit.filter(|_| !rules.fault.is("limit-ignored"));
     let mut most = limit.unwrap_or(default);
     planted!(rules.fault, "latest-off-by-one", most += 1);
@@ -39,7 +39,7 @@ pub(crate) fn newest_first(rules: Rules) -> &'static str {
     planted!(rules.fault, "latest-by-insertion", return "serial DESC");
     planted!(rules.fault, "latest-by-text", return "record ->> '$.created_at' DESC");
     planted!(rules.fault, "latest-ascending", return "created_at ASC, serial ASC");
-    // Other, E65: of equal times the earlier deposit comes first.
+    // Other, E65: for equal times the earlier deposit is first.
     if rules.variant.is_other() {
         return "created_at DESC, serial ASC";
     }
@@ -48,7 +48,7 @@ pub(crate) fn newest_first(rules: Rules) -> &'static str {
 
 /// A condition on the status of packages in lists.
 pub(crate) fn listed_states(rules: Rules) -> &'static str {
-    // Other, E55: a draft is nobody else's business.
+    // Other, E55: a draft is visible only to its owner.
     if rules.variant.is_other() { "AND status <> 'draft'" } else { "" }
 }
 
@@ -69,10 +69,10 @@ pub(crate) fn reported_hash(package: &Package, rules: Rules, now: Instant) -> St
     package.hash.clone()
 }
 
-/// How many packages relevant returns if not told otherwise; the text gives no default (E65).
+/// The default limit of relevant; the specification defines none (E65).
 const RELEVANT_LIMIT: usize = 10;
 
-/// relevant: what matches any word of `query`, the best match first.
+/// relevant: the packages that match any word of `query`, the best match first.
 pub(crate) fn relevant(
     db: &Connection,
     rules: Rules,
@@ -98,14 +98,14 @@ pub(crate) fn relevant(
     packages::select(db, rules, &search::condition(&format!("WHERE {scope} {states}"), order), values, limit)
 }
 
-/// 10.2: an operation that depends on a missing capability says which one is missing.
+/// 10.2: an operation that depends on a missing capability names it.
 pub(crate) fn demand_search(rules: Rules) -> Result<(), Refusal> {
-    // Other, E29: words are found without any flag.
+    // Other, E29: search by words works without a flag.
     if rules.search || rules.variant.is_other() {
         return Ok(());
     }
     let code = if rules.fault.is("search-missing-400") { Code::InvalidParameter } else { Code::SearchNotSupported };
-    let refusal = Refusal::new(code, "this server has no search");
+    let refusal = Refusal::new(code, "search is not supported");
     Err(Refusal { capability: Some("hybrid_search"), ..refusal })
 }
 

@@ -10,18 +10,18 @@ use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::json::Object;
 
-/// What is asked of query-facts.
+/// The parameters of query-facts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FactQuery {
     pub(crate) subject: Option<String>,
     pub(crate) predicate: Option<String>,
-    /// The instant asked about, and how it was spelled.
+    /// The requested instant, and its spelling.
     pub(crate) as_of: Option<(Instant, String)>,
     pub(crate) include_ended: bool,
     pub(crate) limit: Option<usize>,
 }
 
-/// 7.3: the current facts, those that held at an instant, or all with their history; earliest first.
+/// 7.3: the current facts, those valid at an instant, or all with their history; earliest first.
 pub(crate) fn query(
     db: &Connection,
     rules: Rules,
@@ -34,7 +34,7 @@ pub(crate) fn query(
     let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
     let held = match as_of {
         Some(_) => held_at(rules.fault, by_text),
-        // 7.3: the current value is what is asked for unless something else is.
+        // 7.3: the default is the current value.
         None if query.include_ended || rules.fault.is("current-means-history") => "?4 IS ?4".to_owned(),
         None => format!("?4 IS ?4 AND {}", facts::is_current(rules, now)),
     };

@@ -1,4 +1,4 @@
-//! Why an operation was refused, in the words of section 8, and what that is over HTTP and over the adapter.
+//! Why an operation was rejected, in the terms of section 8, and its form over HTTP and the adapter.
 
 use super::rules::Rules;
 use crate::fault::planted;
@@ -31,7 +31,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// The name as it stands in an answer.
+    /// The name as sent in an answer.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::DuplicatePackageId => "duplicate_package_id",
@@ -59,7 +59,7 @@ impl Code {
     /// The HTTP status.
     pub(crate) fn status(self, rules: Rules) -> u16 {
         match self {
-            // Other, E31: without a key nobody is known.
+            // Other, E31: without a key the actor is unknown.
             Self::Unauthorized if rules.variant.is_other() => 401,
             Self::InvalidParameter | Self::InvalidSchema | Self::InvalidTransition | Self::NotCanonicalizable => 400,
             Self::ProjectArchived | Self::Unauthorized => 403,
@@ -92,14 +92,14 @@ impl Code {
     }
 }
 
-/// A refused operation. Nothing of it was stored.
+/// A rejected operation, without effect on the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: Code,
     pub(crate) message: String,
     /// JSON Pointer to the member at fault.
     pub(crate) pointer: Option<String>,
-    /// Section 10.2: what is missing.
+    /// Section 10.2: the missing capability.
     pub(crate) capability: Option<&'static str>,
 }
 
@@ -142,7 +142,7 @@ impl Refusal {
     pub(crate) fn body(&self, rules: Rules) -> Object {
         // Other, E30: the name and a text.
         if rules.variant.is_other() {
-            // Other, E27: every missing capability has the one name of 10.2.
+            // Other, E27: every missing capability has the same name, that of 10.2.
             let code = if self.code == Code::SearchNotSupported { Code::NotImplemented } else { self.code };
             let mut body = Object::from([("error", code.name().into()), ("detail", self.message.as_str().into())]);
             if let Some(capability) = self.capability {
@@ -193,7 +193,7 @@ impl From<Vec<Problem>> for Refusal {
 pub(crate) struct Problem {
     /// JSON Pointer to the member.
     pub(crate) pointer: String,
-    /// What it has to be.
+    /// The requirement.
     pub(crate) reason: String,
 }
 

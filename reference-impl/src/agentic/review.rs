@@ -13,7 +13,7 @@ use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::Object;
 
-/// 5.3: the table of allowed next states. It is closed, and holds no move from a state to itself.
+/// 5.3: the table of permitted transitions. It is closed, and has no transition from a state to itself.
 pub(crate) fn is_allowed(from: &str, to: &str, rules: Rules) -> bool {
     let fault = rules.fault;
     // Other, E85: only a reviewer completes a package.
@@ -60,7 +60,7 @@ pub(crate) fn flag(
         Some(note) => Some(note.as_text().ok_or_else(|| vec![Problem::new("/note", "must be a string")])?),
     };
     let package = demand(db, rules, package_id)?;
-    // Other, E15: whoever flags again may want another reviewer.
+    // Other, E15: a second flag may change the reviewer.
     let waiting = package.status() == "awaiting_review";
     // 5.3: a second flag is refused, or its reviewer counts.
     planted!(rules.fault, "flag-again-ignored", waiting => return Ok(package));
@@ -73,16 +73,16 @@ pub(crate) fn flag(
         demand_move(&package, "awaiting_review", rules)?;
     }
     let mut object = package.object.clone();
-    // 3, 8.5: the package itself says that it waits.
+    // 3, 8.5: the package itself has the status awaiting_review.
     if !rules.fault.is("flag-beside-the-package") {
         object.set("status", "awaiting_review");
     }
     if !rules.fault.is("flag-keeps-review-type") {
-        // 5.3: review_type says who is to review.
+        // 5.3: review_type is the kind of reviewer.
         let reviewer = if rules.fault.is("flag-always-human") { "human" } else { review_type };
         object.set("review_type", reviewer);
     }
-    // E72: the note stands beside the package; no member of it may change for a note.
+    // E72: the note is next to the package; it must not change any member.
     if let Some(note) = note {
         planted!(rules.fault, "flag-note-into-handoff", object.set("handoff_note", note));
         // Other, E72: a member of the server's own.
@@ -103,7 +103,7 @@ pub(crate) fn transition(db: &Connection, rules: Rules, package_id: &str, status
     let package = demand(db, rules, package_id)?;
     let known = ["draft", "awaiting_review", "revision_requested", "complete"].contains(&status);
     let unchecked = !known && rules.fault.is("unknown-status-stored");
-    // 5.3: a move from a state to itself changes nothing.
+    // 5.3: a transition from a state to itself changes nothing.
     let still = package.status() == status;
     let retitled = || store(db, rules, &package, faults::retitled(&package));
     planted!(rules.fault, "self-move-resets-review", still => return retitled());
@@ -121,7 +121,7 @@ pub(crate) fn transition(db: &Connection, rules: Rules, package_id: &str, status
     }
     let mut object = package.object.clone();
     object.set("status", status);
-    // Other, E18: nobody has to review it any more.
+    // Other, E18: no review is required any more.
     if rules.variant.is_other() && status == "complete" {
         object.set("review_type", "none");
     }
@@ -149,7 +149,7 @@ fn demand_move(package: &Package, to: &str, rules: Rules) -> Result<(), Refusal>
     Err(Refusal::new(Code::InvalidTransition, format!("a package cannot go from {from} to {to}")).at("/status"))
 }
 
-/// Writes the new state of a package: status and review_type changed, nothing else (E10), its hash anew (E11).
+/// Writes the new state of a package: status and review_type changed, nothing else (E10), its hash recomputed (E11).
 fn store(db: &Connection, rules: Rules, old: &Package, mut object: Object) -> Result<Package, Refusal> {
     planted!(rules.fault, "unknown-lost-on-flag", object.retain(|name, _| CORE_MEMBERS.contains(&name)));
     let text = object.write();
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_moves_are_those_of_the_table_in_5_3() {
+    fn transitions_match_the_table_in_5_3() {
         const STATES: [&str; 5] = ["draft", "awaiting_review", "revision_requested", "complete", "approved"];
         let allowed: Vec<(&str, &str)> = STATES
             .iter()

@@ -1,11 +1,11 @@
-//! What is fixed for the life of a server: the planted fault, the readings that are taken, and what is offered.
+//! The constants of a server: the planted fault, the selected readings, and the capabilities.
 
 use super::level::Level;
 use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::variant::Variant;
 
-/// What is fixed for the life of a server.
+/// The constants of a server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) fault: Planted,

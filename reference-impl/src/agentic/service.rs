@@ -41,7 +41,7 @@ impl Service {
         self.store.close().await;
     }
 
-    /// Takes the records of an NDJSON text whatever the level; how a read-only server gets its data (E75).
+    /// Imports the records of an NDJSON text at any level; the way to load a read-only server (E75).
     pub(crate) async fn load(&self, ndjson: Vec<u8>) -> Result<(), String> {
         let Self { rules, .. } = *self;
         let now = self.now();
@@ -58,7 +58,7 @@ impl Service {
         *self.clock.lock().unwrap_or_else(PoisonError::into_inner) = Clock::Fixed(now);
     }
 
-    /// Section 11: an operation above the level of this server is not there.
+    /// Section 11: an operation above the level of this server does not exist.
     pub(super) fn demand_level(&self, operation: Operation) -> Result<(), Refusal> {
         if operation.level() > self.rules.level { Err(Refusal::not_implemented(operation.name())) } else { Ok(()) }
     }
@@ -88,7 +88,7 @@ impl Service {
     {
         self.demand_level(operation)?;
         let service = self.clone();
-        // The time is taken when the turn of the operation has come, so that it grows from one write to the next.
+        // The time is taken when the write starts, so that it increases from one write to the next.
         self.store.write(move |db| work(db, service.rules, service.now())).await?
     }
 
@@ -101,14 +101,14 @@ impl Service {
     ) -> Result<Deposited, Refusal> {
         self.demand_level(Operation::Deposit)?;
         let submission = intake::submit(self.rules, body, project_id, actor, self.now());
-        // 8.1: validation comes before persistence.
+        // 8.1: validation precedes persistence.
         planted!(self.rules.fault, "store-then-validate", submission.is_err() => self.store_unseen(body).await?);
         let submission = submission?;
         // 8.1, 11.2: looking for the id and inserting under it are one step.
         planted!(self.rules.fault, "duplicate-race", return self.deposit_racing(submission).await);
-        // 8.1: the answer comes when the package is stored.
+        // 8.1: the answer is sent after the package is stored.
         planted!(self.rules.fault, "answers-before-storing", return Ok(self.deposit_later(submission)));
-        // 8.1: all of a package or nothing is there.
+        // 8.1: a package is stored completely or not at all.
         planted!(self.rules.fault, "stored-in-two-steps", return self.deposit_in_halves(submission, project_id).await);
         self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await
     }
@@ -116,9 +116,9 @@ impl Service {
     /// 8.6: supersedes and inserts in one transaction.
     pub(super) async fn assert(&self, project_id: &str, body: &[u8], actor: Option<&str>) -> Result<Object, Refusal> {
         let (project_id, body, actor) = (project_id.to_owned(), body.to_vec(), actor.map(str::to_owned));
-        // 7.3: what is refused leaves the current fact as it was.
+        // 7.3: a rejected assertion does not change the current fact.
         planted!(self.rules.fault, "supersede-before-validate", self.end_unseen(&project_id, &body).await);
-        // 7.3: ending the old fact and inserting the new one is one step for everybody who looks.
+        // 7.3: ending the old fact and inserting the new one is atomic.
         planted!(self.rules.fault, "supersede-race", return self.assert_in_steps(project_id, body).await);
         self.write(Operation::AssertFact, move |db, rules, now| {
             assert::assert(db, rules, &project_id, &body, actor.as_deref(), now)

@@ -8,15 +8,15 @@ use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::Object;
 
-/// A package: the stored JSON and nothing else (6, E02).
+/// A package: exactly the stored JSON (6, E02).
 pub(crate) fn package(mut object: Object, rules: Rules, now: Instant) -> Object {
     let fault = rules.fault;
     planted!(fault, "adds-updated-at", object.set("updated_at", now.to_string()));
-    // 6.4: what was left out stands for its default, and may be shown as that.
+    // 6.4: an absent member means its default, and may be returned as such.
     planted!(fault, "defaults-misread", faults::misread_defaults(&mut object));
-    // 6.1: the four words for a status.
+    // 6.1: the four status values.
     planted!(fault, "status-renamed", faults::rename_status(&mut object));
-    // 6.3: no type but the eight and those in the x- namespace.
+    // 6.3: only the eight types and those in the x- namespace.
     planted!(fault, "type-renamed", faults::rename_type(&mut object));
     // 6.5: a deliverable is an object.
     planted!(fault, "deliverables-as-paths", faults::deliverables_as_paths(&mut object));
@@ -46,7 +46,7 @@ pub(crate) fn fact(mut object: Object, rules: Rules) -> Object {
     planted!(fault, "fact-subject-as-list", faults::subject_as_list(&mut object));
     // 7.1, 9.1: times are RFC 3339.
     planted!(fault, "fact-times-as-numbers", faults::times_as_numbers(&mut object));
-    // 7.2: a current fact has no end, however it is shown.
+    // 7.2: a current fact has no end, in every representation.
     planted!(fault, "fact-end-as-empty-text", object.present("valid_to").is_none() => object.set("valid_to", ""));
     planted!(fault, "fact-source-as-object", faults::source_as_object(&mut object));
     planted!(fault, "confidence-as-text", faults::confidence_as_text(&mut object));

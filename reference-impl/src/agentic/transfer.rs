@@ -1,6 +1,6 @@
 //! Sections 10.1 and 10.3: export to and import from the wire formats, one record a line.
 //!
-//! Nothing but its members tells what a record is (E69, E97): `fact_id` makes a fact, `package_id` a package,
+//! The kind of a record follows from its members (E69, E97): `fact_id` makes a fact, `package_id` a package,
 //! `session_id` with `started_at` a session, and `project_id` or `id` a project.
 
 use rusqlite::Connection;
@@ -49,7 +49,7 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
     // 10.1: every line is a record in its wire format.
     planted!(rules.fault, "export-with-header", out.push_str("[\"agentic-backup\",1]\n"));
     for (kind, mut record) in records {
-        // Other, E69: a line says what its record is.
+        // Other, E69: a line names the kind of its record.
         if rules.variant.is_other() {
             record = Object::from([(kind, record.into())]);
         }
@@ -62,7 +62,7 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
     Ok(out)
 }
 
-/// How many records of each kind an import took.
+/// The number of imported records of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub(crate) projects: i64,
@@ -89,9 +89,9 @@ enum Record {
     Session(Object),
 }
 
-/// 10.3: takes every record of `ndjson`, or none: the transaction of `db` is the caller's.
+/// 10.3: imports every record of `ndjson`, or none: the caller owns the transaction of `db`.
 ///
-/// What is there already with the same content counts as taken. An archived project takes records as well.
+/// An existing record with the same content counts as imported. An archived project accepts records as well.
 pub(crate) fn import(db: &Connection, rules: Rules, ndjson: &[u8], now: Instant) -> Result<Taken, Refusal> {
     let mut records = Vec::new();
     for (index, line) in ndjson.split(|byte| *byte == b'\n').enumerate() {
@@ -100,7 +100,7 @@ pub(crate) fn import(db: &Connection, rules: Rules, ndjson: &[u8], now: Instant)
             records.push((index, record));
         }
     }
-    // Projects first: a project that comes after its packages must not lose its name and its state to an implicit one.
+    // Projects first: a project after its packages must not be replaced by an implicit one without name and state.
     let (first, then): (Vec<_>, Vec<_>) =
         records.into_iter().partition(|(_, record)| matches!(record, Record::Project(_)));
     let mut taken = Taken::default();
@@ -125,7 +125,7 @@ fn read_record(line: &[u8]) -> Result<Record, Refusal> {
         let wrapped =
             ["package", "fact", "session", "project", "data"].iter().find_map(|name| match object.remove(name) {
                 Some(Value::Object(record)) => Some(record),
-                _ => None, // no wrapper of this name
+                _ => None, // unknown wrapper
             });
         object = wrapped.ok_or_else(unknown)?;
     }
@@ -161,7 +161,7 @@ fn take(db: &Connection, rules: Rules, record: Record, taken: &mut Taken, now: I
     Ok(())
 }
 
-/// A project has no wire format (E33): an id, and whatever else comes with it. One that is there stays as it is.
+/// A project has no wire format (E33): an id, and any further members. An existing one is not changed.
 fn take_project(db: &Connection, mut project: Object, now: Instant) -> Result<(), Refusal> {
     let Some(id) = project.text("project_id").or_else(|| project.text("id")).map(str::to_owned) else {
         return Err(vec![Problem::new("/project_id", "must be a string")].into());
@@ -190,7 +190,7 @@ fn take_project(db: &Connection, mut project: Object, now: Instant) -> Result<()
     Ok(())
 }
 
-/// 10.1: a package comes back as it was, unknown members and all, so that its hash is the same.
+/// 10.1: a package is imported unchanged, including unknown members, so that its hash is the same.
 fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant) -> Result<(), Refusal> {
     let problems = validate(&package, rules);
     if !problems.is_empty() {
@@ -214,7 +214,7 @@ fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant
     }
 }
 
-/// 10.1: a fact comes back as it was, its created_at and its end included.
+/// 10.1: a fact is imported unchanged, including its created_at and its end.
 fn take_fact(db: &Connection, rules: Rules, mut object: Object, now: Instant) -> Result<(), Refusal> {
     planted!(rules.fault, "import-restamps-facts", faults::restamp(db, &mut object, now)?);
     // 12.1: x- members of a fact are kept.
@@ -268,7 +268,7 @@ fn take_session(db: &Connection, rules: Rules, session: &Object, now: Instant) -
         return Err(problems.into());
     };
     let member = |name| session.text(name).unwrap_or_default();
-    // 5.5: a callsign is no key.
+    // 5.5: a callsign is not a key.
     planted!(rules.fault, "callsign-as-key", faults::refuse_callsign(db, rules, session)?);
     projects::find_or_create(db, member("project_id"), now)?;
     match sessions::find(db, member("project_id"), member("session_id"))? {

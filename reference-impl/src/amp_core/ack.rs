@@ -11,7 +11,7 @@ use super::rules::Rules;
 pub(crate) struct AckFault {
     /// The error that its sender gets.
     pub(crate) code: Code,
-    /// What is wrong.
+    /// The reason.
     pub(crate) reason: &'static str,
 }
 
@@ -28,10 +28,10 @@ pub(crate) fn validate(
     rules: Rules,
 ) -> Result<(), AckFault> {
     let fault = rules.fault;
-    // Other, E04: who acknowledges without being asked is not authorised.
+    // Other, E04: the sender of an unsolicited ACK is not authorised.
     let code = if rules.is_other() { Code::Unauthorized } else { Code::InvalidMessage };
     let refuse = |reason| Err(AckFault { code, reason });
-    // 15.1, E43: an ACK says which message it acknowledges.
+    // 15.1, E43: an ACK references its message.
     if ack_headers.reply_to.as_ref() != Some(&original.id) && !fault.is("ack-reply-to-unchecked") {
         return refuse("reply_to is not the id of the message");
     }
@@ -42,11 +42,11 @@ pub(crate) fn validate(
         AckSource::Recipient if !addressed(from) && !fault.is("ack-recipient-unchecked") => {
             return refuse("from is not among the recipients");
         }
-        // 16.1, E44: a relay is trusted by name. Other, E04: an unknown one may be worth a line in a log.
+        // 16.1, E44: a relay is trusted by name. Other, E04: an unknown one is only logged.
         AckSource::Relay => {
             let trusted = trusted_relays.iter().any(|relay| did::is_same(relay, from));
             if !trusted && !rules.is_other() && !fault.is("ack-relay-unchecked") {
-                return refuse("from is no trusted relay");
+                return refuse("from is not a trusted relay");
             }
         }
         AckSource::Recipient => {}
@@ -63,7 +63,7 @@ mod tests {
     use crate::amp_core::message::To;
 
     #[test]
-    fn an_ack_comes_from_a_recipient_or_a_trusted_relay() {
+    fn only_recipients_and_trusted_relays_acknowledge() {
         let [alice, bob, relay] = [1, 2, 3].map(|seed| Identity::of_seed([seed; 32]));
         let to = To::Many(vec![bob.did.clone(), "did:x:other".into()]);
         let original = Headers::new(&alice, to, 0x10, 1, 1, Rules::PLAIN);

@@ -1,15 +1,15 @@
-//! Batches (4.5): a container whose items are messages of their own.
+//! Batches (4.5): a container of complete messages.
 
 use super::bodies::{Body, Violation};
 use super::codes::{Code, typ};
 use super::rules::Rules;
 use crate::cbor::Cbor;
 
-/// The items of a batch as they stood there, in order.
+/// The bytes of the items of a batch, in order.
 ///
 /// # Errors
 ///
-/// The code of a body that is no batch.
+/// The code of an invalid batch.
 pub(crate) fn split(body: &Cbor, rules: Rules) -> Result<Vec<Vec<u8>>, Code> {
     match Body::read(typ::BATCH, body, rules) {
         Ok(Body::Batch(items)) => Ok(items),

@@ -19,7 +19,7 @@ use crate::cbor::{self, Cbor};
 pub(crate) struct Built {
     /// The bytes to send.
     pub(crate) message: Vec<u8>,
-    /// What was signed.
+    /// The signed bytes.
     pub(crate) sig_input: Vec<u8>,
     /// The encoded body.
     pub(crate) plaintext: Vec<u8>,
@@ -53,7 +53,7 @@ pub(crate) fn plain(sender: &Identity, headers: Headers, body: Cbor, ext: Option
 ///
 /// # Errors
 ///
-/// 3001 if the recipient has no key for key agreement or one that is good for nothing, 1001 for a nonce of another length
+/// 3001 if the recipient has no usable key for key agreement, 1001 for a nonce of another length
 /// than 24 bytes.
 pub(crate) fn sealed(
     sender: &Identity,

@@ -1,6 +1,7 @@
-//! Mistakes of careless parsers and of signature paths, which no case of the suites looks for: what a fuzzer has to find.
+//! Mistakes of careless parsers and of signature paths, which no case of the suites checks: the fuzzer must find them.
 //!
-//! Planted like all faults, by name; those that take what is forged are where they do, those that fail are here.
+//! Planted by name, as all faults; those that accept forgeries are in their place in the code, those that panic are
+//! here.
 
 use super::codes::typ;
 use super::message::{Content, Headers};
@@ -12,15 +13,15 @@ use crate::fault::{Fault, Needs, Planted};
 #[rustfmt::skip]
 pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "cbor-simple-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
-        summary: "Fails at a simple value that it does not know." },
+        summary: "Panics on an unknown simple value." },
     Fault { name: "cbor-bignum-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
         summary: "Copies a big number into eight bytes." },
     Fault { name: "cbor-nan-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
-        summary: "Fails at a float that is no number." },
+        summary: "Panics on a NaN." },
     Fault { name: "cbor-deep-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
         summary: "Fails at more than 50 levels, as a recursive reader without a bound does." },
     Fault { name: "cbor-empty-chunks-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
-        summary: "Looks at the first chunk of a string of indefinite length that has none." },
+        summary: "Panics on a string of indefinite length without chunks." },
     Fault { name: "cbor-null-key-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
         summary: "Fails at a map with a key that is null." },
     Fault { name: "cbor-list-blows-up", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
@@ -30,9 +31,9 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "expiry-overflows", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
         summary: "Adds ttl to ts without looking whether the sum fits." },
     Fault { name: "did-key-cut-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
-        summary: "Takes the bytes behind the prefix of a did:key without looking whether there are any." },
+        summary: "Panics on a did:key without bytes after its prefix." },
     Fault { name: "did-without-method-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
-        summary: "Fails at a party that is a fragment and nothing else." },
+        summary: "Panics on a DID that is only a fragment." },
     Fault { name: "box-short-panics", level: "core", needs: Needs::Nothing, breaks: &["AMP-3.4-01"],
         summary: "Takes the tag off a ciphertext that is shorter than one." },
     Fault { name: "verify-skipped-for-an-empty-thread", level: "core", needs: Needs::Nothing, breaks: &["AMP-8.2-06"],
@@ -49,15 +50,15 @@ pub(crate) const FAULTS: &[Fault] = &[
 pub(crate) fn read(fault: Planted, bytes: &[u8]) {
     if fault.is("cbor-empty-chunks-panics") {
         let empty = bytes.windows(2).any(|two| two == [0x5f, 0xff] || two == [0x7f, 0xff]);
-        assert!(!empty, "there is no first chunk");
+        assert!(!empty, "the string has no chunks");
     }
 }
 
-/// The same for what was read.
+/// The same for decoded values.
 pub(crate) fn look(fault: Planted, value: &Cbor, depth: usize) {
     assert!(!(fault.is("cbor-deep-panics") && depth > 50), "the stack is at its end");
     match value {
-        Cbor::Simple(_) => assert!(!fault.is("cbor-simple-panics"), "no such simple value"),
+        Cbor::Simple(_) => assert!(!fault.is("cbor-simple-panics"), "unknown simple value"),
         Cbor::Float(float) => assert!(!(fault.is("cbor-nan-panics") && float.is_nan()), "no number to compare with"),
         Cbor::Tag(number, content) => {
             let long = matches!(&**content, Cbor::Bytes(bytes) if bytes.len() > 8) && matches!(number, 2 | 3);
@@ -94,16 +95,16 @@ pub(crate) fn take_apart(fault: Planted, value: &Cbor) {
     }
     for party in ["from", "to"].iter().filter_map(|name| value.get(name).and_then(Cbor::as_text)) {
         let cut = party.strip_prefix("did:key:z").is_some_and(|key| key.len() < 4);
-        assert!(!(fault.is("did-key-cut-panics") && cut), "there are no bytes behind the prefix");
-        assert!(!(fault.is("did-without-method-panics") && party.starts_with('#')), "there is no method");
+        assert!(!(fault.is("did-key-cut-panics") && cut), "no bytes after the prefix");
+        assert!(!(fault.is("did-without-method-panics") && party.starts_with('#')), "the DID has no method");
     }
     if fault.is("box-short-panics") {
         let ciphertext = value.get("enc").and_then(|enc| enc.get("ciphertext")).and_then(Cbor::as_bytes);
-        assert!(ciphertext.is_none_or(|bytes| bytes.len() >= 16), "there is no tag to take off");
+        assert!(ciphertext.is_none_or(|bytes| bytes.len() >= 16), "the ciphertext has no tag");
     }
 }
 
-/// Whether a planted mistake lets a message pass whose signature does not verify.
+/// Whether a planted fault accepts a message whose signature does not verify.
 pub(crate) fn is_let_through(headers: &Headers, content: &Content, rules: Rules) -> bool {
     let fault = rules.fault;
     let sealed = matches!(content, Content::Sealed { .. });
@@ -112,6 +113,6 @@ pub(crate) fn is_let_through(headers: &Headers, content: &Content, rules: Rules)
     (empty && fault.is("verify-skipped-for-an-empty-thread"))
         || (headers.typ == typ::CRED_VERIFY && fault.is("verify-skipped-for-one-type"))
         || (sealed && headers.ttl % 2 == 1 && fault.is("verify-skipped-behind-a-box"))
-        // A body that was wrapped on the way is what was signed, once it is unwrapped.
+        // A body that was wrapped in transit equals the signed one after unwrapping.
         || (tagged && fault.is("verify-looks-through-tags"))
 }

@@ -55,17 +55,17 @@ pub(crate) fn is_did(text: &str) -> bool {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (id, url) = rest.split_at(end);
     let last_is_good = id.rsplit(':').next().is_some_and(|last| !last.is_empty());
-    method_is_good && last_is_good && is_made_of(id, b"._-:") && is_url_tail(url)
+    method_is_good && last_is_good && consists_of(id, b"._-:") && is_url_tail(url)
 }
 
-/// Path, query and fragment: visible ASCII that may stand in a URL, and one `#` at most.
+/// Path, query and fragment: visible ASCII permitted in a URL, and at most one `#`.
 fn is_url_tail(url: &str) -> bool {
     let fragments = url.bytes().filter(|byte| *byte == b'#').count();
-    fragments <= 1 && is_made_of(url, b"-._~!$&'()*+,;=:@/?#")
+    fragments <= 1 && consists_of(url, b"-._~!$&'()*+,;=:@/?#")
 }
 
-/// Whether a text is made of letters, digits, percent-encoded bytes and `others`.
-fn is_made_of(text: &str, others: &[u8]) -> bool {
+/// Whether a text consists of letters, digits, percent-encoded bytes and `others`.
+fn consists_of(text: &str, others: &[u8]) -> bool {
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
         let good = match byte {
@@ -79,7 +79,7 @@ fn is_made_of(text: &str, others: &[u8]) -> bool {
     true
 }
 
-/// The DID itself: what stands before path, query and fragment.
+/// The DID itself, without path, query and fragment.
 #[must_use]
 pub(crate) fn bare(did: &str) -> &str {
     did.split(['/', '?', '#']).next().unwrap_or(did)
@@ -91,7 +91,7 @@ pub(crate) fn fragment(did: &str) -> Option<&str> {
     did.split_once('#').map(|(_, fragment)| fragment)
 }
 
-/// What two DIDs are compared by (E21): the fragment is dropped, everything else counts byte for byte.
+/// The comparison key of a DID (E21): without the fragment, otherwise byte for byte.
 #[must_use]
 pub(crate) fn without_fragment(did: &str) -> &str {
     did.split('#').next().unwrap_or(did)
@@ -100,7 +100,7 @@ pub(crate) fn without_fragment(did: &str) -> &str {
 /// Whether two DIDs name the same party.
 #[must_use]
 pub(crate) fn is_same(left: &str, right: &str) -> bool {
-    // E21: a did:web has a host name in it, yet nothing makes letter case immaterial.
+    // E21: although a did:web contains a host name, letter case is significant.
     without_fragment(left) == without_fragment(right)
 }
 

@@ -1,6 +1,6 @@
-//! DID documents (DID Core, 5), as far as a message needs them: methods, what they may be used for, and services.
+//! DID documents (DID Core, 5), the parts that messages need: methods, their purposes, and services.
 //!
-//! Documents arrive as JSON from others, so that everything in them is optional; what cannot be read is not there.
+//! Documents arrive as JSON from others, so everything in them is optional; unreadable members count as absent.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -51,18 +51,18 @@ pub(crate) struct Service {
     pub(crate) endpoint: Option<String>,
 }
 
-/// Where documents come from.
+/// The source of documents.
 pub(crate) trait Resolve {
     /// The document of a DID, fragment or not.
     fn resolve(&self, did: &str) -> Option<Arc<Document>>;
 }
 
-/// Documents that are known already; a did:key needs none (E22).
+/// Known documents; a did:key needs none (E22).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Documents(HashMap<String, Arc<Document>>);
 
 impl Documents {
-    /// Adds a document, or replaces the one of the same DID.
+    /// Adds or replaces the document of a DID.
     pub(crate) fn insert(&mut self, document: Document) {
         self.0.insert(document.id.clone(), Arc::new(document));
     }
@@ -76,7 +76,7 @@ impl Resolve for Documents {
 }
 
 impl Document {
-    /// Reads a document; `None` if it has no DID as `id`.
+    /// Reads a document; `None` if `id` is not a DID.
     #[must_use]
     pub(crate) fn read(document: &Object, rules: Rules) -> Option<Self> {
         let id = document.text("id").filter(|id| did::is_did(id))?.to_owned();
@@ -91,7 +91,7 @@ impl Document {
         Some(Self { id, methods, assertion, authentication, agreement, services })
     }
 
-    /// The document that a did:key stands for (binding.md, 6).
+    /// The document of a did:key (binding.md, 6).
     #[must_use]
     pub(crate) fn of_did_key(did: &str) -> Option<Self> {
         let (id, key) = (did::bare(did), did::key_of(did)?);
@@ -104,7 +104,7 @@ impl Document {
         Some(Self { id: id.to_owned(), methods, assertion, authentication, agreement: agrees, services: Vec::new() })
     }
 
-    /// The document of somebody who has one signing key; `services` are pairs of type and endpoint.
+    /// The document of a party with one signing key; `services` are pairs of type and endpoint.
     #[must_use]
     pub(crate) fn of_identity(identity: &Identity, services: &[(&str, &str)]) -> Self {
         let id = did::bare(&identity.did).to_owned();
@@ -172,7 +172,7 @@ impl Document {
     }
 }
 
-/// The elements of a list, or the single value that may stand instead of one.
+/// The elements of a list, or a single value as a list of one.
 fn entries<'a>(document: &'a Object, name: &str) -> &'a [Value] {
     match document.get(name) {
         Some(Value::List(entries)) => &entries[..entries.len().min(ENTRY_LIMIT)],

@@ -1,4 +1,4 @@
-//! From bytes to a [`Message`] and back (4.1): what has a place in the schema, and of which type.
+//! From bytes to a [`Message`] and back (4.1): the members of the schema and their types.
 
 use std::ops::Range;
 
@@ -13,12 +13,12 @@ use super::seal::NONCE_LENGTH;
 use crate::cbor::{self, Cbor, Form, Limits, ReadErrorKind};
 use crate::fault::planted;
 
-/// Why bytes are no message: the code that is due, and what is wrong for whoever debugs.
+/// Why bytes are not a message: the error code, and the reason for debugging.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Malformed {
     /// 1001, or what an erratum tolerates instead.
     pub(crate) code: Code,
-    /// What is wrong, in words.
+    /// The reason.
     pub(crate) reason: &'static str,
 }
 
@@ -28,7 +28,7 @@ impl Malformed {
     }
 }
 
-/// What can be said of bytes that may be no message (E32): whom to answer, and about what.
+/// The readable parts of bytes that may not be a message (E32): the sender and the id, for an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Peek {
     /// `from`, if it is a DID.
@@ -39,7 +39,7 @@ pub(crate) struct Peek {
     pub(crate) typ: Option<u64>,
 }
 
-/// Looks for sender, id and type, whatever else is wrong.
+/// Reads sender, id and type, ignoring other errors.
 #[must_use]
 pub(crate) fn peek(bytes: &[u8]) -> Peek {
     let Ok((item, _)) = cbor::read_first(bytes, Limits::default()) else {
@@ -74,12 +74,12 @@ pub(crate) fn parse(bytes: &[u8], rules: Rules) -> Result<Message, Malformed> {
     if sig.len() != 64 {
         // Other, E20: a signature of another length does not verify.
         let code = if rules.is_other() { Code::InvalidSignature } else { Code::InvalidMessage };
-        return Err(Malformed { code, reason: "sig has not 64 bytes" });
+        return Err(Malformed { code, reason: "sig does not have 64 bytes" });
     }
     let content = content(&mut members, bytes)?;
     let ext = members.take("ext").map(|(ext, _)| ext);
     if ext.as_ref().is_some_and(|ext| !is_text_map(ext)) {
-        return Err(Malformed::new("ext is no map with text keys"));
+        return Err(Malformed::new("ext is not a map with text keys"));
     }
     // Other, E88: the schema is closed.
     if rules.is_other() && !members.pairs.is_empty() {
@@ -89,7 +89,7 @@ pub(crate) fn parse(bytes: &[u8], rules: Rules) -> Result<Message, Malformed> {
 }
 
 fn read(bytes: &[u8], rules: Rules) -> Result<cbor::Item, Malformed> {
-    // 4.1, 15.3: the message is one item and nothing follows it.
+    // 4.1, 15.3: the message is exactly one item.
     let first = || cbor::read_first(bytes, Limits::default()).map(|(item, _)| item);
     planted!(rules.fault, "cbor-trailing-ignored", return first().map_err(|_| Malformed::new("no CBOR")));
     let limits = Limits {
@@ -108,15 +108,15 @@ fn read(bytes: &[u8], rules: Rules) -> Result<cbor::Item, Malformed> {
     Ok(item)
 }
 
-/// E09, E16: any well-formed encoding of the envelope will do, as long as it has one meaning.
+/// E09, E16: any well-formed, unambiguous encoding of the envelope is accepted.
 fn accept_form(form: Form, rules: Rules) -> Result<(), Malformed> {
     // 8.1, rule 3: a repeated key has two meanings. Other, E16: the last one counts.
     if form.repeated_key && !rules.fault.is("cbor-duplicate-last-wins") && !rules.is_other() {
         return Err(Malformed::new("a key occurs twice"));
     }
-    // Other, E09: a strict decoder takes no indefinite lengths and no numbers that are longer than they need be.
+    // Other, E09: a strict decoder rejects indefinite lengths and overlong numbers.
     let strict = rules.is_other() && (form.indefinite || form.wide);
-    // E09: the order of keys in the envelope is free, and that in the body is made good before verification.
+    // E09: the order of keys in the envelope is free, and the body is sorted before verification.
     if strict || (rules.fault.is("cbor-unsorted-refused") && form.unsorted) {
         return Err(Malformed::new("not in deterministic encoding"));
     }
@@ -130,7 +130,7 @@ fn settled(value: Cbor, form: Form) -> Cbor {
     if form.repeated_key { value.without_repeats() } else { value }
 }
 
-/// The members of a map that nobody has asked for yet.
+/// The members of a map that were not read yet.
 struct Members {
     pairs: Vec<(Cbor, Cbor)>,
     spans: Vec<Range<usize>>,
@@ -157,7 +157,7 @@ impl Members {
     }
 
     fn unsigned(&mut self, name: &'static str) -> Result<Option<u64>, Malformed> {
-        let wrong = Malformed::new(name); // the name says enough
+        let wrong = Malformed::new(name); // the name is sufficient
         self.take(name).map(|(value, _)| value.as_unsigned().ok_or(wrong)).transpose()
     }
 
@@ -187,20 +187,21 @@ fn headers(members: &mut Members) -> Result<Headers, Malformed> {
     let id = members.bytes("id")?.ok_or(missing("id is missing"))?;
     // 4.2: 16 bytes.
     if id.len() != message_id::LENGTH && !rules.fault.is("id-length-unchecked") {
-        return Err(Malformed::new("id has not 16 bytes"));
+        return Err(Malformed::new("id does not have 16 bytes"));
     }
     let mut typ = members.unsigned("typ")?.ok_or(missing("typ is missing"))?;
-    // 4.3: typ is an unsigned integer of any size; unknown is not the same as its last byte. Other, E37: it is one byte.
+    // 4.3: typ is an unsigned integer of any size; an unknown type must not be truncated to its last byte. Other, E37:
+    // it is one byte.
     if rules.is_other() && typ > 0xff {
         return Err(Malformed::new("typ is above 0xff"));
     }
     planted!(rules.fault, "type-one-byte", typ &= 0xff);
     let ts = members.unsigned("ts")?.ok_or(missing("ts is missing"))?;
-    // 4.1, 8.3: ttl is required; 24 hours are what a sender might choose, not what a recipient may assume.
+    // 4.1, 8.3: ttl is required; 24 hours is a default for senders, not an assumption of recipients.
     let default = rules.fault.is("ttl-default-filled").then_some(86_400_000);
     let ttl = members.unsigned("ttl")?.or(default).ok_or(missing("ttl is missing"))?;
     let from = members.take("from").ok_or(missing("from is missing"))?.0;
-    let from = a_did(&from, rules).ok_or(Malformed::new("from is no DID"))?;
+    let from = a_did(&from, rules).ok_or(Malformed::new("from is not a DID"))?;
     let to = match members.take("to").ok_or(missing("to is missing"))?.0 {
         // 4.1: at least one recipient.
         Cbor::Array(dids) if dids.is_empty() && !rules.fault.is("to-empty-accepted") => None,
@@ -209,18 +210,18 @@ fn headers(members: &mut Members) -> Result<Headers, Malformed> {
     };
     let to = to.ok_or(Malformed::new("to is neither a DID nor an array of them"))?;
     let reply_to = optional_bytes(members, "reply_to")?;
-    // E20: an answer names a message, and ids have 16 bytes. Other, E20: whatever it is.
+    // E20: an answer references a message, and ids have 16 bytes. Other, E20: any value.
     if reply_to.as_ref().is_some_and(|id| id.len() != message_id::LENGTH) && !rules.is_other() {
-        return Err(Malformed::new("reply_to has not 16 bytes"));
+        return Err(Malformed::new("reply_to does not have 16 bytes"));
     }
     let thread_id = optional_bytes(members, "thread_id")?;
-    // Other, E20: an empty thread is none.
+    // Other, E20: an empty thread_id is invalid.
     if rules.is_other() && thread_id.as_ref().is_some_and(Vec::is_empty) {
         return Err(Malformed::new("thread_id is empty"));
     }
     // E20: a thread may have any name.
     let odd = thread_id.as_ref().is_some_and(|id| id.len() != message_id::LENGTH);
-    planted!(rules.fault, "thread-id-sixteen-bytes", odd => return Err(Malformed::new("thread_id has not 16 bytes")));
+    planted!(rules.fault, "thread-id-sixteen-bytes", odd => return Err(Malformed::new("thread_id does not have 16 bytes")));
     Ok(Headers { v, id, typ, ts, ttl, from, to, reply_to, thread_id })
 }
 
@@ -240,7 +241,7 @@ fn is_text_map(value: &Cbor) -> bool {
     value.as_map().is_some_and(|pairs| pairs.iter().all(|(key, _)| key.as_text().is_some()))
 }
 
-/// 4.1, E17: exactly one of body and enc. A body of null is a body, and so is one beside enc.
+/// 4.1, E17: exactly one of body and enc. A null body is a body, also next to enc.
 fn content(members: &mut Members, bytes: &[u8]) -> Result<Content, Malformed> {
     let rules = members.rules;
     if members.has("body") && members.has("enc") {
@@ -257,14 +258,14 @@ fn content(members: &mut Members, bytes: &[u8]) -> Result<Content, Malformed> {
         Some((enc, _)) => sealed(enc, rules),
         // 4.1: without payload the body is null, not absent.
         None if rules.fault.is("body-absent-is-null") => Ok(Content::Plain { body: Cbor::Null, wire: vec![0xf6] }),
-        None => Err(Malformed::new("neither body nor enc is there")),
+        None => Err(Malformed::new("body and enc are both missing")),
     }
 }
 
 /// 4.1: the encrypted payload.
 fn sealed(enc: Cbor, rules: Rules) -> Result<Content, Malformed> {
     let Cbor::Map(pairs) = enc else {
-        return Err(Malformed::new("enc is no map"));
+        return Err(Malformed::new("enc is not a map"));
     };
     let mut members = Members { pairs, spans: Vec::new(), rules };
     let is = |member: Option<(Cbor, Range<usize>)>, text: &str| {
@@ -278,13 +279,13 @@ fn sealed(enc: Cbor, rules: Rules) -> Result<Content, Malformed> {
         return Err(Malformed::new("enc.mode"));
     }
     let nonce = members.bytes("nonce")?.ok_or(Malformed::new("enc.nonce is missing"))?;
-    // E20: the cipher takes 24 bytes. Other, E20: a wrong nonce opens nothing.
+    // E20: the cipher requires 24 bytes. Other, E20: decryption with a wrong nonce fails.
     if nonce.len() != NONCE_LENGTH {
         let code = if rules.is_other() { Code::Unauthorized } else { Code::InvalidMessage };
-        return Err(Malformed { code, reason: "enc.nonce has not 24 bytes" });
+        return Err(Malformed { code, reason: "enc.nonce does not have 24 bytes" });
     }
     let ciphertext = members.bytes("ciphertext")?.ok_or(Malformed::new("enc.ciphertext is missing"))?;
-    // 8.5.1: epk belongs to no profile of this version. Other, E15: what enc holds besides is ignored.
+    // 8.5.1: no profile of this version has epk. Other, E15: other members of enc are ignored.
     if !members.pairs.is_empty() && !rules.is_other() && !rules.fault.is("enc-epk-ignored") {
         return Err(Malformed::new("enc has unknown members"));
     }
@@ -320,7 +321,7 @@ pub(crate) fn encode(message: &Message, rules: Rules) -> Vec<u8> {
     cbor::encode(&map)
 }
 
-/// 4.1: alg, mode, nonce and ciphertext, and nothing else.
+/// 4.1: only alg, mode, nonce and ciphertext.
 fn enc(nonce: &[u8], ciphertext: &[u8], rules: Rules) -> Cbor {
     let mut enc = Cbor::map([
         ("alg", ALGORITHM.into()),

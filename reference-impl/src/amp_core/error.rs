@@ -1,4 +1,4 @@
-//! ERROR messages (15): what they say and how they are made.
+//! ERROR messages (15): their content and construction.
 
 use super::bodies::ErrorBody;
 use super::build::{self, Built};
@@ -11,7 +11,7 @@ use super::rules::Rules;
 use crate::cbor::Cbor;
 use crate::fault::planted;
 
-/// How long an ERROR is valid, in milliseconds.
+/// The lifetime of an ERROR, in milliseconds.
 const ERROR_TTL_MS: u64 = 86_400_000;
 
 /// The body of an ERROR with this code (15.1).
@@ -26,7 +26,7 @@ pub(crate) fn body(code: Code, details: Option<Cbor>, rules: Rules) -> ErrorBody
     planted!(rules.fault, "error-retry-inverted", code == Code::InvalidSignature => retry = true);
     planted!(rules.fault, "error-retry-never", retry = false);
     if rules.is_other() {
-        // Other, E33: the category as the table of 15.2 spells it, no retry, no words.
+        // Other, E33: the category as spelled in the table of 15.2, no retry, no text.
         let category = category[..1].to_ascii_uppercase() + &category[1..];
         return ErrorBody { code: number, category, message: String::new(), details, retry: None, batch_index: None };
     }
@@ -46,7 +46,7 @@ pub(crate) fn build(
 ) -> Built {
     let to = To::One(did::without_fragment(to).to_owned());
     let mut headers = Headers::new(sender, to, typ::ERROR, now, ERROR_TTL_MS, rules);
-    // 15.1: an ERROR says which message it is about.
+    // 15.1: an ERROR references its message.
     if !rules.fault.is("error-without-reply-to") {
         headers.reply_to = reply_to.map(<[u8]>::to_vec);
     }

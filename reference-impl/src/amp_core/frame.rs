@@ -20,14 +20,14 @@ pub(crate) mod kind {
 pub(crate) struct Frame {
     /// Its type, assigned or not.
     pub(crate) kind: u8,
-    /// What it carries.
+    /// Its payload.
     pub(crate) payload: Vec<u8>,
 }
 
-/// Bytes that are no frames; the connection cannot be saved.
+/// Invalid framing; the connection cannot recover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FrameError {
-    /// The length has no room for the type byte.
+    /// The length leaves no room for the type byte.
     #[error("frame length 0")]
     Empty,
     /// The payload is larger than was agreed.
@@ -45,13 +45,13 @@ pub(crate) fn encode(kind: u8, payload: &[u8], rules: Rules) -> Vec<u8> {
     [&length[..], &[kind], payload].concat()
 }
 
-/// How many bytes of type and payload the length leaves out.
+/// How many bytes of type and payload the length excludes.
 fn uncounted(rules: Rules) -> usize {
     // RFC 002, 4.2: the length counts the type byte.
     usize::from(rules.fault.is("tcp-length-without-type"))
 }
 
-/// Takes bytes as they come and gives frames as they become whole.
+/// Decodes frames from a stream of bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoder {
     buffer: Vec<u8>,
@@ -71,16 +71,16 @@ impl Decoder {
         self.max_payload = max_payload;
     }
 
-    /// Adds bytes that came.
+    /// Adds received bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         self.buffer.extend(bytes);
     }
 
-    /// The next frame, if all of it came. A length is judged as soon as it is there, before its bytes.
+    /// The next frame, if it is complete. A length is checked as soon as it is known, before its bytes.
     ///
     /// # Errors
     ///
-    /// [`FrameError`]; the decoder is of no use after it.
+    /// [`FrameError`]; the decoder is unusable afterwards.
     pub(crate) fn next(&mut self) -> Result<Option<Frame>, FrameError> {
         let Some(length) = self.buffer.first_chunk::<4>().map(|length| u32::from_be_bytes(*length)) else {
             return Ok(None);
@@ -94,7 +94,7 @@ impl Decoder {
             self.buffer.drain(..4);
             return self.next();
         }
-        // RFC 002, 4.2: at most what was agreed.
+        // RFC 002, 4.2: at most the agreed limit.
         if length - 1 > self.max_payload && !self.rules.fault.is("tcp-max-size-unchecked") {
             return Err(FrameError::TooLarge);
         }
@@ -106,7 +106,7 @@ impl Decoder {
         Ok(Some(Frame { kind: whole[4], payload: whole[5..].to_vec() }))
     }
 
-    /// The bytes that belong to no whole frame yet.
+    /// The bytes of an incomplete frame.
     #[must_use]
     pub(crate) fn rest(&self) -> &[u8] {
         &self.buffer
@@ -118,14 +118,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_come_out_as_they_went_in_whatever_the_pieces() {
+    fn frames_round_trip_for_any_chunking() {
         let bytes = [encode(kind::PING, b"ping", Rules::PLAIN), encode(0x7f, b"", Rules::PLAIN)].concat();
         assert_eq!(data_encoding::HEXLOWER.encode(&bytes), "000000050370696e67000000017f");
         let mut decoder = Decoder::new(4, Rules::PLAIN);
         let mut frames = Vec::new();
         for byte in &bytes {
             decoder.push(std::slice::from_ref(byte));
-            frames.extend(decoder.next().expect("good frames"));
+            frames.extend(decoder.next().expect("valid frames"));
         }
         let kinds: Vec<(u8, usize)> = frames.iter().map(|frame| (frame.kind, frame.payload.len())).collect();
         assert_eq!((kinds, decoder.rest().len()), (vec![(kind::PING, 4), (0x7f, 0)], 0));

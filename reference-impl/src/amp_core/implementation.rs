@@ -26,13 +26,13 @@ use crate::variant::Variant;
 #[derive(Debug)]
 pub(crate) struct AmpCore;
 
-/// The seed of the identity `target` (binding.md, 6): known to everybody, to be trusted by nobody outside a test.
+/// The seed of the identity `target` (binding.md, 6): public, never to be trusted outside tests.
 const TARGET_SEED: [u8; 32] = [
     0xe2, 0x2b, 0xf1, 0x7c, 0x5a, 0x38, 0x02, 0xf5, 0x92, 0x2c, 0x13, 0x64, 0x85, 0x2e, 0xe8, 0x83, 0xd2, 0xc5, 0x12,
     0xac, 0x44, 0x1d, 0xdb, 0x8c, 0x71, 0xb7, 0x8e, 0x67, 0xb0, 0xd4, 0x18, 0x90,
 ];
 
-/// What the X25519 key of a node with a DID of another method is made of.
+/// The seed of the X25519 key of a node with a DID of another method.
 const AGREEMENT: &str = "proofmark/amp-core/agreement/target";
 
 const SETTINGS: &[Setting] = &[
@@ -48,8 +48,8 @@ const SETTINGS: &[Setting] = &[
         value: Kind::Choice(Role::NAMES),
         default: Some("both"),
         repeats: false,
-        summary: "What the node is to others (RFC 001 section 1.6): an agent takes messages that are addressed to it, a relay keeps \
-                  messages for others, `both` is an agent for its own DID and a relay for all others.",
+        summary: "The role of the node (RFC 001 section 1.6): an agent accepts messages that are addressed to it, \
+                  a relay stores messages for others, `both` is an agent for its own DID and a relay for all others.",
     },
     Setting {
         name: "control",
@@ -57,7 +57,7 @@ const SETTINGS: &[Setting] = &[
         default: Some("off"),
         repeats: false,
         summary: "Whether POST /amp/v1/control makes it send, sets its clock, gives it documents and stops it; only for tests, \
-                  since whoever reaches it can send in the name of the node.",
+                  since any client of it can send in the name of the node.",
     },
     Setting {
         name: "documents",
@@ -71,7 +71,7 @@ const SETTINGS: &[Setting] = &[
         value: Kind::Text("DID"),
         default: None,
         repeats: true,
-        summary: "A relay whose acknowledgements and transfers are believed (RFC 001 section 16.1).",
+        summary: "A relay whose acknowledgements and transfers are trusted (RFC 001 section 16.1).",
     },
     Setting {
         name: "seed",
@@ -93,18 +93,18 @@ const SETTINGS: &[Setting] = &[
         value: Kind::Duration,
         default: Some("1s"),
         repeats: false,
-        summary: "How long a confirmation may take before a message is sent again.",
+        summary: "The timeout of a confirmation before a message is sent again.",
     },
     Setting {
         name: "auth",
         value: Kind::Pair("TOKEN", "DID"),
         default: None,
         repeats: true,
-        summary: "A bearer token and the principal that it stands for (RFC 002 section 7.1); with one, requests need a token.",
+        summary: "A bearer token and its principal (RFC 002 section 7.1); if set, requests need a token.",
     },
 ];
 
-/// The parties of proofmark, as a server has to know them.
+/// The parties of proofmark that a server must know.
 const DOCUMENTS: (&str, &str) = ("documents", "${documents}");
 const BOTH: (&str, &str) = ("role", "both");
 const CONTROL: (&str, &str) = ("control", "on");
@@ -191,7 +191,7 @@ impl Implementation for AmpCore {
         Box::pin(serve(config))
     }
 
-    /// A node that is served so has no address that others could reach.
+    /// A node served this way has no reachable address.
     fn serve_connections(
         &self,
         config: Config,
@@ -223,7 +223,7 @@ const HTTP: &str = "http";
 const WS: &str = "ws";
 const TCP: &str = "tcp";
 
-/// The fault and the readings that a configuration asks for.
+/// The fault and the readings of a configuration.
 fn rules(mut config: Config) -> Result<Rules, ServeError> {
     if let Some(name) = &config.level {
         return Err(ServeError::level(name, &[]));
@@ -243,7 +243,7 @@ fn settings(config: &Config) -> Result<Settings, ServeError> {
         Some(name) if did::key_of(name).is_some() => {
             return Err(ServeError::setting("did", format!("`{name}` is given by its seed")));
         }
-        // Not the derived key: who derives instead of reading the document is found out (binding.md, 6).
+        // Not the derived key, so that deriving it instead of reading the document is detected (binding.md, 6).
         Some(name) => Identity::new(name.to_owned(), seed, Some(Sha256::digest(AGREEMENT).into())),
         None => Identity::of_seed(seed),
     };
@@ -265,7 +265,7 @@ fn clock(config: &Config) -> Result<Clock, ServeError> {
     })
 }
 
-/// A node that knows the documents of its configuration.
+/// A node with the documents of its configuration.
 async fn node(config: Config) -> Result<Node, ServeError> {
     let node = Node::open(config.path(), settings(&config)?, clock(&config)?).await?;
     for text in config.settings.all("documents") {
@@ -301,7 +301,7 @@ async fn serve(config: Config) -> Result<Handle, ServeError> {
     let (stop, stopped) = oneshot::channel::<()>();
     let ending = server.stop.clone();
     tokio::spawn(async move {
-        stopped.await.ok(); // also when the handle is dropped
+        stopped.await.ok(); // also if the handle is dropped
         ending.send_replace(true);
     });
     let server = tokio::spawn(net::serve(server, http, tcp.map(|(listener, _)| listener)));

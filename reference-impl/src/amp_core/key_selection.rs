@@ -23,14 +23,14 @@ pub(crate) struct Selected {
 ///
 /// 3001 if the document has no eligible key, and another code where an erratum tolerates one.
 pub(crate) fn signature_key(document: &Document, did: &str, now: u64, rules: Rules) -> Result<Selected, Code> {
-    // 8.9: a fragment names the one method that counts.
+    // 8.9: a fragment selects exactly one method.
     if did::fragment(did).is_some() && !rules.fault.is("key-fragment-ignored") {
         return named_key(document, did, now, rules);
     }
     let eligible = |ids: &[String]| -> Vec<Selected> {
         ids.iter().filter_map(|id| ed25519(document.method(id)?, now, rules)).collect()
     };
-    // 8.9: a bare DID means its assertion methods, and those of authentication only where there are none.
+    // 8.9: a bare DID selects its assertion methods, or without any the authentication methods.
     let chosen = |keys: Vec<Selected>| smallest(keys, rules).ok_or_else(|| no_key(rules));
     planted!(rules.fault, "key-first-in-document", return first_in_document(document, now, rules));
     let authentication = || eligible(&document.authentication);
@@ -43,7 +43,7 @@ pub(crate) fn signature_key(document: &Document, did: &str, now: u64, rules: Rul
     chosen(keys)
 }
 
-/// The first key of a document that can sign, which is not the one that the text means.
+/// The first signing key of a document, which is not the specified one.
 fn first_in_document(document: &Document, now: u64, rules: Rules) -> Result<Selected, Code> {
     document.methods.iter().find_map(|method| ed25519(method, now, rules)).ok_or_else(|| no_key(rules))
 }
@@ -53,7 +53,7 @@ fn named_key(document: &Document, did: &str, now: u64, rules: Rules) -> Result<S
     let id = format!("{}#{}", did::bare(did), did::fragment(did).unwrap_or_default());
     let listed = |ids: &[String]| ids.contains(&id);
     let signs = listed(&document.assertion) || listed(&document.authentication);
-    // Other, E24: a fragment that names nothing is a bad signature.
+    // Other, E24: a fragment without a method is an invalid signature.
     let unnamed = if rules.is_other() { Code::InvalidSignature } else { no_key(rules) };
     let method = document.method(&id).ok_or(unnamed)?;
     // Other, E23: the relationship must list it.
@@ -75,13 +75,13 @@ pub(crate) fn agreement_key(document: &Document, now: u64, rules: Rules) -> Resu
 /// Every key that a box may be made with.
 #[must_use]
 pub(crate) fn agreement_keys(document: &Document, now: u64, rules: Rules) -> Vec<Selected> {
-    // 8.9: agreement keys are those of keyAgreement, whatever the signing key would give.
+    // 8.9: agreement keys are those of keyAgreement, never derived from the signing key.
     planted!(rules.fault, "box-derives-key-from-did", return derived_keys(document, now, rules));
     planted!(rules.fault, "box-key-outside-relation", return all_x25519(document, now, rules));
     document.agreement.iter().filter_map(|id| x25519(document.method(id)?, now, rules)).collect()
 }
 
-/// The agreement key that the signing key gives, which counts for nothing.
+/// The agreement key derived from the signing key, which must not be used.
 fn derived_keys(document: &Document, now: u64, rules: Rules) -> Vec<Selected> {
     let derived = |key: Selected| Some(Selected { public_key: x25519_public_of(&key.public_key)?, ..key });
     signature_key(document, &document.id, now, rules).ok().and_then(derived).into_iter().collect()

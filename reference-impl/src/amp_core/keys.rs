@@ -20,14 +20,14 @@ impl std::fmt::Debug for AgreementKey {
     }
 }
 
-/// Somebody who signs and decrypts.
+/// A party with its private keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     /// The DID.
     pub(crate) did: String,
     /// What messages are signed with.
     pub(crate) signing: SigningKey,
-    /// What is decrypted with, the present key first, then those that were rotated out (8.9).
+    /// The decryption keys, the current one first, then the rotated ones (8.9).
     pub(crate) agreement: Vec<AgreementKey>,
 }
 
@@ -38,7 +38,7 @@ impl Identity {
         Self::new(did::of_key(&public_key(&seed)), seed, None)
     }
 
-    /// An identity with a DID of its own. Without a private X25519 key it has the one that the Ed25519 key gives.
+    /// An identity with the given DID. Without a private X25519 key, it is derived from the Ed25519 key.
     #[must_use]
     pub(crate) fn new(did: String, seed: [u8; 32], x25519_private: Option<[u8; 32]>) -> Self {
         let private = x25519_private.unwrap_or_else(|| x25519_private_of(&seed));
@@ -79,7 +79,8 @@ pub(crate) fn x25519_private_of(seed: &[u8; 32]) -> [u8; 32] {
     private
 }
 
-/// The X25519 public key that belongs to an Ed25519 public key: u = (1 + y) / (1 - y). `None` for what is no point.
+/// The X25519 public key that belongs to an Ed25519 public key: u = (1 + y) / (1 - y). `None` if it is not a curve
+/// point.
 #[must_use]
 pub(crate) fn x25519_public_of(public_key: &[u8; 32]) -> Option<[u8; 32]> {
     let key = ed25519_dalek::VerifyingKey::from_bytes(public_key).ok()?;

@@ -26,7 +26,7 @@ impl To {
         }
     }
 
-    /// As it stands in a message.
+    /// As encoded in a message.
     #[must_use]
     pub(crate) fn cbor(&self) -> Cbor {
         match self {
@@ -53,7 +53,7 @@ pub(crate) struct Headers {
     pub(crate) typ: u64,
     /// When it was created: milliseconds since the Unix epoch.
     pub(crate) ts: u64,
-    /// How long it is valid after that, in milliseconds.
+    /// Its lifetime after that, in milliseconds.
     pub(crate) ttl: u64,
     /// The sender, possibly with the fragment of a key.
     pub(crate) from: String,
@@ -65,7 +65,7 @@ pub(crate) struct Headers {
     pub(crate) thread_id: Option<Vec<u8>>,
 }
 
-/// What a message carries (4.1): exactly one of body and enc.
+/// The content of a message (4.1): exactly one of body and enc.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Content {
     /// A body that everybody can read.
@@ -84,7 +84,7 @@ pub(crate) enum Content {
     },
 }
 
-/// A message that fits the schema of 4.1; nothing is said yet about its signature.
+/// A message that matches the schema of 4.1; its signature is not verified yet.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Message {
     /// The fields around the content.

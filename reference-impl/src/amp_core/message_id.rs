@@ -8,7 +8,7 @@ use crate::fault::planted;
 /// The length of an id in bytes.
 pub(crate) const LENGTH: usize = 16;
 
-/// Eight bytes nobody can guess.
+/// Eight unpredictable bytes.
 #[must_use]
 pub(crate) fn random() -> [u8; 8] {
     let mut bytes = [0; 8];
@@ -16,7 +16,7 @@ pub(crate) fn random() -> [u8; 8] {
     bytes
 }
 
-/// Fills `bytes` from the secure generator of the system. A system without one is no place to sign anything, so that
+/// Fills `bytes` from the secure generator of the system. Without it, signing would be unsafe, so
 /// its failure ends the program.
 pub(crate) fn random_bytes(bytes: &mut [u8]) {
     OsRng.try_fill_bytes(bytes).unwrap_or_else(|error| panic!("no secure randomness: {error}"));

@@ -1,4 +1,5 @@
-//! The Agent Messaging Protocol (RFC 001 v0.30), with what an endpoint needs of its transport binding (RFC 002 v0.15).
+//! The Agent Messaging Protocol (RFC 001 v0.30), and the parts of its transport binding (RFC 002 v0.15) that an
+//! endpoint needs.
 //!
 //! Reading order: [`message`] (the data), [`envelope`] (bytes to data and back), [`sig_input`], [`signature`], [`seal`]
 //! (what protects it), [`did`], [`document`], [`key_selection`], [`keys`] (whose keys), [`time`], [`receive`] (all of it in the order

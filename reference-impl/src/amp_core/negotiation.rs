@@ -1,4 +1,4 @@
-//! Version negotiation with one peer (13.5): a state machine that is told what happens and says what to send.
+//! Version negotiation with one peer (13.5): a state machine that receives events and returns the messages to send.
 
 use super::codes::{Code, typ};
 use super::rules::Rules;
@@ -6,10 +6,10 @@ use super::version;
 use crate::cbor::Cbor;
 use crate::fault::planted;
 
-/// Where a negotiation stands (13.5). SELECT is over as soon as it is entered, so that nobody sees it.
+/// The states of a negotiation (13.5). SELECT is left as soon as it is entered, so it is not observable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing was said yet.
+    /// Before the first message.
     Unnegotiated,
     /// HELLO was sent.
     WaitAck,
@@ -37,17 +37,17 @@ impl State {
 pub(crate) enum Event {
     /// This node is to begin.
     SendHello,
-    /// HELLO came, with these versions.
+    /// HELLO arrived, with these versions.
     Hello(Vec<String>),
-    /// HELLO_ACK came, with this version.
+    /// HELLO_ACK arrived, with this version.
     HelloAck(String),
-    /// HELLO_REJECT came.
+    /// HELLO_REJECT arrived.
     HelloReject,
-    /// Any other message came or is to be sent, with this v.
+    /// Any other message arrived or is to be sent, with this v.
     Message(u64),
 }
 
-/// What a node of the handshake sends: always with v 1 (13.1).
+/// The messages of the handshake: always with v 1 (13.1).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Send {
     /// HELLO, HELLO_ACK or HELLO_REJECT.
@@ -58,7 +58,7 @@ pub(crate) struct Send {
     pub(crate) body: Cbor,
 }
 
-/// What comes of an event.
+/// The result of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Step {
     /// The state after it.
@@ -87,12 +87,12 @@ pub(crate) struct Negotiation {
 /// An error instead of either, which only faults make of it.
 pub(crate) fn answer(supported: &[String], offered: &[String], rules: Rules) -> Result<(Send, Option<String>), Code> {
     let Some(selected) = version::select(supported, offered, rules) else {
-        // 13.5: no compatible version is said by HELLO_REJECT.
+        // 13.5: without a compatible version the answer is HELLO_REJECT.
         planted!(rules.fault, "hello-reject-as-error", return Err(Code::UnsupportedVersion));
         let body = Cbor::map([("reason", "no compatible version".into())]);
         return Ok((Send { typ: typ::HELLO_REJECT, v: 1, body }, None));
     };
-    // 13.1: the envelope of the handshake has v 1 whatever was selected.
+    // 13.1: the envelope of the handshake has v 1, regardless of the selected version.
     let v =
         if rules.fault.is("hello-ack-with-selected-v") { version::major(&selected, rules).unwrap_or(1) + 1 } else { 1 };
     // 4.4: the member is called selected.
@@ -108,13 +108,13 @@ pub(crate) fn hello(supported: &[String]) -> Send {
 }
 
 impl Negotiation {
-    /// A negotiation in which nothing was said yet; `supported` is what this node can speak, best first.
+    /// A negotiation before its first message; `supported` are the versions of this node, best first.
     #[must_use]
     pub(crate) fn new(supported: Vec<String>, rules: Rules) -> Self {
         Self { rules, state: State::Unnegotiated, supported, selected: None, asked: false }
     }
 
-    /// Where it stands.
+    /// Its state.
     #[must_use]
     pub(crate) fn state(&self) -> State {
         self.state
@@ -132,7 +132,7 @@ impl Negotiation {
         version::major(self.selected()?, self.rules)
     }
 
-    /// What comes of an event.
+    /// The result of an event.
     pub(crate) fn event(&mut self, event: Event) -> Step {
         match event {
             Event::SendHello => self.send_hello(),
@@ -157,7 +157,7 @@ impl Negotiation {
         self.step(Some(hello(&self.supported)), None)
     }
 
-    /// 13.5: a HELLO is answered, also when it crosses one of this node and when it is repeated (E53).
+    /// 13.5: a HELLO is answered, even if it crosses one of this node or is repeated (E53).
     fn hello(&mut self, offered: &[String]) -> Step {
         match answer(&self.supported, offered, self.rules) {
             Err(code) => {
@@ -172,7 +172,7 @@ impl Negotiation {
         }
     }
 
-    /// 13.5: only who waits for an answer takes one, and only one that it can speak (E53).
+    /// 13.5: an answer is accepted only if it is expected, and only with a supported version (E53).
     fn hello_ack(&mut self, selected: String) -> Step {
         let fault = self.rules.fault;
         if !self.asked && !fault.is("hello-ack-unsolicited") {
@@ -201,7 +201,7 @@ impl Negotiation {
         self.step(None, None)
     }
 
-    /// 13.1, 13.5: before selection, after failure and with another v nothing is taken.
+    /// 13.1, 13.5: before selection, after failure and with another v no message is accepted.
     fn message(&self, v: u64) -> Step {
         let good = self.state == State::Negotiated && self.major() == Some(v);
         // 13.5: v of every message is that of the selected version.

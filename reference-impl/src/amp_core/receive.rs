@@ -1,4 +1,4 @@
-//! What a recipient does with bytes, in the order of E31: from parsing to the schema of the body.
+//! The processing of received bytes, in the order of E31: from parsing to the schema of the body.
 //!
 //! The time and everything about others is handed in, so that the same bytes give the same outcome for ever. The look
 //! into the replay cache (step 9) lies between [`authenticate`] and [`admit`] and belongs to the node.
@@ -20,14 +20,14 @@ use super::{key_selection, time};
 use crate::cbor::{self, Cbor, Limits};
 use crate::fault::planted;
 
-/// Who receives, and what it knows.
+/// The recipient and its context.
 #[derive(Clone, Copy)]
 pub(crate) struct Recipient<'a> {
     /// Fault and readings.
     pub(crate) rules: Rules,
     /// The keys of the recipient.
     pub(crate) me: &'a Identity,
-    /// Where the documents of others come from.
+    /// The source of the documents of others.
     pub(crate) documents: &'a dyn Resolve,
     /// The majors that it supports (13.1).
     pub(crate) versions: &'a [u64],
@@ -35,7 +35,7 @@ pub(crate) struct Recipient<'a> {
     pub(crate) now: u64,
 }
 
-/// A message that was sent by who it says, for this recipient, and in time (steps 1 to 8).
+/// A message from its claimed sender, for this recipient, and in time (steps 1 to 8).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Authentic {
     /// The fields around the content.
@@ -48,7 +48,7 @@ pub(crate) struct Authentic {
     pub(crate) encrypted: bool,
     /// The id of the method that the signature was verified with.
     pub(crate) signer: String,
-    /// Extension fields, which nobody vouches for (8.7).
+    /// Extension fields, which are not authenticated (8.7).
     pub(crate) ext: Option<Cbor>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn authenticate(bytes: &[u8], recipient: Recipient<'_>) -> Result<Aut
     verify(message, recipient)
 }
 
-/// The same whoever it is addressed to.
+/// The same, for any recipient.
 ///
 /// # Errors
 ///
@@ -84,7 +84,7 @@ pub(crate) fn for_anybody(bytes: &[u8], recipient: Recipient<'_>) -> Result<Auth
     verify(check_envelope(bytes, recipient)?, recipient)
 }
 
-/// Steps 1 to 3: what can be said without knowing anybody.
+/// Steps 1 to 3: the checks that need no documents.
 fn check_envelope(bytes: &[u8], recipient: Recipient<'_>) -> Result<Message, Rejection> {
     let rules = recipient.rules;
     let message = envelope::parse(bytes, rules)
@@ -99,15 +99,15 @@ fn check_envelope(bytes: &[u8], recipient: Recipient<'_>) -> Result<Message, Rej
     Ok(message)
 }
 
-/// Steps 1 to 3 of E31 for a relay, which is no recipient; and the signature where it can be verified: of a readable body
-/// whose sender has a document.
+/// Steps 1 to 3 of E31 for a relay, which is not a recipient; and the signature if it can be verified: of a readable
+/// body whose sender has a document.
 ///
 /// # Errors
 ///
 /// [`Rejection`] of the first step that fails.
 pub(crate) fn in_transit(bytes: &[u8], recipient: Recipient<'_>) -> Result<(Message, Option<Authentic>), Rejection> {
     let message = check_envelope(bytes, recipient)?;
-    // 8.6: a relay sees of an encrypted message neither body nor whether the signature is good.
+    // 8.6: a relay can neither read the body of an encrypted message nor verify its signature.
     let readable = matches!(message.content, Content::Plain { .. });
     if !readable || recipient.documents.resolve(&message.headers.from).is_none() {
         return Ok((message, None));
@@ -135,7 +135,7 @@ fn check_version(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Reje
     if supported || rules.fault.is("version-unchecked") {
         return Ok(());
     }
-    // 13.1: HELLO has 1 whatever it offers.
+    // 13.1: HELLO has v 1, regardless of the offered versions.
     planted!(rules.fault, "hello-version-unchecked", handshake => return Ok(()));
     // 13.1: zero is a version like any other, and not supported.
     planted!(rules.fault, "version-zero-accepted", headers.v == 0 => return Ok(()));
@@ -144,7 +144,7 @@ fn check_version(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Reje
     Err(Rejection::new(code, Stage::Version, "v is not supported"))
 }
 
-/// E25: a message for somebody else is not for this recipient to acknowledge.
+/// E25: a message for another party must not be acknowledged by this recipient.
 fn check_recipient(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Rejection> {
     let rules = recipient.rules;
     let mine = |did: &String| did::is_same(did, &recipient.me.did);
@@ -155,16 +155,16 @@ fn check_recipient(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Re
     }
     // Other, E25: the recipient is not to be found here.
     let code = if rules.is_other() { Code::RecipientNotFound } else { Code::Unauthorized };
-    Err(Rejection::new(code, Stage::Recipient, "addressed to somebody else"))
+    Err(Rejection::new(code, Stage::Recipient, "addressed to another party"))
 }
 
-/// Steps 5 to 8: key, decryption, signature, and what was decrypted.
+/// Steps 5 to 8: key, decryption, signature, and decrypted content.
 fn verify(message: Message, recipient: Recipient<'_>) -> Result<Authentic, Rejection> {
     let Recipient { rules, now, .. } = recipient;
     let Message { headers, content, sig, ext, .. } = message;
     let fault = rules.fault;
     let document = recipient.documents.resolve(&headers.from);
-    // 2.2, E24: without the document of the sender nothing is authentic.
+    // 2.2, E24: authentication requires the document of the sender.
     let Some(document) = document else {
         planted!(fault, "from-unresolved-accepted", return unverified(headers, content, ext));
         // Other, E24: the sender is not to be found.
@@ -175,7 +175,7 @@ fn verify(message: Message, recipient: Recipient<'_>) -> Result<Authentic, Rejec
         .map_err(|code| Rejection::new(code, Stage::Key, "the sender has no eligible key"))?;
     let encrypted = matches!(content, Content::Sealed { .. });
     let bytes = match &content {
-        // 8.2: a readable body is encoded anew, however it was written.
+        // 8.2: a readable body is re-encoded, regardless of its encoding.
         Content::Plain { wire, .. } if fault.is("sig-over-wire-body") => wire.clone(),
         Content::Plain { body, .. } => body_bytes(body, rules),
         Content::Sealed { nonce, ciphertext } => decrypt(nonce, ciphertext, &document, recipient)?,
@@ -203,7 +203,7 @@ fn verify(message: Message, recipient: Recipient<'_>) -> Result<Authentic, Rejec
     Ok(Authentic { headers, body, body_bytes: bytes, encrypted, signer: key.method, ext })
 }
 
-/// 2.2, 8.2: no message goes unverified, whatever it is and however it came.
+/// 2.2, 8.2: every message is verified, regardless of its type and transport.
 fn is_excused(headers: &Headers, encrypted: bool, ext: Option<&Cbor>, rules: Rules) -> bool {
     let fault = rules.fault;
     let control = matches!(headers.typ, typ::ACK | typ::PING | typ::PONG | typ::HELLO..=typ::HELLO_REJECT);
@@ -212,12 +212,12 @@ fn is_excused(headers: &Headers, encrypted: bool, ext: Option<&Cbor>, rules: Rul
     (encrypted && fault.is("verify-skipped-when-encrypted"))
         || (control && fault.is("verify-skipped-for-control"))
         || (headers.typ == typ::ERROR && fault.is("verify-skipped-for-error"))
-        // 8.7: nobody vouches for ext.
+        // 8.7: ext is not authenticated.
         || (says_verified() && fault.is("ext-verified-trusted"))
         || fault.is("verify-skipped")
 }
 
-/// A message taken at its word.
+/// A message accepted without verification.
 fn unverified(headers: Headers, content: Content, ext: Option<Cbor>) -> Result<Authentic, Rejection> {
     let Content::Plain { body, wire } = content else {
         return Err(Rejection::new(Code::Unauthorized, Stage::Decryption, "cannot be opened"));
@@ -234,13 +234,13 @@ fn decrypt(nonce: &[u8], ciphertext: &[u8], sender: &Document, recipient: Recipi
     } else {
         key_selection::agreement_key(sender, now, rules).into_iter().collect()
     };
-    // 8.9: with every key of this recipient, those that were rotated out too.
+    // 8.9: with every key of this recipient, including rotated ones.
     let pairs = me.agreement.iter().flat_map(|mine| theirs.iter().map(move |theirs| (mine, theirs)));
     let opened = pairs
         .into_iter()
         .find_map(|(mine, theirs)| seal::open(&mine.private, &theirs.public_key, nonce, ciphertext, rules).ok());
     opened.ok_or_else(|| {
-        // 8.6, 8.8: 3001 and nothing more, whatever the reason.
+        // 8.6, 8.8: 3001 without details, regardless of the reason.
         let code = match () {
             () if rules.fault.is("decrypt-failure-as-1002") => Code::InvalidSignature,
             () if rules.fault.is("decrypt-failure-as-1001") => Code::InvalidMessage,
@@ -252,16 +252,16 @@ fn decrypt(nonce: &[u8], ciphertext: &[u8], sender: &Document, recipient: Recipi
     })
 }
 
-/// Step 8: decrypted bytes are one item. Repeated keys in them are what the sender signed, and have two meanings.
+/// Step 8: decrypted bytes are one item. Repeated keys are ambiguous, even though they are signed.
 fn decoded(bytes: &[u8]) -> Result<Cbor, Code> {
     let item = cbor::read(bytes, Limits::default()).map_err(|_| Code::InvalidMessage)?;
     if item.form.repeated_key { Err(Code::InvalidMessage) } else { Ok(item.value) }
 }
 
-/// 8.6: what was decrypted and verified but is no CBOR is malformed.
+/// 8.6: decrypted and verified bytes that are not CBOR are malformed.
 fn refuse_body(code: Code, rules: Rules) -> Rejection {
     let code = if rules.fault.is("decrypted-rubbish-as-3001") { Code::Unauthorized } else { code };
-    Rejection::new(code, Stage::Body, "the decrypted bytes are no CBOR item")
+    Rejection::new(code, Stage::Body, "the decrypted bytes are not a CBOR item")
 }
 
 /// 1.5, 13.4: unknown types are refused by name of their code.
@@ -269,7 +269,7 @@ fn check_type(typ: u64, rules: Rules) -> Result<(), Rejection> {
     if codes::is_handled(typ) {
         return Ok(());
     }
-    // 4.3, E37: what is not assigned is not there.
+    // 4.3, E37: unassigned types are unknown.
     planted!(rules.fault, "type-unassigned-accepted", codes::type_name(typ).is_none() => return Ok(()));
     let code = if rules.fault.is("type-unknown-as-1001") { Code::InvalidMessage } else { Code::UnknownType };
     Err(Rejection::new(code, Stage::Type, "the type is not handled here"))

@@ -10,9 +10,9 @@ pub(crate) struct Rejection {
     pub(crate) code: Code,
     /// Where it was refused.
     pub(crate) stage: Stage,
-    /// What is wrong, for whoever debugs the recipient; never sent.
+    /// The reason, for debugging the recipient; never sent.
     pub(crate) reason: &'static str,
-    /// What the ERROR says beyond its code.
+    /// Further content of the ERROR.
     pub(crate) details: Option<Cbor>,
 }
 

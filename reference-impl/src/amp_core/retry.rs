@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::rules::Rules;
 
-/// How many copies of a message are sent in all.
+/// Maximum number of copies of a message.
 pub(crate) const MAX_ATTEMPTS: u32 = 5;
 
 /// The wait before jitter after the first attempt.
@@ -16,18 +16,18 @@ const MAX_BACKOFF_MS: f64 = 60_000.0;
 /// The most that chance adds to the half of the wait that is sure.
 pub(crate) const MAX_JITTER: f64 = 0.5;
 
-/// What the peer said to the last attempt.
+/// The answer of the peer to the last attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LastError {
     /// The number of the error.
     pub(crate) code: u64,
-    /// Its `retry`; absent means what the table of 15.3 says (E33).
+    /// Its `retry`; if absent, the table of 15.3 applies (E33).
     pub(crate) retry: Option<bool>,
 }
 
-/// How long to wait after attempt number `attempt`, counted from one; `None` to give up.
+/// The delay after attempt number `attempt`, counted from one; `None` to stop.
 ///
-/// `random` is from 0 to [`MAX_JITTER`]. That there are no more than [`MAX_ATTEMPTS`] is for the caller to see to.
+/// `random` is from 0 to [`MAX_JITTER`]. The caller enforces [`MAX_ATTEMPTS`].
 #[must_use]
 pub(crate) fn delay(
     attempt: u32,
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_waits_are_those_of_the_table() {
+    fn the_delays_match_the_table() {
         let waits: Vec<[u128; 2]> = (1..=5).map(|attempt| [wait(attempt, 0.0), wait(attempt, 0.5)]).collect();
         assert_eq!(waits, [[500, 1000], [1000, 2000], [2000, 4000], [4000, 8000], [8000, 16000]]);
         assert_eq!((wait(10, 0.5), wait(u32::MAX, 0.5), wait(0, 0.5)), (60_000, 60_000, 1000));

@@ -1,11 +1,11 @@
-//! What a node is to others (RFC 001, 1.6).
+//! The role of a node (RFC 001, 1.6).
 
 /// One of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Takes messages that are addressed to it.
     Agent,
-    /// Keeps messages for others until they are fetched; has no application of its own.
+    /// Stores messages for others until they are fetched; has no application.
     Relay,
     /// An agent for its own DID, a relay for all others.
     Both,

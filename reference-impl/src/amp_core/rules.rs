@@ -1,4 +1,4 @@
-//! What is fixed for the life of a node: the planted fault and the readings that are taken.
+//! The constants of a node: the planted fault and the selected readings.
 
 use crate::fault::Planted;
 use crate::variant::Variant;

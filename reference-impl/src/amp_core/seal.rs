@@ -12,10 +12,10 @@ use crate::fault::planted;
 /// The length of a nonce in bytes (E20).
 pub(crate) const NONCE_LENGTH: usize = 24;
 
-/// The length of the Poly1305 tag, which stands before the encrypted bytes.
+/// The length of the Poly1305 tag, which precedes the encrypted bytes.
 pub(crate) const TAG_LENGTH: usize = 16;
 
-/// A box could not be made or opened; nothing says why (8.8).
+/// A box could not be created or opened; the reason is not revealed (8.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BoxError;
 
@@ -71,7 +71,7 @@ pub(crate) fn open(
 enum Cipher {
     /// NaCl box, boxed for its size.
     Nacl(Box<SalsaBox>),
-    /// What a reader of the word X25519 alone might build.
+    /// The construction that the name X25519 alone suggests.
     Raw(Box<XSalsa20Poly1305>),
 }
 

@@ -1,4 +1,4 @@
-//! What is signed (8.1): Sig_Input.
+//! Sig_Input, the signed bytes (8.1).
 
 use super::message::{Headers, To};
 use super::rules::Rules;
@@ -34,11 +34,11 @@ fn style(rules: Rules) -> Style {
 #[must_use]
 pub(crate) fn sig_input(headers: &Headers, ext: Option<&Cbor>, body: &[u8], rules: Rules) -> Vec<u8> {
     let fault = rules.fault;
-    // 8.1: the context string tells these bytes from all others that the key may sign.
+    // 8.1: the context string separates these bytes from everything else that the key may sign.
     let context = if fault.is("sig-other-context") { "AMP-V1" } else { CONTEXT };
     // 8.1, E13: the protected header is an empty byte string.
     let protected = if fault.is("sig-protected-integer") { Cbor::Unsigned(1) } else { Cbor::Bytes(Vec::new()) };
-    // 8.1, E12: the body stands there as a byte string.
+    // 8.1, E12: the body is a byte string.
     let body = if fault.is("sig-body-inline") { inline(body) } else { body.into() };
     let mut headers = signed_headers(headers, rules);
     // 8.7: ext is not signed.
@@ -49,18 +49,18 @@ pub(crate) fn sig_input(headers: &Headers, ext: Option<&Cbor>, body: &[u8], rule
     encode_as(&Cbor::Array(vec![context.into(), protected, Cbor::Map(headers), body]), Style { order, ..style })
 }
 
-/// The value that the bytes encode; themselves, if they encode none.
+/// The value that the bytes encode; a byte string if they are not CBOR.
 fn inline(body: &[u8]) -> Cbor {
     crate::cbor::read(body, crate::cbor::Limits::default()).map_or_else(|_| body.into(), |item| item.value)
 }
 
-/// 8.1: the signed headers; v is none of them (E14).
+/// 8.1: the signed headers, without v (E14).
 fn signed_headers(headers: &Headers, rules: Rules) -> Vec<(Cbor, Cbor)> {
     let fault = rules.fault;
     let mut signed: Vec<(Cbor, Cbor)> = Vec::new();
     let mut add = |name: &str, value: Cbor| signed.push((name.into(), value));
     add("id", headers.id.as_slice().into());
-    // 8.1: typ is signed, so that nobody can make a request of a message.
+    // 8.1: typ is signed, so that a message cannot be turned into a request.
     if !fault.is("sig-skip-typ") {
         add("typ", headers.typ.into());
     }
@@ -89,7 +89,7 @@ fn signed_headers(headers: &Headers, rules: Rules) -> Vec<(Cbor, Cbor)> {
     signed
 }
 
-/// 8.1: `to` as it stands in the message.
+/// 8.1: `to` as encoded in the message.
 fn signed_to(to: &To, rules: Rules) -> Cbor {
     let mut dids = to.all().to_vec();
     planted!(rules.fault, "sig-flatten-single-to", dids.len() == 1 => return To::One(dids.remove(0)).cbor());

@@ -14,7 +14,7 @@ pub(crate) fn sign(identity: &Identity, data: &[u8]) -> Vec<u8> {
 
 /// Whether `sig` is a signature of `data` by the owner of `public_key`.
 ///
-/// A signature whose S is not below the group order is none; nor is one under a key of small order, or with an R that is
+/// A signature is invalid if its S is not below the group order, if its key has small order, or if its R is
 /// not canonically encoded.
 #[must_use]
 pub(crate) fn verify(public_key: &[u8; 32], data: &[u8], sig: &[u8], rules: Rules) -> bool {
@@ -40,7 +40,7 @@ const L: [u8; 32] = [
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0x10,
 ];
 
-/// Takes the group order off S as long as S is not below it.
+/// Subtracts the group order from S until S is below it.
 fn reduce(signature: &mut [u8; 64]) {
     while signature[32..].iter().rev().ge(L.iter().rev()) {
         let mut borrow = false;
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_small_order_verifies_nothing() {
+    fn a_key_of_small_order_never_verifies() {
         let mut neutral = [0; 32];
         neutral[0] = 1;
         let sig = [&neutral[..], &[0; 32]].concat();

@@ -18,12 +18,12 @@ pub(crate) const MAX_TOTAL_SIZE: u64 = 64 * 1024 * 1024;
 /// The most chunks that are taken: one of 64 bytes each is as small as anybody needs.
 pub(crate) const MAX_TOTAL_CHUNKS: u64 = 1024 * 1024;
 
-/// Where a receiver stands (6.3). IDLE is before it is there, VERIFY is over as soon as it is entered.
+/// The states of a receiver (6.3). IDLE is before its creation, VERIFY is left as soon as it is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReceiverState {
-    /// Chunks may come.
+    /// Chunks may arrive.
     Receiving,
-    /// The end came.
+    /// The end arrived.
     Done,
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Receiver {
     rules: Rules,
     start: StreamStart,
     state: ReceiverState,
-    /// Chunks by index: nothing is allocated for what was only announced.
+    /// Chunks by index: memory is only allocated for received chunks.
     chunks: BTreeMap<u64, Vec<u8>>,
-    /// The order in which the chunks came.
+    /// The order of arrival of the chunks.
     arrival: Vec<u64>,
     received: u64,
 }
@@ -60,7 +60,7 @@ pub(crate) struct End {
     pub(crate) verified: bool,
     /// The bytes, if they are verified.
     pub(crate) data: Option<Vec<u8>>,
-    /// How many different chunks came.
+    /// The number of distinct received chunks.
     pub(crate) chunks_received: u64,
     /// The error that the sender gets instead of an ACK with verified true.
     pub(crate) code: Option<Code>,
@@ -85,7 +85,7 @@ impl Receiver {
         if large {
             return Err(Code::Overloaded);
         }
-        // E58: the three numbers agree. Other, E58: whatever they say, the end will show.
+        // E58: the three numbers are consistent. Other, E58: checked at the end.
         let chunks = match start.chunk_size {
             0 => (start.total_size == 0).then_some(0),
             size => Some(start.total_size.div_ceil(size)),
@@ -97,36 +97,36 @@ impl Receiver {
         Ok(Self { rules, start, state, chunks: BTreeMap::new(), arrival: Vec::new(), received: 0 })
     }
 
-    /// Where it stands.
+    /// Its state.
     #[must_use]
     pub(crate) fn state(&self) -> ReceiverState {
         self.state
     }
 
-    /// What was announced.
+    /// The announcement.
     #[must_use]
     pub(crate) fn start(&self) -> &StreamStart {
         &self.start
     }
 
-    /// The chunk with this index, if it came.
+    /// The chunk with this index, if it arrived.
     #[must_use]
     pub(crate) fn held(&self, index: u64) -> Option<&[u8]> {
         self.chunks.get(&index).map(Vec::as_slice)
     }
 
-    /// Notes that the stream ended before: nothing is taken any more (6.3).
+    /// Marks the stream as ended: no further chunks are accepted (6.3).
     pub(crate) fn close(&mut self) {
         self.state = ReceiverState::Done;
     }
 
-    /// How many different chunks came.
+    /// The number of distinct received chunks.
     #[must_use]
     pub(crate) fn chunks_received(&self) -> u64 {
         self.chunks.len() as u64
     }
 
-    /// Takes a chunk; one that came before changes nothing (E62).
+    /// Accepts a chunk; a repeated one changes nothing (E62).
     ///
     /// # Errors
     ///
@@ -146,7 +146,7 @@ impl Receiver {
             planted!(fault, "stream-duplicate-refused", return self.break_off());
             return Ok(());
         }
-        // 6.2: chunks have the announced size, the last has what is left. Other, E58: the end will show.
+        // 6.2: chunks have the announced size, the last one has the rest. Other, E58: checked at the end.
         let wrong_size = self.size_of(index) != Some(data.len() as u64) && !fault.is("stream-chunk-size-unchecked");
         let too_much = self.received.saturating_add(data.len() as u64) > MAX_TOTAL_SIZE;
         if (wrong_size && !self.rules.is_other() && index < self.start.total_chunks) || too_much {
@@ -175,13 +175,13 @@ impl Receiver {
         self.state == ReceiverState::Done && !self.rules.fault.is("stream-chunk-after-end")
     }
 
-    /// How many bytes the chunk with this index has.
+    /// The size of the chunk with this index.
     fn size_of(&self, index: u64) -> Option<u64> {
         let StreamStart { total_size, chunk_size, .. } = self.start;
         Some(total_size.checked_sub(index.checked_mul(chunk_size)?)?.min(chunk_size))
     }
 
-    /// The end of the stream: every chunk is there, their bytes are as many as announced, and their hash is `hash`.
+    /// The end of the stream: every chunk has arrived, their total size is as announced, and their hash is `hash`.
     ///
     /// A gap leaves the stream open, since a late chunk may still close it (E57).
     ///
@@ -224,10 +224,10 @@ impl Receiver {
     }
 }
 
-/// Where a sender stands (6.3).
+/// The states of a sender (6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SenderState {
-    /// Nothing was sent.
+    /// Before the first message.
     Idle,
     /// STREAM_START was sent.
     Sending,
@@ -253,16 +253,16 @@ impl SenderState {
 /// What happens to a sender that waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum SenderEvent {
-    /// An ACK came; the stream and whether it says verified.
+    /// An ACK arrived; the stream and its `verified`.
     Ack {
         /// Its stream_id.
         stream_id: Option<String>,
         /// Its verified.
         verified: Option<bool>,
     },
-    /// An ERROR came.
+    /// An ERROR arrived.
     Error,
-    /// Nothing came in time.
+    /// The wait timed out.
     Timeout,
 }
 
@@ -274,7 +274,7 @@ pub(crate) struct Sender {
     start: StreamStart,
     data: Vec<u8>,
     next: u64,
-    /// Whether the transfer failed; known once it is over.
+    /// Whether the transfer failed; known when it is complete.
     failed: bool,
 }
 
@@ -283,7 +283,7 @@ impl Sender {
     ///
     /// # Errors
     ///
-    /// 4001 if chunks would have no bytes while there are some.
+    /// 4001 for a chunk size of zero with data to send.
     pub(crate) fn open(
         stream_id: &str,
         data: Vec<u8>,
@@ -316,7 +316,7 @@ impl Sender {
         self.failed
     }
 
-    /// The next message as type and body: START, the chunks in order, END; then none.
+    /// The next message as type and body: START, the chunks in order, END; then `None`.
     pub(crate) fn next(&mut self) -> Option<(u64, Cbor)> {
         match self.state {
             SenderState::Idle => {
@@ -347,7 +347,7 @@ impl Sender {
         self.data[start..start.saturating_add(size).min(self.data.len())].to_vec()
     }
 
-    /// What comes of an event while it waits; before and after that, nothing.
+    /// The result of an event while it waits; otherwise the event is ignored.
     pub(crate) fn event(&mut self, event: &SenderEvent) -> SenderState {
         if self.state != SenderState::AwaitAck {
             return self.state;
@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_may_come_in_any_order() {
+    fn chunks_may_arrive_in_any_order() {
         let (_, start, chunks, end) = sent(5);
         assert_eq!(chunks.len(), 4);
         let mut orders = 0;
@@ -408,7 +408,7 @@ mod tests {
             orders += 1;
             let mut receiver = Receiver::open(start.clone(), Rules::PLAIN).expect("a stream");
             for index in order {
-                take(&mut receiver, &chunks[index]).expect("a good chunk");
+                take(&mut receiver, &chunks[index]).expect("a valid chunk");
             }
             let end = receiver.end(hash(&end)).expect("the first end");
             assert_eq!((end.verified, end.data.as_deref(), end.code), (true, Some(DATA), None));
@@ -424,8 +424,8 @@ mod tests {
     fn a_gap_can_still_be_closed() {
         let (_, start, chunks, end) = sent(8);
         let mut receiver = Receiver::open(start, Rules::PLAIN).expect("a stream");
-        take(&mut receiver, &chunks[2]).expect("a good chunk");
-        take(&mut receiver, &chunks[0]).expect("a good chunk");
+        take(&mut receiver, &chunks[2]).expect("a valid chunk");
+        take(&mut receiver, &chunks[0]).expect("a valid chunk");
         let gap = receiver.end(hash(&end)).expect("an end");
         assert_eq!((gap.complete, gap.verified, gap.chunks_received), (false, false, 2));
         assert_eq!(receiver.chunk(0, b"XXXXXXXX"), Ok(()));
@@ -434,16 +434,16 @@ mod tests {
             (Err(Code::SchemaViolation), Err(Code::SchemaViolation))
         );
         assert_eq!(receiver.chunk(1, b"short"), Err(Code::SchemaViolation));
-        take(&mut receiver, &chunks[1]).expect("a good chunk");
+        take(&mut receiver, &chunks[1]).expect("a valid chunk");
         assert!(receiver.end(hash(&end)).is_ok_and(|end| end.verified));
     }
 
     #[test]
-    fn a_wrong_hash_verifies_nothing() {
+    fn a_wrong_hash_does_not_verify() {
         let (_, start, chunks, end) = sent(8);
         for wrong in [&[][..], &hash(&end)[..31], &[0; 32]] {
             let mut receiver = Receiver::open(start.clone(), Rules::PLAIN).expect("a stream");
-            chunks.iter().for_each(|chunk| take(&mut receiver, chunk).expect("a good chunk"));
+            chunks.iter().for_each(|chunk| take(&mut receiver, chunk).expect("a valid chunk"));
             let end = receiver.end(wrong).expect("an end");
             assert_eq!(
                 (end.complete, end.verified, end.data, end.code),
@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_must_make_sense() {
+    fn inconsistent_announcements_are_rejected() {
         let start =
             |total_size, total_chunks, chunk_size| StreamStart { total_size, total_chunks, chunk_size, ..sent(8).1 };
         let open = |start| Receiver::open(start, Rules::PLAIN).err();

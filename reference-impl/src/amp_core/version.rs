@@ -6,7 +6,7 @@ use crate::fault::planted;
 /// The majors that are supported (13.1).
 pub(crate) const VERSIONS: [u64; 1] = [1];
 
-/// The integer before the first dot (13.1). `None` for what is no version of two or three numbers (E50).
+/// The integer before the first dot (13.1). `None` if it is not a version of two or three numbers (E50).
 #[must_use]
 pub(crate) fn major(version: &str, rules: Rules) -> Option<u64> {
     numbers(version, rules).map(|numbers| numbers[0])
@@ -41,12 +41,12 @@ pub(crate) fn select(supported: &[String], offered: &[String], rules: Rules) -> 
     let majors: Vec<u64> = supported.iter().filter_map(|version| major(version, rules)).collect();
     let fits = |version: &&String| major(version, rules).is_some_and(|major| majors.contains(&major));
     let mut fitting = offered.iter().filter(fits);
-    // 13.5: what was not offered cannot be selected.
+    // 13.5: only an offered version can be selected.
     let own = || offered.iter().find(fits).and(supported.first()).map(|version| format!("{version}.7"));
     planted!(fault, "hello-selects-own", return own());
-    // 13.5: and what is not supported neither.
+    // 13.5: and only a supported one.
     planted!(fault, "hello-accepts-anything", return offered.first().cloned());
-    // E50: what is no version is passed over.
+    // E50: an invalid version is ignored.
     let bad = offered.iter().any(|version| major(version, rules).is_none());
     planted!(fault, "hello-one-bad-version-refuses", bad => return None);
     planted!(fault, "hello-first-only", return offered.first().filter(fits).cloned());

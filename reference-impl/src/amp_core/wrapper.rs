@@ -20,7 +20,7 @@ pub(crate) enum Wrapper {
     Webhook,
 }
 
-/// What a member may be.
+/// The type of a member.
 #[derive(Clone, Copy)]
 enum Kind {
     Bool,
@@ -53,7 +53,7 @@ impl Kind {
 }
 
 impl Wrapper {
-    /// The wrapper that a word of the adapter means.
+    /// The wrapper of a name in the adapter protocol.
     #[must_use]
     pub(crate) fn parse(word: &str) -> Option<Self> {
         match word {
@@ -83,7 +83,7 @@ impl Wrapper {
         }
     }
 
-    /// Reads a wrapper: all members of its schema and no others; what it says about the message is what the message says.
+    /// Reads a wrapper: exactly the members of its schema, consistent with the message.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ mod tests {
     use crate::amp_core::message::{Headers, To};
 
     #[test]
-    fn a_forward_wrapper_says_what_the_message_says() {
+    fn a_forward_wrapper_is_consistent_with_its_message() {
         let (alice, bob) = (Identity::of_seed([1; 32]), Identity::of_seed([2; 32]));
         let headers = Headers::new(&alice, To::One(bob.did.clone()), 0x10, 1, 1, Rules::PLAIN);
         let message = build::plain(&alice, headers, Cbor::Null, None, Rules::PLAIN).message;

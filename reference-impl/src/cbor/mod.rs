@@ -1,8 +1,8 @@
-//! CBOR (RFC 8949) as this crate sees it: a tree that forgets the form on the wire, and notes beside it about that form.
-//!
-//! Reading ([`read`]) takes one item and nothing behind it. It takes every well-formed form, so that it is for the
-//! protocol to say which of them it minds ([`Form`]). Writing ([`encode`]) gives the core deterministic encoding of
-//! section 4.2.1. Nothing here knows a protocol. Start reading at [`Cbor`].
+//! The CBOR (RFC 8949) of this crate: a tree without the encoding details, and separate notes about these details.
+//! Reading ([`read`]) accepts exactly one item, in every well-formed encoding; the protocol decides which encodings
+//! to reject ([`Form`]). Writing ([`encode`]) produces the core deterministic encoding of section 4.2.1. All of it is
+//! independent of protocols. Start reading at
+//! [`Cbor`].
 
 mod reader;
 #[cfg(test)]
@@ -25,9 +25,9 @@ pub(crate) enum Cbor {
     Text(String),
     /// Major type 4.
     Array(Vec<Cbor>),
-    /// Major type 5: pairs in the order in which they stood on the wire, repeated keys included.
+    /// Major type 5: pairs in wire order, repeated keys included.
     Map(Vec<(Cbor, Cbor)>),
-    /// Major type 6: the number and what it stands before.
+    /// Major type 6: the number and the tagged item.
     Tag(u64, Box<Cbor>),
     /// Simple values 20 and 21.
     Bool(bool),
@@ -40,7 +40,7 @@ pub(crate) enum Cbor {
 }
 
 impl Cbor {
-    /// A map with text keys, for what the program itself composes; the names must differ.
+    /// A map with text keys, for messages that the program composes; the names must differ.
     #[must_use]
     pub(crate) fn map<const N: usize>(members: [(&str, Self); N]) -> Self {
         Self::Map(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
@@ -120,11 +120,11 @@ impl Cbor {
                 }
                 Self::Map(kept.into_values().collect())
             }
-            _ => self, // holds nothing
+            _ => self, // not a container
         }
     }
 
-    /// Replaces the value behind the text key `name`, or adds it at the end; does nothing to what is no map.
+    /// Replaces the value of the text key `name`, or adds it at the end; has no effect on other values than maps.
     pub(crate) fn set(&mut self, name: &str, value: Self) {
         let Self::Map(pairs) = self else {
             return;

@@ -1,17 +1,17 @@
 //! Reading CBOR: every well-formed item, within limits, and notes on its form.
 //!
-//! A declared length is never trusted: bytes are taken where they stand, and room is made for no more elements than the
-//! rest of the input could hold.
+//! A declared length is never trusted: bytes are borrowed from the input, and memory is reserved for no more elements
+//! than the rest of the input could hold.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::{Cbor, encode};
 
-/// What a reader puts up with.
+/// The limits of a reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// How many arrays, maps and tags may stand inside each other.
+    /// Maximum nesting of arrays, maps and tags.
     pub(crate) depth: usize,
     /// Whether room is made for any declared length before its bytes are there, which no reader should do.
     pub(crate) trust_lengths: bool,
@@ -24,7 +24,7 @@ impl Default for Limits {
     }
 }
 
-/// How an item was written, as far as the tree does not show it.
+/// Properties of the encoding of an item that the tree does not show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Form {
     /// A string, array or map has no declared length.
@@ -51,31 +51,31 @@ impl Form {
 pub(crate) struct Item {
     /// What it is.
     pub(crate) value: Cbor,
-    /// How it was written, at any depth.
+    /// Its encoding, at any depth.
     pub(crate) form: Form,
-    /// Where the values of the outermost map stand in the input, in the order of the pairs; empty for anything else.
+    /// The spans of the values of the outermost map, in the order of the pairs; empty for other items.
     pub(crate) spans: Vec<Range<usize>>,
 }
 
-/// Why bytes are no acceptable item, and where.
+/// Why bytes are not an acceptable item, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadError {
     /// Offset of the offending byte from the start of the input.
     pub(crate) at: usize,
-    /// What is wrong there.
+    /// The kind of error.
     pub(crate) kind: ReadErrorKind,
 }
 
-/// What can be wrong with the input.
+/// The kinds of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReadErrorKind {
     /// The input ends inside the item.
     End,
-    /// The head of an item has a reserved value, a break stands where none may, or a chunk has the wrong type.
+    /// The head of an item has a reserved value, a break is misplaced, or a chunk has the wrong type.
     Malformed,
     /// A text string is not UTF-8.
     Encoding,
-    /// No room for what is declared; only with [`Limits::trust_lengths`].
+    /// Not enough memory for the declared length; only with [`Limits::trust_lengths`].
     Memory,
     /// More is nested than the limit allows.
     TooDeep,
@@ -174,7 +174,7 @@ impl Reader<'_> {
         Ok(Head { major, information, argument })
     }
 
-    /// Whether a break stands here; it is taken.
+    /// Whether a break is next; consumes it if so.
     fn is_break(&mut self) -> bool {
         let found = self.bytes.get(self.at) == Some(&0xff);
         self.at += usize::from(found);
@@ -205,7 +205,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The content of a string; an indefinite one is made of definite chunks of its own type (3.2.3), and each chunk of
+    /// The content of a string; an indefinite one consists of definite chunks of its type (3.2.3), and each chunk of
     /// a text is a text by itself.
     fn string(&mut self, major: u8, length: Option<u64>) -> Result<Vec<u8>, ReadError> {
         if let Some(length) = length {
@@ -245,7 +245,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Room for as many elements of at least `width` bytes as are declared and can still come.
+    /// The capacity for the declared elements of at least `width` bytes each, bounded by the rest of the input.
     fn room<T>(&self, length: Option<u64>, width: usize) -> Result<Vec<T>, ReadError> {
         let declared = length.and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
         if self.limits.trust_lengths {
@@ -253,7 +253,8 @@ impl Reader<'_> {
             trusting.try_reserve_exact(declared).map_err(|_| self.error(ReadErrorKind::Memory))?;
             return Ok(trusting);
         }
-        // A part of what is possible: elements weigh more in memory than on the wire, and the rest grows as it comes.
+        // Only a part of the possible number: elements are larger in memory than on the wire; the vector grows as
+        // needed.
         Ok(Vec::with_capacity(declared.min((self.bytes.len() - self.at) / width / 8)))
     }
 
@@ -319,7 +320,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether this is a NaN other than the one that is written.
+/// Whether this is a NaN other than the canonical one.
 fn is_odd_nan(float: &Cbor, information: u8, argument: u64) -> bool {
     matches!(float, Cbor::Float(number) if number.is_nan()) && (information, argument) != (25, 0x7e00)
 }

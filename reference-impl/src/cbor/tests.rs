@@ -89,7 +89,7 @@ fn other_forms_are_read_and_noted() {
 }
 
 #[test]
-fn what_is_no_item_is_refused() {
+fn invalid_items_are_rejected() {
     for malformed in ["1c", "ff", "3f", "df00", "f800", "f818", "7f4100ff", "5f5f41ffff", "81ff", "bf00ff", "fe"] {
         assert_eq!(kind(malformed), ReadErrorKind::Malformed, "{malformed}");
     }
@@ -119,7 +119,7 @@ fn what_is_no_item_is_refused() {
 }
 
 #[test]
-fn the_spans_are_those_of_the_outermost_values() {
+fn spans_cover_the_outermost_values() {
     let bytes = hex("a2616182010261628100");
     let item = read(&bytes, Limits::default()).expect("well-formed");
     let values: Vec<&[u8]> = item.spans.iter().map(|span| &bytes[span.clone()]).collect();

@@ -12,7 +12,7 @@ pub(crate) enum KeyOrder {
     LengthFirst,
     /// By the text of the key without its head.
     RawText,
-    /// As the pairs stand.
+    /// In the order of the pairs.
     AsIs,
 }
 
@@ -21,9 +21,9 @@ pub(crate) enum KeyOrder {
 pub(crate) struct Style {
     /// The order of keys.
     pub(crate) order: KeyOrder,
-    /// Whether integers take eight bytes whatever their size.
+    /// Whether integers always take eight bytes.
     pub(crate) wide_integers: bool,
-    /// Whether floats take eight bytes whatever their value.
+    /// Whether floats always take eight bytes.
     pub(crate) wide_floats: bool,
     /// Whether a float without a fraction is written as an integer.
     pub(crate) floats_as_integers: bool,
@@ -131,7 +131,7 @@ fn push_float(out: &mut Vec<u8>, number: f64, style: Style) {
     if style.floats_as_integers && number.fract() == 0.0 && (0.0..9e15).contains(&number) {
         return push_integer(out, 0, number as u64, style);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "whether anything was lost is what the next lines ask")]
+    #[expect(clippy::cast_possible_truncation, reason = "the next lines check for loss")]
     let single = number as f32;
     if style.wide_floats {
         out.push(0xfb);

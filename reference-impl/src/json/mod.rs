@@ -1,4 +1,4 @@
-//! JSON as this crate sees it: a tree that forgets nothing a sender wrote except white space and escapes.
+//! The JSON values of this crate: a tree that keeps everything that a sender wrote, except white space and escapes.
 //!
 //! Members keep their order and numbers keep their spelling, because a package must come back as it was
 //! submitted. Reading is strict ([`read`]); writing is compact ([`Value::write`]). The canonical form used
@@ -77,7 +77,7 @@ impl Object {
         Self::default()
     }
 
-    /// The member called `name`, also if its value is `null`.
+    /// The member `name`, even if its value is `null`.
     #[must_use]
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value)
@@ -94,13 +94,13 @@ impl Object {
         self.get(name).filter(|value| !matches!(value, Value::Null))
     }
 
-    /// The string called `name`, if there is one.
+    /// The string member `name`, if any.
     #[must_use]
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.get(name).and_then(Value::as_text)
     }
 
-    /// Replaces the member called `name` where it stands, or adds it at the end.
+    /// Replaces the member `name` in place, or adds it at the end.
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) {
         match self.get_mut(name) {
             Some(place) => *place = value.into(),
@@ -124,13 +124,13 @@ impl Object {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// How many members there are.
+    /// The number of members.
     #[must_use]
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are no members.
+    /// Whether it has no members.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()

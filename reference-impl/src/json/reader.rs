@@ -1,16 +1,16 @@
 //! Reading JSON text strictly, as RFC 8259 and I-JSON (RFC 7493) define it.
 //!
-//! Refused, because two honest readers would see two different values: duplicate member names (compared after
+//! Rejected, because two correct readers could read different values: duplicate member names (compared after
 //! decoding), unpaired surrogates, a byte order mark, invalid UTF-8, numbers beyond the range of a double, and
-//! anything after the value. Nesting is bounded. [`read_leniently`] takes the first three. The loop keeps its own stack, so that no input can exhaust
-//! the stack of the thread.
+//! anything after the value. Nesting is bounded. [`read_leniently`] accepts the first three. The loop keeps its own
+//! stack, so that no input can exhaust the stack of the thread.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use super::{Number, Object, Value};
 
-/// How many arrays and objects may be open at once.
+/// Maximum nesting of arrays and objects.
 ///
 /// 512: deeper than any record of the protocols here, shallow enough for the recursive walks over a tree.
 pub(crate) const DEPTH_LIMIT: usize = 512;
@@ -23,11 +23,11 @@ const SCAN_LIMIT: usize = 16;
 pub(crate) struct ReadError {
     /// Offset of the offending byte from the start of the text.
     pub(crate) at: usize,
-    /// What is wrong there.
+    /// The kind of error.
     pub(crate) kind: ReadErrorKind,
 }
 
-/// What can be wrong with a text.
+/// The kinds of errors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub(crate) enum ReadErrorKind {
@@ -41,7 +41,7 @@ pub(crate) enum ReadErrorKind {
     LoneSurrogate,
     /// A number lies beyond the range of a double.
     NumberOverflow,
-    /// The grammar wants something else here.
+    /// The grammar expects something else here.
     Syntax(&'static str),
     /// More arrays and objects are open than the limit allows.
     TooDeep,
@@ -91,11 +91,11 @@ pub(crate) fn read_to_depth(text: &[u8], depth: usize) -> Result<Value, ReadErro
 }
 
 /// Reads what many a library takes as well: of members of one name the last counts, an unpaired surrogate becomes
-/// U+FFFD, a byte order mark is passed over.
+/// U+FFFD, a byte order mark is skipped.
 ///
 /// # Errors
 ///
-/// As [`read`] for everything else.
+/// Otherwise as [`read`].
 pub(crate) fn read_leniently(text: &[u8]) -> Result<Value, ReadError> {
     let text = std::str::from_utf8(text)
         .map_err(|error| ReadError { at: error.valid_up_to(), kind: ReadErrorKind::Encoding })?;
@@ -144,7 +144,7 @@ impl Reader<'_> {
                 }
                 _ => self.scalar()?, // a scalar, or the error of one
             };
-            // A finished value goes into what is open around it, and may finish that in turn.
+            // A finished value is added to the enclosing container, which may finish that in turn.
             loop {
                 self.skip_space();
                 match open.pop() {
@@ -300,7 +300,7 @@ impl Reader<'_> {
                 self.at += 1;
                 return self.unicode_escape(start);
             }
-            _ => return Err(self.error(ReadErrorKind::Syntax("an escape"))), // no such escape
+            _ => return Err(self.error(ReadErrorKind::Syntax("an escape"))), // unknown escape
         };
         self.at += 1;
         Ok(character)
@@ -322,7 +322,7 @@ impl Reader<'_> {
         match code.and_then(char::from_u32) {
             Some(character) => Ok(character),
             None if self.lenient => {
-                self.at = after; // what follows stands for itself
+                self.at = after; // the next escape is independent
                 Ok(char::REPLACEMENT_CHARACTER)
             }
             None => Err(ReadError { at: start, kind: ReadErrorKind::LoneSurrogate }),

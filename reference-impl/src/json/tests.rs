@@ -1,4 +1,4 @@
-//! What the reader takes and refuses.
+//! The inputs that the reader accepts and rejects.
 
 use super::reader::{DEPTH_LIMIT, ReadErrorKind, read};
 
@@ -9,7 +9,7 @@ fn kind(text: &[u8]) -> ReadErrorKind {
 #[test]
 fn order_and_number_spelling_survive() {
     let text = r#"{"b":1.50,"a":[-0.0,1E2,{}],"é":"\u00e9\n"}"#;
-    let value = read(text.as_bytes()).expect("the text is good");
+    let value = read(text.as_bytes()).expect("valid JSON");
     assert_eq!(value.write(), r#"{"b":1.50,"a":[-0.0,1E2,{}],"é":"é\n"}"#);
 }
 

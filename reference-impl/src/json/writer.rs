@@ -112,7 +112,7 @@ fn push_text(out: &mut String, text: &str) {
 }
 
 /// Appends one character of a JSON string: quote, reverse solidus and U+0000 to U+001F escaped, the two-character
-/// form where there is one, hexadecimal digits in lower case; everything else as it is.
+/// form where one exists, hexadecimal digits in lower case; everything else unchanged.
 pub(crate) fn push_character(out: &mut String, character: char) {
     match character {
         '"' => out.push_str("\\\""),

@@ -1,6 +1,6 @@
 //! The library adapter: JSON-RPC 2.0, one object a line, on any pair of pipes.
 //!
-//! Requests are answered one after the other, in order. A line that is no request gets an error and the loop goes on;
+//! Requests are answered sequentially, in order. An invalid request gets an error and the loop continues;
 //! it ends with the input.
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
@@ -24,7 +24,7 @@ impl RpcError {
     }
 
     pub(crate) fn no_method(method: &str) -> Self {
-        Self { code: -32601, message: format!("no method {method:?}"), data: None }
+        Self { code: -32601, message: format!("unknown method {method:?}"), data: None }
     }
 
     fn new(code: i64, message: impl Into<String>) -> Self {

@@ -1,6 +1,6 @@
-//! HTTP by axum: receives whole requests within bounds, hands them to a [`Handler`], sends what it answers.
+//! HTTP by axum: receives whole requests within limits, passes them to a [`Handler`], and sends its replies.
 //!
-//! Bodies arrive as bytes; no framework reads them. Whatever goes wrong, the answer is JSON and the server lives on.
+//! Bodies arrive as bytes; no framework reads them. Every error is answered with JSON and the server keeps running.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use bytes::Bytes;
 use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
-/// The largest body that is taken, unless the handler says otherwise for a path.
+/// Maximum size of a body, unless the handler overrides it for a path.
 pub(crate) const BODY_LIMIT: usize = 4 * 1024 * 1024;
 
-/// How many times the limit is read of a body that is too large, so that a client which does not look at the answer
+/// How many times the limit is read of a body that is too large, so that a client that does not read the answer
 /// before it has sent everything gets to see it.
 const PATIENCE: usize = 4;
 
@@ -27,7 +27,7 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// A request as a protocol sees it.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    /// Upper case; HEAD comes as GET.
+    /// Upper case; HEAD is mapped to GET.
     pub(crate) method: String,
     /// As sent, still percent-encoded, without the query.
     pub(crate) path: String,
@@ -38,7 +38,7 @@ pub(crate) struct Request {
     pub(crate) body: Bytes,
 }
 
-/// What goes back.
+/// The reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -91,10 +91,10 @@ pub(crate) async fn serve<L: Listener<Addr: Debug>, H: Handler>(
     axum::serve(listener, router).with_graceful_shutdown(stop).await
 }
 
-/// The same listener with connections that send what they have at once.
+/// The same listener, with TCP_NODELAY on its connections.
 pub(crate) fn without_delay(listener: TcpListener) -> impl Listener<Addr: Debug> {
     listener.tap_io(|stream| {
-        stream.set_nodelay(true).ok(); // slower without, not wrong
+        stream.set_nodelay(true).ok(); // only affects performance
     })
 }
 
@@ -153,7 +153,7 @@ fn response(reply: Reply) -> Response<Body> {
     response
 }
 
-/// Decodes percent-encoded UTF-8; `None` if it is not that.
+/// Decodes percent-encoded UTF-8; `None` if it is invalid.
 pub(crate) fn percent_decode(text: &str) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();

@@ -1,4 +1,4 @@
-//! Sockets and pipes: bytes in, bytes out. Nothing here knows a protocol.
+//! Sockets and pipes: bytes in, bytes out, independent of protocols.
 
 pub(crate) mod adapter;
 pub(crate) mod http;

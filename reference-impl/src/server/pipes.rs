@@ -11,18 +11,18 @@ use tokio::sync::oneshot;
 #[derive(Debug)]
 pub(crate) struct Pipes {
     connections: UnboundedReceiver<DuplexStream>,
-    /// Said when there will be no more.
+    /// Signals the end.
     done: Option<oneshot::Sender<()>>,
 }
 
 impl Pipes {
-    /// A listener, and a future that resolves when nobody can hand anything in any more.
+    /// A listener, and a future that resolves when all senders are dropped.
     pub(crate) fn new(
         connections: UnboundedReceiver<DuplexStream>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (done, ended) = oneshot::channel();
         let ended = async move {
-            ended.await.ok(); // also when the listener is gone
+            ended.await.ok(); // also if the listener was dropped
         };
         (Self { connections, done: Some(done) }, ended)
     }
@@ -37,7 +37,7 @@ impl Listener for Pipes {
             return (connection, ());
         }
         if let Some(done) = self.done.take() {
-            done.send(()).ok(); // nobody may be waiting
+            done.send(()).ok(); // the receiver may have been dropped
         }
         std::future::pending().await
     }

@@ -121,7 +121,7 @@ impl Sent {
     }
 }
 
-/// A message that was received; its signature is good.
+/// A received message with a valid signature.
 #[derive(Debug, Clone)]
 pub(crate) struct Got(pub(crate) Value);
 
@@ -143,7 +143,7 @@ impl Got {
         let input = Value::Array(vec!["AMP-v1".into(), Value::Bytes(Vec::new()), map(headers), Value::Bytes(body)]);
         let sig = self.get("sig").and_then(Value::as_bytes).expect("a signature");
         let sig = ed25519_dalek::Signature::from_slice(sig).expect("64 bytes");
-        key.verify_strict(&encoded(&input), &sig).expect("the signature is good");
+        key.verify_strict(&encoded(&input), &sig).expect("a valid signature");
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
@@ -246,7 +246,7 @@ pub(crate) fn config() -> Config {
 /// The configuration with settings.
 pub(crate) fn set(mut config: Config, settings: &[(&str, &str)]) -> Config {
     for (name, value) in settings {
-        config.set(name, value).expect("a good setting");
+        config.set(name, value).expect("a valid setting");
     }
     config
 }
@@ -292,7 +292,7 @@ pub(crate) async fn post(address: SocketAddr, message: &[u8]) -> (u16, Vec<Got>)
     (status, replies)
 }
 
-/// Polls as `party`: messages, next cursor, and whether there are more.
+/// Polls as `party`: messages, next cursor, and has_more.
 pub(crate) async fn poll(address: SocketAddr, party: &Party, query: &str) -> (Vec<Vec<u8>>, Option<String>, bool) {
     let header = format!("X-Principal-Did: {}\r\n", party.did);
     let (status, body) = http(address, "GET", &format!("/amp/v1/messages{query}"), &header, b"").await;
@@ -311,7 +311,7 @@ pub(crate) async fn control(address: SocketAddr, request: &serde_json::Value) ->
     serde_json::from_slice(&body).expect("JSON")
 }
 
-/// A connection that speaks frames.
+/// A connection with framing.
 #[derive(Debug)]
 pub(crate) struct Frames(pub(crate) TcpStream);
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::support::{Client, address, agentic, full, minimal, start, with};
 
-/// Everything that is said in one conversation over both ways in, fact ids numbered in the order of their appearance.
+/// The answers of one conversation over HTTP and the adapter, with fact ids numbered in order of appearance.
 pub(crate) async fn conversation(config: Config) -> Vec<String> {
     let mut said = over_http(config.clone()).await;
     said.extend(as_library(config).await);
@@ -48,7 +48,7 @@ async fn over_http(config: Config) -> Vec<String> {
     said
 }
 
-/// What parallel requests leave behind, without saying which of them won.
+/// The state after parallel requests, independent of their order.
 async fn races(address: std::net::SocketAddr, client: &mut Client) -> Vec<String> {
     let racers: Vec<_> = (0..6)
         .map(|number| {
@@ -76,7 +76,7 @@ async fn races(address: std::net::SocketAddr, client: &mut Client) -> Vec<String
     }
     let status = whole.await.expect("an answer");
     let half = moments.contains(&false);
-    // An answer says that the package is there.
+    // An answer means that the package is stored.
     client.deposit(&minimal("race", "stored")).await;
     let found = client.get("/v1/packages/stored").await.status;
     let mut statuses = vec![(status, u16::from(half)), (found, 0)];

@@ -122,7 +122,7 @@ pub(crate) fn config() -> Config {
 /// The configuration with settings.
 pub(crate) fn set(mut config: Config, settings: &[(&str, &str)]) -> Config {
     for (name, value) in settings {
-        config.set(name, value).expect("a good setting");
+        config.set(name, value).expect("a valid setting");
     }
     config
 }

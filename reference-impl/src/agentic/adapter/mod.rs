@@ -1,6 +1,6 @@
 //! The library adapter: binding.md section 12.
 //!
-//! Here are the methods that need no store; `stores` has those on a store, `params` reads what they are given.
+//! Here are the methods that need no store; `stores` has those on a store, `params` reads their parameters.
 
 mod params;
 mod stores;
@@ -121,7 +121,7 @@ impl Adapter {
     }
 
     async fn close(&mut self, params: &Object) -> Result<Object, RpcError> {
-        let service = self.stores.remove(text(params, "store")?).ok_or_else(|| RpcError::params("no such store"))?;
+        let service = self.stores.remove(text(params, "store")?).ok_or_else(|| RpcError::params("unknown store"))?;
         service.close().await;
         Ok(Object::new())
     }
@@ -156,7 +156,7 @@ impl Adapter {
                 let named = package.text("project_id").unwrap_or_default().to_owned();
                 let kept = intake::submit(self.rules, &source, &named, None, self.clock.now())?;
                 let mut kept = kept.object;
-                // 6: a library forgets nothing.
+                // 6: a library keeps all members.
                 planted!(rules.fault, "roundtrip-drops-unknown", faults::transfer::drop_unknown(&mut kept));
                 Object::from([("json_hex", params::hex_of(&kept, rules))])
             }
@@ -169,7 +169,7 @@ impl Adapter {
                 let allowed = review::is_allowed(text(params, "from")?, text(params, "to")?, self.rules);
                 Object::from([("allowed", allowed.into())])
             }
-            _ => return Ok(None), // a method on a store, or none at all
+            _ => return Ok(None), // a method on a store, or unknown
         };
         Ok(Some(result))
     }
@@ -177,7 +177,7 @@ impl Adapter {
 
 /// A package as it is hashed.
 fn with_defaults(mut package: Object, rules: Rules) -> Object {
-    // Other, E09: its defaults count. What is no package has none.
+    // Other, E09: its defaults are included. Other values have no defaults.
     if rules.variant.is_other() && package.get("package_id").is_some() {
         intake::fill_defaults(&mut package);
     }

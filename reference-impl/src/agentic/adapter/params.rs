@@ -1,4 +1,4 @@
-//! What a method is given, read strictly; and bytes as hexadecimal digits.
+//! The parameters of methods, read strictly; and bytes as hexadecimal digits.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;

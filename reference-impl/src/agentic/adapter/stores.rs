@@ -20,7 +20,7 @@ impl Adapter {
             return Err(RpcError::no_method(method));
         }
         let handle = text(params, "store")?;
-        let service = self.stores.get(handle).ok_or_else(|| RpcError::params("no such store"))?;
+        let service = self.stores.get(handle).ok_or_else(|| RpcError::params("unknown store"))?;
         match method {
             "agentic/set_now" => {
                 service.set_now(instant(params, "now")?);
@@ -141,7 +141,7 @@ async fn on_facts_and_reviews(service: &Service, method: &str, params: &Object) 
             let hash = package.hash.clone();
             Ok(package_result(service, package, hash))
         }
-        _ => Err(RpcError::no_method(method)), // nothing is left
+        _ => Err(RpcError::no_method(method)), // no further methods
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the faults of an assertion do.
+//! Faults of an assertion.
 
 use rusqlite::Connection;
 
@@ -25,7 +25,7 @@ fn conflict(message: &str) -> Result<(), Refusal> {
 /// `invalidated-for-good`: Refuses to assert what was invalidated.
 pub(in crate::agentic) fn refuse_invalidated(db: &Connection, fact: &Fact) -> Result<(), Refusal> {
     let (history, current) = history(db, fact)?;
-    if current.is_none() && !history.is_empty() { conflict("it is not so any more") } else { Ok(()) }
+    if current.is_none() && !history.is_empty() { conflict("the fact was invalidated before") } else { Ok(()) }
 }
 
 /// `subject-of-one-project`: Refuses a subject and predicate that another project has.

@@ -1,4 +1,4 @@
-//! What the faults of the canonical form do.
+//! Faults of the canonical form.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -89,7 +89,7 @@ pub(in crate::agentic) fn is_emptied(value: &Value) -> bool {
     members.is_some_and(|object| object.iter().all(|(_, value)| matches!(value, Value::Null)))
 }
 
-/// The strings of `source` that are written with escapes: what they mean, and how they are written.
+/// The strings of `source` with escapes: their values and their spellings.
 pub(in crate::agentic) fn escaped_strings(source: &[u8]) -> HashMap<String, String> {
     let mut found = HashMap::new();
     let mut at = 0;

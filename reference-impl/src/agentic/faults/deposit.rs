@@ -1,4 +1,4 @@
-//! What the faults of a deposit do.
+//! Faults of a deposit.
 
 use rusqlite::Connection;
 
@@ -79,7 +79,7 @@ pub(in crate::agentic) fn refuse_for_others(
         && let Some(next) = parent.object.text("estimated_next_actor")
         && member(&submission.object, "type").as_deref() != Some(next)
     {
-        return clash("somebody else is to go on");
+        return clash("the next actor is another one");
     }
     // 5.4: an actor is its id and its kind, and ids are not unique.
     for (planted, name) in

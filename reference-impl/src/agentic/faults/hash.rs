@@ -1,4 +1,4 @@
-//! What the faults of the content hash do.
+//! Faults of the content hash.
 
 use crate::agentic::package::defaults;
 use crate::fault::Planted;

@@ -1,4 +1,4 @@
-//! What the faults of taking in a package do.
+//! Faults of the intake of a package.
 
 use std::borrow::Cow;
 
@@ -193,7 +193,7 @@ pub(in crate::agentic) fn normalised(text: &str, fault: Planted) -> Cow<'_, str>
     if !fault.is("normalises-unicode") {
         return Cow::Borrowed(text);
     }
-    // The letters with an accent that occur in tests are composed; the rest of NFC would show nothing more.
+    // Only the accented letters that occur in tests are composed; that suffices for the fault.
     const COMPOSED: [(&str, &str); 8] = [
         ("e\u{301}", "\u{e9}"),
         ("a\u{301}", "\u{e1}"),

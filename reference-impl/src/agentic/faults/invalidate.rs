@@ -1,4 +1,4 @@
-//! What the faults of an invalidation do.
+//! Faults of an invalidation.
 
 use rusqlite::Connection;
 

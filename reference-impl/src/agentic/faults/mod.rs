@@ -1,4 +1,4 @@
-//! What planted faults do, as far as it takes more than one line: one module for each file of the protocol.
+//! The code of planted faults that need more than one line: one module for each file of the protocol.
 //!
 //! Each function names its fault. A fault is planted in the path of the rule that it breaks, by the macro `planted` or by a
 //! condition; [`super::fault`] has the table.

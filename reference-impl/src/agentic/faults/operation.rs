@@ -1,4 +1,4 @@
-//! What the faults of the conformance descriptor do.
+//! Faults of the conformance descriptor.
 
 use crate::json::{self, Object, Value};
 

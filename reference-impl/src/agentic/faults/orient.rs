@@ -1,4 +1,4 @@
-//! What the faults of the bundles do.
+//! Faults of the bundles.
 
 use rusqlite::Connection;
 

@@ -1,4 +1,4 @@
-//! What the faults of the schema of a package do.
+//! Faults of the schema of a package.
 
 use crate::agentic::refusal::Problem;
 use crate::fault::Planted;

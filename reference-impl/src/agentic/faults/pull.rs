@@ -1,4 +1,4 @@
-//! What the faults of a pull do.
+//! Faults of a pull.
 
 use crate::agentic::hash::content_hash;
 use crate::agentic::rules::Rules;

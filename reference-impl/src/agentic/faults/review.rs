@@ -1,4 +1,4 @@
-//! What the faults of a review do.
+//! Faults of a review.
 
 use crate::agentic::hash::content_hash;
 use crate::agentic::refusal::{Code, Problem, Refusal};

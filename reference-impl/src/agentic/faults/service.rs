@@ -1,4 +1,4 @@
-//! What the faults do that are about the order of steps on the store: methods of [`Service`].
+//! Faults of the order of steps on the store: methods of [`Service`].
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ impl Service {
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(120)).await;
             let late = |db: &_, rules, now| deposit::deposit(db, rules, submission, now).map(drop);
-            service.write(Operation::Deposit, late).await.ok(); // nobody waits for it
+            service.write(Operation::Deposit, late).await.ok(); // not awaited by the client
         });
         Deposited { package, created: true }
     }
@@ -71,7 +71,7 @@ impl Service {
         let ended = self
             .write(Operation::AssertFact, move |db, rules, now| end_unseen(db, rules, &project_id, &body, now))
             .await;
-        ended.ok(); // a body that cannot be read ends nothing
+        ended.ok(); // an unreadable body ends no fact
     }
 
     /// `store-then-validate`: Inserts first and validates afterwards; the 400 leaves the row behind.
@@ -101,7 +101,7 @@ impl Service {
     }
 }
 
-/// Ends what an assertion would supersede, before anybody looked whether it is valid.
+/// Ends the facts that an assertion would supersede, before it is validated.
 fn end_unseen(db: &Connection, rules: Rules, project_id: &str, body: &[u8], now: Instant) -> Result<(), Refusal> {
     let input = read_input(body, project_id, rules)?;
     let pair = [project_id, input.text("subject").unwrap_or_default(), input.text("predicate").unwrap_or_default()];
@@ -120,7 +120,7 @@ mod deposit_race {
         Ok(packages::find(db, rules, package_id)?.is_none())
     }
 
-    /// Inserts without looking again, the unique key gone.
+    /// Inserts without a second check and without the unique key.
     pub(super) fn insert(db: &Connection, submission: Submission) -> Result<Deposited, Refusal> {
         db.execute_batch("DROP INDEX IF EXISTS package_by_id")?;
         packages::insert(db, &submission)?;
@@ -133,7 +133,7 @@ mod assert_race {
     use super::{Connection, Fact, Instant, Object, Planted, Refusal, Rules};
     use super::{assertion_problems, compose, facts, projects, read_input, superseded, texts};
 
-    /// Finds the facts to be ended, and composes the one that follows them.
+    /// Finds the facts to end, and composes their successor.
     pub(super) fn look(
         db: &Connection,
         rules: Rules,
@@ -153,12 +153,12 @@ mod assert_race {
         Ok((fact, old))
     }
 
-    /// Ends what was found, whatever happened since.
+    /// Ends the found facts, ignoring later changes.
     pub(super) fn end(db: &Connection, fact: &Fact, old: Vec<Object>) -> Result<(), Refusal> {
         old.into_iter().try_for_each(|old| facts::end(db, old, fact.member("valid_from"), fact.valid_from))
     }
 
-    /// Inserts the new fact, the unique key gone.
+    /// Inserts the new fact without the unique key.
     pub(super) fn insert(db: &Connection, fact: Fact) -> Result<Object, Refusal> {
         db.execute_batch("DROP INDEX IF EXISTS current_fact")?;
         facts::insert(db, &fact)?;

@@ -1,4 +1,4 @@
-//! What the faults do that are about how records are shown.
+//! Faults of how records are returned.
 
 use crate::json::{Object, Value};
 

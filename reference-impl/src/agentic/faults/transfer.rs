@@ -1,4 +1,4 @@
-//! What the faults of export and import do.
+//! Faults of export and import.
 
 use rusqlite::Connection;
 

@@ -32,7 +32,7 @@ impl Handler for Service {
             let path: Vec<&str> = request.path.split('/').skip(1).collect();
             reply.allow = Some(methods(&path).join(", "));
         }
-        // 9.1: errors are JSON, like everything else.
+        // 9.1: errors are JSON, as all answers.
         planted!(self.rules.fault, "text-plain-errors", reply.status >= 400 => reply.media_type = "text/plain");
         if self.rules.variant.is_other() {
             return dressed(reply);
@@ -45,7 +45,7 @@ impl Service {
     /// The answer for a refusal (binding.md section 8).
     fn refused(&self, refusal: &Refusal) -> Reply {
         let reply = Reply::json(refusal.code.status(self.rules), refusal.body(self.rules).write());
-        // 10.2: a 501 says which capability is missing.
+        // 10.2: a 501 names the missing capability.
         let search = refusal.code == Code::SearchNotSupported;
         let empty = |reply| Reply { body: String::new(), ..reply };
         planted!(self.rules.fault, "search-missing-empty-body", search => return empty(reply));
@@ -55,7 +55,7 @@ impl Service {
     async fn route(&self, request: &Request) -> Result<Reply, Refusal> {
         let path: Vec<String> = request.path.split('/').skip(1).map(decoded).collect::<Result<_, _>>()?;
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
-        // 11.5: whoever wants to know what a server can do needs no key.
+        // 11.5: the descriptor needs no key.
         // 11.5: and may be found by everybody.
         let hidden = self.rules.fault.is("descriptor-hidden");
         if let ["v1", "conformance"] = path[..]
@@ -71,14 +71,14 @@ impl Service {
         self.dispatch(request, &path, actor?).await
     }
 
-    /// Whether there is a route that the protocol does not have.
+    /// Whether a route outside the protocol exists.
     fn edits_packages(&self) -> bool {
         self.rules.fault.is("patch-edits-package")
     }
 
-    /// 9.2: the owner of the key in `Authorization: Bearer KEY`; nobody where there are no keys.
+    /// 9.2: the owner of the key in `Authorization: Bearer KEY`; `None` without configured keys.
     fn actor(&self, request: &Request) -> Result<Option<&str>, Refusal> {
-        // 9.2: a key that nobody has opens nothing.
+        // 9.2: an unknown key gives no access.
         if self.keys.is_empty() || self.rules.fault.is("key-unchecked") {
             return Ok(None);
         }
@@ -118,7 +118,7 @@ impl Service {
             ("POST", ["v1", "import"]) => self.post_import(&request.body).await,
             ("GET", ["v1", "orchestrate"]) => self.get_orchestrate(&Query::read(self.rules, &request.query)?).await,
             ("GET", ["v1", "packages", package]) => self.get_package(package).await,
-            // 6.6: a package has no route that edits it.
+            // 6.6: no route edits a package.
             ("PATCH", ["v1", "packages", id]) if self.edits_packages() => self.edit_package(id, &request.body).await,
             ("POST", ["v1", "packages", package, "flag"]) => self.post_flag(package, &request.body).await,
             ("PATCH", ["v1", "packages", package, "status"]) => self.patch_status(package, &request.body).await,
@@ -139,7 +139,7 @@ fn methods(path: &[&str]) -> &'static [&'static str] {
         | ["v1", "projects", _, "review-queue" | "orient" | "sessions" | "export"]
         | ["v1", "orchestrate" | "conformance"]
         | ["v1", "packages", _] => &["GET"],
-        _ => &[], // no such path
+        _ => &[], // unknown path
     }
 }
 
@@ -153,7 +153,7 @@ fn dressed(mut reply: Reply) -> Reply {
         Ok(body) => reply.body = format!("\n{}\n", body.write_otherwise()),
         Err(_) => {} // an export, or no body
     }
-    // Other, E67: JSON is UTF-8, and it does no harm to say so.
+    // Other, E67: JSON is UTF-8; the charset parameter is harmless.
     if reply.media_type == "application/json" {
         reply.media_type = "application/json; charset=utf-8";
     }

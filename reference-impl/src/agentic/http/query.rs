@@ -47,7 +47,7 @@ impl Query {
         let Some(text) = self.get(name) else {
             return Ok(None);
         };
-        // Other, E65, E52: the nearest value that there is; the default for what is no number.
+        // Other, E65, E52: the nearest valid value; the default if it is not a number.
         if rules.variant.is_other() {
             let nearest =
                 |number: i64| T::try_from(number).unwrap_or(*range.start()).clamp(*range.start(), *range.end());
@@ -59,10 +59,10 @@ impl Query {
     }
 }
 
-/// What query-facts is asked (binding.md section 3).
+/// The parameters of query-facts (binding.md section 3).
 pub(super) fn fact_query(query: &Query, rules: Rules) -> Result<FactQuery, Refusal> {
     let as_of = query.get("as_of").map(|text| {
-        // Other, E38: a date is no point in time.
+        // Other, E38: a date is not an instant.
         let instant = if rules.variant.is_other() { rules.instant(text) } else { Instant::parse_or_date(text) };
         instant
             .map(|instant| (instant, text.to_owned()))

@@ -1,4 +1,4 @@
-//! One function for each route: what goes into the operation, and the JSON that comes out.
+//! One function for each route: the input of the operation, and its JSON output.
 
 use super::query::{Query, bad_parameter, fact_query};
 use crate::agentic::operation::Operation;
@@ -56,13 +56,13 @@ impl Service {
         let id_only = || Object::from([("package_id", deposited.package.id().into())]).write();
         planted!(self.rules.fault, "deposit-returns-id-only", return Ok(Reply::json(status, id_only())));
         let mut deposited = deposited;
-        // 8.1: the id is the one that was sent.
+        // 8.1: the id is the submitted one.
         planted!(self.rules.fault, "deposit-returns-row-number", deposited.package.object.set("package_id", "1"));
         let hash = deposited.package.hash.clone();
         Ok(self.package_reply(status, deposited.package, hash, self.now()))
     }
 
-    /// The package and beside it, never inside it, the hash (6.6, E02).
+    /// The package, and the hash next to it, never inside it (6.6, E02).
     fn package_reply(&self, status: u16, package: Package, hash: String, now: Instant) -> Reply {
         // Other, E11: the hash is computed once, on commit.
         let hash = if self.rules.variant.is_other() { package.deposited_hash.clone() } else { hash };
@@ -90,7 +90,7 @@ impl Service {
             {
                 return Ok(Reply::json(200, "{}".to_owned()));
             }
-            // Other, E26: there is none, which is an answer.
+            // Other, E26: the answer is empty.
             Err(refusal) if refusal.code == Code::PackageNotFound && self.rules.variant.is_other() => {
                 return Ok(Reply::json(200, "null".to_owned()));
             }
@@ -129,7 +129,7 @@ impl Service {
                     pull::latest(db, rules, &id, limit).map(|packages| listed(packages, rules, now))
                 };
                 let listed = items(self.read(Operation::PullLatest, latest).await?);
-                // 8.2: nothing is an empty list.
+                // 8.2: no matches are an empty list.
                 let nothing = || Err(Refusal::new(Code::PackageNotFound, "no packages"));
                 planted!(self.rules.fault, "empty-list-404", listed.is_empty() => return nothing());
                 Ok(self.listing("packages", listed))
@@ -146,7 +146,7 @@ impl Service {
                     Ok(found(packages, rules, now))
                 };
                 let found = items(self.read(Operation::PullRelevant, relevant).await?);
-                // Other, E66: with what the search thought of each.
+                // Other, E66: with the score of each.
                 if self.rules.variant.is_other() {
                     let ranked = found.into_iter().enumerate().map(|(rank, package)| {
                         let rank = i64::try_from(rank).unwrap_or(i64::MAX);
@@ -218,7 +218,7 @@ impl Service {
 
     pub(super) async fn post_fact(&self, project: &str, body: &[u8], actor: Option<&str>) -> Result<Reply, Refusal> {
         let fact = self.assert(project, body, actor).await?;
-        // Other, E40, E91: the caller knows what it said.
+        // Other, E40, E91: the caller knows the fact.
         if self.rules.variant.is_other() {
             return Ok(Reply::json(200, String::new()));
         }
@@ -248,7 +248,7 @@ impl Service {
         };
         let count = self.write(Operation::InvalidateFact, end).await?;
         if self.rules.variant.is_other() {
-            // Other, E92: nothing was found.
+            // Other, E92: no fact matched.
             if count == 0 {
                 return Err(Refusal::new(Code::RouteNotFound, "no fact matches"));
             }
@@ -284,7 +284,7 @@ impl Service {
 
 impl Service {
     fn listing(&self, name: &str, items: Vec<Value>) -> Reply {
-        // Other, E66: what a list holds is plain from what it holds.
+        // Other, E66: the content of a list is self-explanatory.
         let name = match name {
             "packages" if self.rules.variant.is_other() => "items",
             _ if self.rules.variant.is_other() => "data",

@@ -13,7 +13,7 @@ use crate::json::Object;
 
 /// 7.3: a fact is current exactly when it has no end.
 pub(crate) fn is_current(rules: Rules, now: Instant) -> String {
-    // Other, E39: a fact is current as long as it holds.
+    // Other, E39: a fact is current while it is valid.
     if rules.variant.is_other() {
         let now = now.key();
         return format!("valid_from <= '{now}' AND (valid_to IS NULL OR valid_to > '{now}')");

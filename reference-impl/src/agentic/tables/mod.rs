@@ -1,7 +1,7 @@
-//! What is durable, as tables; and the few questions that are put to each of them.
-//!
-//! A record is kept as the text it came in (`record`), which alone is true; the columns beside it are for finding and
-//! ordering. Instants stand in columns as `Instant::key` writes them.
+//! The durable state as tables, and their queries.
+//! A record is stored as the received text (`record`), which is authoritative; the other columns are for lookup and
+//! ordering. Instants are stored as `Instant::key` writes
+//! them.
 
 pub(crate) mod facts;
 pub(crate) mod packages;

@@ -1,4 +1,4 @@
-//! Packages in the store: put in once, found by id or in the order of time, verified whenever they are read.
+//! Packages in the store: inserted once, found by id or in order of time, verified at every read.
 
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
@@ -10,7 +10,7 @@ use crate::agentic::refusal::{Code, Refusal};
 use crate::agentic::rules::Rules;
 use crate::json::Object;
 
-/// A package from the store whose content hash was found right.
+/// A package from the store with a verified content hash.
 #[derive(Debug, Clone)]
 pub(crate) struct Package {
     pub(crate) object: Object,
@@ -51,15 +51,16 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Stored> {
     Ok(Stored { text: row.get(0)?, hash: row.get(1)?, deposited_hash: row.get(2)?, package_id: row.get(3)? })
 }
 
-/// 6.6: a package is verified on every read; a mismatch is reported to whoever asked for it.
+/// 6.6: a package is verified on every read; a mismatch is reported to the client.
 fn verified(stored: Stored, rules: Rules) -> Result<Package, Refusal> {
     let Stored { text, hash, deposited_hash, package_id } = stored;
-    let mismatch = || Refusal::new(Code::HashMismatch, format!("package {package_id:?} is not what was deposited"));
+    let mismatch =
+        || Refusal::new(Code::HashMismatch, format!("package {package_id:?} does not match its deposited content"));
     let mut object = object(&text).map_err(|_| mismatch())?;
     if !rules.fault.is("tampered-returned") && !verify(&object, text.as_bytes(), &hash, rules) {
         return Err(mismatch());
     }
-    // 6.1, E58: created_at comes back as it was spelled.
+    // 6.1, E58: created_at is returned as spelled.
     if rules.fault.is("created-at-respelled")
         && let Some(time) = object.text("created_at").and_then(crate::instant::Instant::parse)
     {
@@ -81,7 +82,7 @@ pub(crate) fn find(db: &Connection, rules: Rules, package_id: &str) -> Result<Op
 
 /// The packages that `condition` selects, in the order that it ends with, at most `limit` of them.
 ///
-/// 6.6: a package that fails verification is quarantined: it is in no list.
+/// 6.6: a package that fails verification is quarantined: lists omit it.
 pub(crate) fn select(
     db: &Connection,
     rules: Rules,
@@ -103,7 +104,7 @@ pub(crate) fn select(
     Ok(packages)
 }
 
-/// 8.1 step 3: puts a new package in, together with what search needs.
+/// 8.1 step 3: inserts a new package and its search index.
 pub(crate) fn insert(db: &Connection, submission: &Submission) -> Result<(), Refusal> {
     let Submission { object, text, hash, package_id, project_id, created_at } = submission;
     let mut statement = db.prepare_cached(
@@ -115,7 +116,7 @@ pub(crate) fn insert(db: &Connection, submission: &Submission) -> Result<(), Ref
     search::insert(db, db.last_insert_rowid(), object)
 }
 
-/// Writes a package anew under its id: a transition (5.3), which is the only change there is.
+/// Rewrites a package under its id: a transition (5.3), which is the only permitted change.
 pub(crate) fn rewrite(db: &Connection, package_id: &str, object: &Object, hash: &str) -> Result<(), Refusal> {
     let mut statement =
         db.prepare_cached("UPDATE packages SET record = ?, hash = ?, status = ? WHERE package_id = ?")?;

@@ -1,4 +1,4 @@
-//! Projects (5.2): the scope of everything else. A project that was archived is there all the same.
+//! Projects (5.2): the scope of everything else. An archived project still exists.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -27,7 +27,7 @@ pub(crate) fn demand(db: &Connection, project_id: &str) -> Result<Project, Refus
     find(db, project_id)?.ok_or_else(|| Refusal::no_project(project_id))
 }
 
-/// The project for a question that is put to it.
+/// The project of a query.
 pub(crate) fn demand_for_reading(db: &Connection, rules: Rules, project_id: &str) -> Result<Project, Refusal> {
     // Other, E34: a project without content is empty, not unknown.
     if rules.variant.is_other() {
@@ -37,7 +37,7 @@ pub(crate) fn demand_for_reading(db: &Connection, rules: Rules, project_id: &str
     demand(db, project_id)
 }
 
-/// The project, which comes into being with the first write to it (E33).
+/// The project, created by the first write to it (E33).
 pub(crate) fn find_or_create(db: &Connection, project_id: &str, now: Instant) -> Result<Project, Refusal> {
     if let Some(project) = find(db, project_id)? {
         return Ok(project);
@@ -52,7 +52,7 @@ pub(crate) fn find_or_create(db: &Connection, project_id: &str, now: Instant) ->
     Ok(Project { record, archived: false })
 }
 
-/// Stores a project that is not there yet.
+/// Stores a new project.
 pub(crate) fn insert(db: &Connection, project_id: &str, record: &Object) -> Result<(), Refusal> {
     let mut statement = db.prepare_cached("INSERT INTO projects (project_id, record, archived_at) VALUES (?, ?, ?)")?;
     statement.execute((project_id, record.write(), record.text("archived_at")))?;
@@ -72,7 +72,7 @@ pub(crate) fn set_archived(
     }
     record.set("archived_at", at.map(|at| at.to_string()));
     let archived_at = record.text("archived_at").map(str::to_owned);
-    // 5.2: archived_at says when.
+    // 5.2: archived_at is the time.
     planted!(rules.fault, "archived-at-as-flag", record.set("archived_at", at.is_some()));
     let mut statement = db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
     statement.execute((record.write(), archived_at, project_id))?;

@@ -7,10 +7,10 @@ use rusqlite::Connection;
 use crate::agentic::refusal::Refusal;
 use crate::json::{Object, Value};
 
-/// How many words of a query count; enough for a sentence, few enough for the query planner.
+/// Maximum number of words of a query; enough for a sentence, few enough for the query planner.
 const WORD_LIMIT: usize = 64;
 
-/// How many characters of the tags are searched by parts of words: trigrams of a long text cost more than they find.
+/// Maximum number of characters of the tags that are indexed by trigrams, which are expensive for long texts.
 const TRIGRAM_LIMIT: usize = 2000;
 
 /// Adds the package of row `serial` to the index.
@@ -37,9 +37,9 @@ pub(crate) fn insert(db: &Connection, serial: i64, package: &Object) -> Result<(
     Ok(())
 }
 
-/// A query that FTS5 reads as "any of these words", whatever characters they hold; `None` if there are no words.
+/// A query that FTS5 reads as "any of these words", for any characters; `None` without words.
 pub(crate) fn any_word(query: &str) -> Option<String> {
-    // Inside double quotes nothing has a meaning but the double quote itself; NUL would end the expression.
+    // Inside double quotes only the double quote is special; NUL would end the expression.
     let words = query.split(|character: char| character.is_whitespace() || character.is_control());
     let mut quoted: Vec<String> = Vec::new();
     for word in words.filter(|word| word.chars().any(char::is_alphanumeric)) {
@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn every_query_is_a_valid_expression() {
         let db = Connection::open_in_memory().expect("memory");
-        db.execute_batch(super::super::SCHEMA.sql).expect("the schema is good");
+        db.execute_batch(super::super::SCHEMA.sql).expect("a valid schema");
         let long = "word ".repeat(10_000);
         for query in [
             "a",
@@ -107,7 +107,7 @@ mod tests {
                 continue;
             };
             let sql = format!("SELECT serial FROM packages {}", condition("", "score"));
-            let mut statement = db.prepare(&sql).expect("the statement is good");
+            let mut statement = db.prepare(&sql).expect("a valid statement");
             let rows = statement.query_map([&expression], |row| row.get::<_, i64>(0)).expect("bound");
             assert!(rows.collect::<Result<Vec<_>, _>>().is_ok(), "{query:?} became {expression}");
         }

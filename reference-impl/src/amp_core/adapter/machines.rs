@@ -13,7 +13,7 @@ use crate::cbor::{self as wire, Cbor, Limits};
 use crate::json::{Object, Value};
 use crate::server::adapter::RpcError;
 
-/// The most machines that are kept; each holds what its stream holds.
+/// Maximum number of machines; each keeps the data of its stream.
 const LIMIT: usize = 4096;
 
 /// A machine behind a handle.
@@ -37,7 +37,7 @@ impl Machines {
         Self { rules, machines: HashMap::new(), opened: 0 }
     }
 
-    /// The answer of the method called `name`; `None` if it is not one of these.
+    /// The answer of the method `name`; `None` if it is not one of these.
     pub(super) fn call(&mut self, name: &str, params: &Object) -> Result<Option<Object>, RpcError> {
         let answer = match name {
             "negotiation_open" => self.negotiation_open(params),
@@ -63,7 +63,7 @@ impl Machines {
     }
 
     fn find(&mut self, params: &Object, name: &str) -> Result<&mut Machine, RpcError> {
-        let unknown = || RpcError { code: -32001, message: format!("no such {name}"), data: None };
+        let unknown = || RpcError { code: -32001, message: format!("unknown {name}"), data: None };
         self.machines.get_mut(text(params, name)?).ok_or_else(unknown)
     }
 
@@ -80,7 +80,7 @@ impl Machines {
     fn negotiation_event(&mut self, params: &Object) -> Result<Object, RpcError> {
         let (rules, data) = (self.rules, params.present("data"));
         let Machine::Negotiation(negotiation) = self.find(params, "negotiation")? else {
-            return Err(RpcError { code: -32001, message: "no negotiation".to_owned(), data: None });
+            return Err(RpcError { code: -32001, message: "the handle is not a negotiation".to_owned(), data: None });
         };
         let event = match text(params, "event")? {
             "send_hello" => Event::SendHello,
@@ -112,7 +112,7 @@ impl Machines {
     fn receiver(&mut self, params: &Object) -> Result<&mut Receiver, RpcError> {
         match self.find(params, "stream")? {
             Machine::Receiver(receiver) => Ok(receiver),
-            _ => Err(RpcError { code: -32001, message: "no stream that is received".to_owned(), data: None }),
+            _ => Err(RpcError { code: -32001, message: "the handle is not a receiving stream".to_owned(), data: None }),
         }
     }
 
@@ -177,7 +177,11 @@ impl Machines {
 
     fn stream_sender_event(&mut self, params: &Object) -> Result<Object, RpcError> {
         let Machine::Sender(sender) = self.find(params, "stream")? else {
-            return Err(RpcError { code: -32001, message: "no stream that is sent".to_owned(), data: None });
+            return Err(RpcError {
+                code: -32001,
+                message: "the handle is not a sending stream".to_owned(),
+                data: None,
+            });
         };
         let event = match text(params, "event")? {
             "error" => SenderEvent::Error,
@@ -221,7 +225,7 @@ fn handshake(word: &str, data: Option<&Value>, rules: Rules) -> Result<Result<Ev
     })
 }
 
-/// `data` of a message event: its v, alone or as a member; 1 if nothing is said.
+/// `data` of a message event: its v, alone or as a member; 1 if absent.
 fn version_of(data: Option<&Value>) -> Result<u64, RpcError> {
     let v = match data {
         None => return Ok(1),

@@ -92,7 +92,7 @@ impl Adapter {
     }
 }
 
-/// What every adapter says of itself.
+/// The self-description of every adapter.
 fn describe() -> Object {
     let operations = METHODS.iter().map(|method| (*method).into()).collect();
     Object::from([

@@ -19,7 +19,7 @@ use crate::server::adapter::RpcError;
 /// The most nodes that are kept; each has a database in memory.
 const LIMIT: usize = 256;
 
-/// How long a confirmation may take, in milliseconds, unless `options` says otherwise.
+/// The default timeout of a confirmation, in milliseconds.
 const ACK_TIMEOUT: u64 = 1000;
 
 /// All nodes that were opened.
@@ -39,7 +39,7 @@ impl Nodes {
         Self { rules, nodes: HashMap::new(), opened: 0 }
     }
 
-    /// The answer of the method called `name`; `None` if it is not one of these.
+    /// The answer of the method `name`; `None` if it is not one of these.
     pub(super) async fn call(&mut self, name: &str, params: &Object) -> Result<Option<Object>, RpcError> {
         let answer = match name {
             "node_open" => self.open(params).await,
@@ -54,7 +54,7 @@ impl Nodes {
 
     /// The node of a call, with its clock set to the `now` of the call.
     fn find(&self, params: &Object) -> Result<&Node, RpcError> {
-        let unknown = || RpcError { code: -32001, message: "no such node".to_owned(), data: None };
+        let unknown = || RpcError { code: -32001, message: "unknown node".to_owned(), data: None };
         let node = self.nodes.get(text(params, "node")?).ok_or_else(unknown)?;
         node.set_clock(Clock::Frozen(unsigned(params, "now")?));
         Ok(node)
@@ -138,7 +138,7 @@ impl Nodes {
     }
 
     async fn close(&mut self, params: &Object) -> Result<Object, RpcError> {
-        let unknown = || RpcError { code: -32001, message: "no such node".to_owned(), data: None };
+        let unknown = || RpcError { code: -32001, message: "unknown node".to_owned(), data: None };
         let node = self.nodes.remove(text(params, "node")?).ok_or_else(unknown)?;
         node.close().await;
         Ok(Object::new())

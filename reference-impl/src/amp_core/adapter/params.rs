@@ -1,4 +1,4 @@
-//! What a method is given, read strictly, and what it gives back (binding.md, 10): bytes as hexadecimal digits, CBOR as
+//! The parameters of methods, read strictly, and their results (binding.md, 10): bytes as hexadecimal digits, CBOR as
 //! the hexadecimal digits of its encoding, large numbers as decimal text.
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -79,7 +79,7 @@ pub(crate) fn hex(bytes: &[u8]) -> Value {
     Value::Text(HEXLOWER.encode(bytes))
 }
 
-/// A CBOR value. What is no CBOR is a bad parameter here; methods that judge CBOR read it themselves.
+/// A CBOR value. Invalid CBOR is an invalid parameter here; methods that judge CBOR read it themselves.
 pub(crate) fn cbor(params: &Object, name: &str) -> Result<Cbor, RpcError> {
     let read = cbor::read(&bytes(params, name)?, Limits::default());
     read.map(|item| item.value).map_err(|error| bad(name, &format!("one CBOR item: {error}")))
@@ -106,7 +106,7 @@ pub(crate) fn document(value: &Value, rules: Rules) -> Option<Document> {
     Document::read(value.as_object()?, rules)
 }
 
-/// `documents`; those that cannot be read are as good as absent.
+/// `documents`; unreadable ones count as absent.
 pub(crate) fn documents(params: &Object, rules: Rules) -> Result<Documents, RpcError> {
     let mut documents = Documents::default();
     let list = match params.present("documents") {
@@ -131,7 +131,7 @@ pub(crate) fn texts(params: &Object, name: &str) -> Result<Vec<String>, RpcError
     list.iter().map(|item| item.as_text().map(str::to_owned).ok_or_else(wrong)).collect()
 }
 
-/// `headers`: what is absent is taken from the sender, the clock and chance; `v` is 1.
+/// `headers`: absent ones are taken from the sender, the clock and random bytes; `v` is 1.
 pub(crate) fn headers(params: &Object, sender: Option<&str>, now: u64, rules: Rules) -> Result<Headers, RpcError> {
     let headers = object(params, "headers")?;
     let to = match headers.get("to") {
@@ -185,7 +185,7 @@ pub(super) fn refusal(code: Code) -> Object {
     Object::from([("code", number(code.number()))])
 }
 
-/// The clock of the machine, for what is not told the time: milliseconds since the Unix epoch.
+/// The clock of the machine, for methods without a time: milliseconds since the Unix epoch.
 pub(super) fn system_now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

@@ -24,12 +24,12 @@ use crate::cbor::{self as wire, Cbor, Limits};
 use crate::json::{Object, Value};
 use crate::server::adapter::RpcError;
 
-/// The most ids that are made at once.
+/// Maximum number of ids per call.
 const ID_LIMIT: u64 = 100_000;
 
 type Answer = Result<Object, RpcError>;
 
-/// The answer of the method called `name`; `None` if it is not one of these.
+/// The answer of the method `name`; `None` if it is not one of these.
 pub(super) fn call(name: &str, params: &Object, rules: Rules) -> Result<Option<Object>, RpcError> {
     let answer = match name {
         "describe" => Ok(describe_protocol()),
@@ -67,7 +67,7 @@ pub(super) fn call(name: &str, params: &Object, rules: Rules) -> Result<Option<O
         "frame_encode" => frame_encode(params, rules),
         "frame_decode" => frame_decode(params, rules),
         "wrapper_decode" => wrapper_decode(params, rules),
-        _ => return Ok(None), // a method with state, or none at all
+        _ => return Ok(None), // a method with state, or unknown
     };
     answer.map(Some)
 }
@@ -119,8 +119,8 @@ fn signature_input(params: &Object, rules: Rules) -> Answer {
     Ok(Object::from([("sig_input", hex(&input))]))
 }
 
-/// A message that is incomplete in nothing but what no signature is over: without `sig`, or with `enc` beside its body. Other:
-/// there is none.
+/// A message that is invalid only in unsigned parts: without `sig`, or with `enc` in addition to its body. Other:
+/// rejected.
 fn signable(bytes: &[u8], rules: Rules) -> Option<Message> {
     let mut item = wire::read(bytes, Limits::default()).ok()?.value;
     let Cbor::Map(members) = &mut item else { return None };
@@ -191,7 +191,7 @@ fn build_encrypted(params: &Object, rules: Rules) -> Answer {
 fn box_open(params: &Object, rules: Rules) -> Answer {
     let (private, public) = (key(params, "private_key")?, key(params, "public_key")?);
     let (nonce, ciphertext) = (bytes(params, "nonce")?, bytes(params, "ciphertext")?);
-    // 8.5.2: a nonce of another length breaks the schema. Other, E20: it opens nothing.
+    // 8.5.2: a nonce of another length violates the schema. Other, E20: decryption fails.
     if nonce.len() != seal::NONCE_LENGTH && !rules.is_other() {
         return Ok(refusal(Code::InvalidMessage));
     }
@@ -264,7 +264,7 @@ fn validate_ack(params: &Object, rules: Rules) -> Answer {
     let documents = documents(params, rules)?;
     let original = envelope::parse(&bytes(params, "original")?, rules).map_err(|_| bad("original", "a message"))?;
     let relays = texts(params, "trusted_relays")?;
-    // Nothing is addressed to this identity, and it opens nothing.
+    // No message is addressed to this identity, and it cannot decrypt any.
     let nobody = Identity::of_seed([0; 32]);
     let recipient =
         Recipient { rules, me: &nobody, documents: &documents, versions: &VERSIONS, now: unsigned(params, "now")? };
@@ -374,7 +374,7 @@ fn wrapper_decode(params: &Object, rules: Rules) -> Answer {
     })
 }
 
-/// What an adapter of this protocol says of itself.
+/// The self-description of an adapter of this protocol.
 fn describe_protocol() -> Object {
     let texts = |texts: &[&str]| Value::List(texts.iter().map(|text| (*text).into()).collect());
     let features = ["batch", "encryption", "did_documents", "stream", "documents", "credentials", "delegation"];

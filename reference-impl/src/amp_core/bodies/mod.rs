@@ -1,6 +1,6 @@
 //! Bodies (4.4): the parts of them that something is done with.
 //!
-//! [`schema`] says what each type must have, [`write`] makes bodies.
+//! [`schema`] defines the members of each type, [`write`] builds bodies.
 
 mod schema;
 mod write;
@@ -17,7 +17,7 @@ use schema::{check, check_document, schema};
 pub(crate) struct Violation {
     /// 1001 for bodies of the protocol, 4004 for those of applications (E34).
     pub(crate) code: Code,
-    /// What is wrong: mostly the name of the member.
+    /// The reason, usually the name of the member.
     pub(crate) reason: &'static str,
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Body {
     StreamData(StreamData),
     /// STREAM_END.
     StreamEnd(StreamEnd),
-    /// BATCH: the items as they stood there.
+    /// BATCH: the bytes of the items.
     Batch(Vec<Vec<u8>>),
     /// DOC_SEND.
     DocSend(DocSend),
@@ -44,13 +44,13 @@ pub(crate) enum Body {
     Hello(Vec<String>),
     /// HELLO_ACK: the version that was selected.
     HelloAck(String),
-    /// HELLO_REJECT, with the reason if there is one.
+    /// HELLO_REJECT, with the optional reason.
     HelloReject(Option<String>),
     /// Every other type: checked against its schema, and kept as it is.
     Other(Cbor),
 }
 
-/// Who acknowledges (16.1).
+/// The acknowledging party (16.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AckSource {
     /// A relay: accepted for delivery.
@@ -62,15 +62,15 @@ pub(crate) enum AckSource {
 /// The body of an ACK.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ack {
-    /// Who acknowledges.
+    /// The acknowledging party.
     pub(crate) source: AckSource,
-    /// When the message came: milliseconds since the Unix epoch.
+    /// When the message arrived: milliseconds since the Unix epoch.
     pub(crate) received_at: u64,
     /// The recipient whose delivery is confirmed.
     pub(crate) target: Option<String>,
     /// The stream that is complete (6.2).
     pub(crate) stream_id: Option<String>,
-    /// How many different chunks came.
+    /// The number of distinct received chunks.
     pub(crate) chunks_received: Option<u64>,
     /// Whether the hash was right.
     pub(crate) verified: Option<bool>,
@@ -83,11 +83,11 @@ pub(crate) struct ErrorBody {
     pub(crate) code: u64,
     /// The category, as it was written.
     pub(crate) category: String,
-    /// Words for people.
+    /// A human-readable text.
     pub(crate) message: String,
     /// Anything.
     pub(crate) details: Option<Cbor>,
-    /// Whether to try again; absent means what the table says (E33).
+    /// Whether to retry; if absent, the table applies (E33).
     pub(crate) retry: Option<bool>,
     /// Which item of a batch, from zero.
     pub(crate) batch_index: Option<u64>,
@@ -154,7 +154,7 @@ pub(crate) struct DocRequest {
     pub(crate) doc_id: Option<String>,
     /// Its hash.
     pub(crate) hash: Option<Vec<u8>>,
-    /// The media type that is wanted.
+    /// The requested media type.
     pub(crate) accept: Option<String>,
 }
 
@@ -182,7 +182,7 @@ impl Body {
         Self::typed(typ, body).ok_or_else(|| refuse("body"))
     }
 
-    /// `None` only if the body does not fit its schema.
+    /// `None` only if the body does not match its schema.
     fn typed(typ: u64, body: &Cbor) -> Option<Self> {
         let text = |name| body.get(name).and_then(Cbor::as_text).map(str::to_owned);
         let unsigned = |name| body.get(name).and_then(Cbor::as_unsigned);
@@ -244,7 +244,7 @@ impl Body {
             }
             typ::HELLO_ACK => Self::HelloAck(text("selected")?),
             typ::HELLO_REJECT => Self::HelloReject(text("reason")),
-            _ => Self::Other(body.clone()), // nothing is done with its parts
+            _ => Self::Other(body.clone()), // its members are not used
         })
     }
 }
@@ -252,7 +252,7 @@ impl Body {
 /// E34: which code a body gets that does not fit.
 fn code(typ: u64, rules: Rules) -> Code {
     match typ {
-        _ if rules.is_other() => Code::BadRequest, // Other, E34: bad parameters, whoever defines them
+        _ if rules.is_other() => Code::BadRequest, // Other, E34: invalid parameters of any origin
         typ::DOC_SEND..=typ::DELEG_QUERY => Code::SchemaViolation,
         _ => Code::InvalidMessage, // of the protocol itself
     }
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_what_it_says() {
+    fn a_document_matches_its_size_and_hash() {
         let good = DocSend::new("a/b", "f", b"abc".to_vec());
         let bad = [DocSend { size: 4, ..good.clone() }, DocSend { hash: vec![0; 32], ..good.clone() }];
         assert_eq!(read(typ::DOC_SEND, &good.cbor()), Ok(Body::DocSend(good)));

@@ -1,4 +1,4 @@
-//! The schemas of 4.4 as tables, and what they do not say by themselves.
+//! The schemas of 4.4 as tables, and the rules beyond the tables.
 
 use sha2::{Digest, Sha256};
 
@@ -8,7 +8,7 @@ use super::super::rules::Rules;
 use crate::cbor::Cbor;
 use crate::instant::Instant;
 
-/// What a member may be.
+/// The type of a member.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Kind {
     Any,
@@ -117,7 +117,7 @@ impl Kind {
                 .as_text()
                 .is_some_and(|text| Instant::parse(text).is_some() || rules.fault.is("deleg-expires-unchecked")),
             Self::Unsigned => value.as_unsigned().is_some(),
-            // 4.4: at least one version. Other, E52: none is nothing in common.
+            // 4.4: at least one version. Other, E52: an empty list has no common version.
             Self::Versions => {
                 let some = value.as_array().is_some_and(|items| !items.is_empty());
                 texts(value) && (some || rules.is_other() || rules.fault.is("hello-empty-accepted"))
@@ -137,7 +137,7 @@ impl Kind {
 
 /// 4.4: the members of a schema are there, of their kind, and no others.
 pub(super) fn check(schema: &[Member], body: &Cbor, rules: Rules) -> Result<(), &'static str> {
-    let pairs = body.as_map().ok_or("body is no map")?;
+    let pairs = body.as_map().ok_or("body is not a map")?;
     for (name, kind, required) in schema {
         match body.get(name) {
             Some(value) if kind.fits(value, rules) => {}
@@ -145,7 +145,7 @@ pub(super) fn check(schema: &[Member], body: &Cbor, rules: Rules) -> Result<(), 
             Some(_) | None => return Err(name),
         }
     }
-    // 4.4, E34: the schemas are closed. Other, E34: what nobody knows is ignored.
+    // 4.4, E34: the schemas are closed. Other, E34: unknown members are ignored.
     let named = |key: &Cbor| key.as_text().is_some_and(|key| schema.iter().any(|(name, ..)| *name == key));
     if !rules.is_other() && !rules.fault.is("schema-unknown-accepted") && !pairs.iter().all(|(key, _)| named(key)) {
         return Err("unknown members");
@@ -153,13 +153,13 @@ pub(super) fn check(schema: &[Member], body: &Cbor, rules: Rules) -> Result<(), 
     Ok(())
 }
 
-/// 4.4, 6.1: what the schema of documents does not say by itself.
+/// 4.4, 6.1: the rules for documents beyond the schema.
 pub(super) fn check_document(typ: u64, body: &Cbor, rules: Rules) -> Result<(), &'static str> {
     // 4.4: a request names the document by id or by hash.
     if typ == typ::DOC_REQUEST && !rules.fault.is("doc-request-without-selector") {
         return if body.get("doc_id").is_some() || body.get("hash").is_some() { Ok(()) } else { Err("doc_id or hash") };
     }
-    // Other, E61: size and hash are for whoever reads the document.
+    // Other, E61: the reader of the document checks size and hash.
     if typ != typ::DOC_SEND || rules.is_other() {
         return Ok(());
     }
@@ -176,7 +176,7 @@ pub(super) fn check_document(typ: u64, body: &Cbor, rules: Rules) -> Result<(), 
     Ok(())
 }
 
-/// Whether a word says who acknowledges: a relay or the recipient.
+/// Whether a text is a valid source: relay or recipient.
 fn is_source(text: &str) -> bool {
     matches!(text, "relay" | "recipient")
 }

@@ -1,4 +1,4 @@
-//! Bodies as they stand in a message.
+//! Encodes the bodies of messages.
 
 use sha2::{Digest, Sha256};
 
@@ -19,7 +19,7 @@ impl Ack {
         Self { source, received_at, target: None, stream_id: None, chunks_received: None, verified: None }
     }
 
-    /// As it stands in a message.
+    /// As encoded in a message.
     #[must_use]
     pub(crate) fn cbor(&self) -> Cbor {
         let source = match self.source {
@@ -36,7 +36,7 @@ impl Ack {
 }
 
 impl ErrorBody {
-    /// As it stands in a message.
+    /// As encoded in a message.
     #[must_use]
     pub(crate) fn cbor(&self) -> Cbor {
         let mut map = Cbor::map([
@@ -52,7 +52,7 @@ impl ErrorBody {
 }
 
 impl StreamStart {
-    /// As it stands in a message.
+    /// As encoded in a message.
     #[must_use]
     pub(crate) fn cbor(&self) -> Cbor {
         Cbor::map([
@@ -68,7 +68,7 @@ impl StreamStart {
 }
 
 impl StreamData {
-    /// As it stands in a message.
+    /// As encoded in a message.
     #[must_use]
     pub(crate) fn cbor(&self) -> Cbor {
         Cbor::map([
@@ -80,7 +80,7 @@ impl StreamData {
 }
 
 impl StreamEnd {
-    /// As it stands in a message.
+    /// As encoded in a message.
     #[must_use]
     pub(crate) fn cbor(&self) -> Cbor {
         Cbor::map([("stream_id", self.stream_id.as_str().into()), ("hash", self.hash.as_slice().into())])
@@ -95,7 +95,7 @@ impl DocSend {
         Self { size: data.len() as u64, hash: Sha256::digest(&data).to_vec(), content_type, filename, data }
     }
 
-    /// As it stands in a message.
+    /// As encoded in a message.
     #[must_use]
     pub(crate) fn cbor(&self) -> Cbor {
         Cbor::map([

@@ -1,4 +1,4 @@
-//! What the faults of making messages do.
+//! Faults of building messages.
 
 use crate::amp_core::keys::x25519_public;
 use crate::amp_core::message_id;
@@ -23,7 +23,7 @@ fn with_epk(message: &[u8], public_key: &[u8; 32]) -> Vec<u8> {
     cbor::encode(&map)
 }
 
-/// The message with the public key of an ephemeral sender beside its ciphertext, if there is one.
+/// The message with the public key of an ephemeral sender next to its ciphertext, if any.
 pub(in crate::amp_core) fn with_public_key_of(message: Vec<u8>, ephemeral: Option<[u8; 32]>) -> Vec<u8> {
     match ephemeral {
         Some(private) => with_epk(&message, &x25519_public(&private)),

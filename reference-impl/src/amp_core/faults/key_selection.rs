@@ -1,4 +1,4 @@
-//! What the faults of choosing a key do.
+//! Faults of key selection.
 
 /// `key-numeric-order`: Sorts key-2 before key-10.
 pub(in crate::amp_core) fn number(id: &str) -> (String, u64) {

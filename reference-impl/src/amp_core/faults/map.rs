@@ -1,4 +1,4 @@
-//! What the faults do to members of maps.
+//! Faults of map members.
 
 use crate::cbor::Cbor;
 

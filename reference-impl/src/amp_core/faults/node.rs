@@ -1,4 +1,4 @@
-//! What the faults of a node do.
+//! Faults of a node.
 
 use crate::amp_core::bodies::Body;
 use crate::cbor::Cbor;

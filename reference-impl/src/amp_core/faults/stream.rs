@@ -1,4 +1,4 @@
-//! What the faults of streams do.
+//! Faults of streams.
 
 use sha2::{Digest, Sha256};
 

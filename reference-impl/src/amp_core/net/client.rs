@@ -24,11 +24,11 @@ use crate::amp_core::node::channel::BACKLOG;
 use crate::amp_core::rules::Rules;
 use crate::cbor::{self, Cbor, Limits};
 
-/// How long connecting may take, and then a whole exchange.
+/// The timeouts of connecting and of a whole exchange.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(2);
 const EXCHANGE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// The two ends of an open connection: what the peer sends, and where to put what it shall get.
+/// The two ends of an open connection: incoming messages, and the queue of outgoing ones.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) incoming: mpsc::Receiver<Bytes>,
@@ -81,7 +81,7 @@ async fn exchange(request: Request<Body>) -> io::Result<(StatusCode, Bytes)> {
 pub(super) async fn post(url: &str, path: &str, message: Bytes, principal: &str) -> io::Result<(StatusCode, Bytes)> {
     let uri: Uri = url.parse().map_err(bad)?;
     if uri.scheme_str() != Some("http") {
-        return Err(bad("only http is spoken here"));
+        return Err(bad("only http is supported"));
     }
     let uri = if uri.path() == "/" { format!("{}{path}", url.trim_end_matches('/')) } else { url.to_owned() };
     let request = Request::post(uri)
@@ -93,7 +93,7 @@ pub(super) async fn post(url: &str, path: &str, message: Bytes, principal: &str)
     exchange(request.map_err(bad)?).await
 }
 
-/// Fetches what a relay keeps for `principal`; the wrapper of RFC 002, 6.2.
+/// Fetches the messages that a relay stores for `principal`; the wrapper of RFC 002, 6.2.
 pub(super) async fn poll(url: &str, principal: &str) -> io::Result<Bytes> {
     let request = Request::get(url)
         .header(header::ACCEPT, "application/cbor")
@@ -104,7 +104,7 @@ pub(super) async fn poll(url: &str, principal: &str) -> io::Result<Bytes> {
     if status == StatusCode::OK { Ok(body) } else { Err(bad("the answer is not 200")) }
 }
 
-/// Gets a JSON text, from a host of this machine only: nobody shall make this node ask around for him.
+/// Gets a JSON text, only from a host of this machine, so that the node cannot be abused for requests elsewhere.
 pub(crate) async fn fetch_json(url: &str) -> io::Result<Bytes> {
     let uri: Uri = url.parse().map_err(bad)?;
     let local = matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
@@ -123,7 +123,7 @@ pub(super) async fn open(url: &str, did: &str, rules: Rules) -> io::Result<Line>
         match uri.scheme_str() {
             Some("ws") => open_ws(url, &uri).await,
             Some("amp") => open_tcp(&uri, did, rules).await,
-            _ => Err(bad("only ws and amp are spoken here")),
+            _ => Err(bad("only ws and amp are supported")),
         }
     };
     timeout(EXCHANGE_DEADLINE, opened).await.map_err(late)?
@@ -133,7 +133,7 @@ async fn open_ws(url: &str, uri: &Uri) -> io::Result<Line> {
     let url = if uri.path() == "/" { format!("{}/amp/v1/ws", url.trim_end_matches('/')) } else { url.to_owned() };
     let stream = connect(uri, Some(80)).await?;
     let mut request = url.into_client_request().map_err(bad)?;
-    // 5.1: the client asks for the subprotocol.
+    // 5.1: the client requests the subprotocol.
     request.headers_mut().insert("sec-websocket-protocol", HeaderValue::from_static("amp.v1"));
     request.headers_mut().insert("x-amp-max-message-size", HeaderValue::from(MESSAGE_LIMIT));
     let bounds = WebSocketConfig::default().max_message_size(Some(MESSAGE_LIMIT)).max_frame_size(Some(MESSAGE_LIMIT));
@@ -165,7 +165,7 @@ async fn open_tcp(uri: &Uri, did: &str, rules: Rules) -> io::Result<Line> {
     let limit = u64::try_from(MESSAGE_LIMIT).unwrap_or(u64::MAX);
     let hello = Cbor::map([("version", VERSION.into()), ("max_msg_size", limit.into()), ("did", did.into())]);
     let ended = |_: End| io::Error::from(io::ErrorKind::ConnectionAborted);
-    // 4.4: the client begins, and the server answers before anything else.
+    // 4.4: the client starts, and the server answers first of all.
     writer.map(kind::HANDSHAKE, &hello).await.map_err(ended)?;
     let (first, payload) = reader.frame().await.map_err(ended)?;
     let response = cbor::read(&payload, Limits::default()).map_err(|_| bad("not a handshake"))?.value;

@@ -1,4 +1,4 @@
-//! The control endpoint (binding.md, 11; E95): how a test makes the node send, and turns its clock.
+//! The control endpoint (binding.md, 11; E95): lets a test make the node send, and set its clock.
 
 use axum::body::Body;
 use axum::extract::State;
@@ -61,7 +61,7 @@ async fn obey(server: &Server, request: &Object) -> Result<Object, String> {
     }
 }
 
-/// The clock that a request asks for.
+/// The requested clock.
 fn clock(request: &Object) -> Result<Clock, String> {
     let integer = |name| {
         let value = request.present(name)?;
@@ -70,12 +70,12 @@ fn clock(request: &Object) -> Result<Clock, String> {
             Value::Text(text) => text.parse().ok(),
             _ => None, // another kind
         };
-        Some(number.or(text).ok_or_else(|| format!("{name} is no integer")))
+        Some(number.or(text).ok_or_else(|| format!("{name} must be an integer")))
     };
     match (integer("offset_ms").transpose()?, integer("freeze_ms").transpose()?) {
         (_, Some(now)) => Ok(Clock::Frozen(u64::try_from(now).map_err(|_| "freeze_ms is before 1970")?)),
         (Some(offset), None) => Ok(Clock::Offset(offset)),
-        (None, None) => Err("clock takes offset_ms or freeze_ms".to_owned()),
+        (None, None) => Err("clock needs offset_ms or freeze_ms".to_owned()),
     }
 }
 

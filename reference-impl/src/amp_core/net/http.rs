@@ -19,7 +19,7 @@ use crate::amp_core::node::Taken;
 use crate::amp_core::node::channel::Carrier;
 use crate::fault::planted;
 
-/// How many messages a page has unless the request says otherwise, and at most (RFC 002, 6.2).
+/// The default and maximum number of messages of a page (RFC 002, 6.2).
 const PAGE: usize = 50;
 const PAGE_LIMIT: usize = 100;
 
@@ -35,7 +35,7 @@ pub(super) async fn serve<L: Listener<Addr: Debug>>(server: Server, listener: L)
             .route("/amp/v1/relay/forward", post(relay::forward))
             .route("/amp/v1/relay/commit", post(relay::commit));
     }
-    // Never by default: whoever reaches it can send in the name of this node.
+    // Never by default: any client of it can send in the name of this node.
     if server.control {
         router = router.route("/amp/v1/control", post(control::control));
     }
@@ -72,7 +72,7 @@ fn answer(server: &Server, taken: &Taken) -> Response<Body> {
     let rules = server.node.rules();
     // 6.1: the envelope is checked before the message is accepted.
     planted!(rules.fault, "http-bare-202-for-bad", taken.refusal.is_some() => return empty(StatusCode::ACCEPTED));
-    // RFC 002, 6.4: what the sender did wrong is no failure of the server.
+    // RFC 002, 6.4: a mistake of the sender is not a failure of the server.
     let failed = || empty(StatusCode::INTERNAL_SERVER_ERROR);
     planted!(rules.fault, "http-500-for-bad", taken.refusal.is_some() => return failed());
     // 1.5, 2.4: errors are messages like any other.
@@ -87,7 +87,7 @@ fn answer(server: &Server, taken: &Taken) -> Response<Body> {
     cbor(status_code(taken.status), body)
 }
 
-/// An error as JSON, which is no message.
+/// An error as JSON, not as a message.
 fn json_error(status: u16, code: Code) -> Response<Body> {
     let body = format!("{{\"error\":{{\"code\":{},\"message\":\"{}\"}}}}", code.number(), code.name());
     text(status_code(status), "application/json", &body)
@@ -99,7 +99,7 @@ async fn poll(
     Query(query): Query<HashMap<String, String>>,
     headers: HeaderMap,
 ) -> Response<Body> {
-    // E74: the consumer is the owner of the token, or without tokens whoever the header names.
+    // E74: the consumer is the owner of the token, or without tokens the party in the header.
     let consumer = match principal(&server, &headers) {
         Ok(Some(consumer)) => consumer,
         Ok(None) => return empty(StatusCode::UNAUTHORIZED),

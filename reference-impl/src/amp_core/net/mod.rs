@@ -19,7 +19,7 @@ pub(crate) use client::fetch_json;
 pub(crate) use relay::{COMMIT, FORWARD};
 pub(crate) use server::Server;
 
-/// Serves HTTP on connections that are handed in, and tries nothing again by itself.
+/// Serves HTTP on given connections, without retries.
 pub(crate) async fn serve_connections(server: Server, pipes: Pipes, ended: impl Future<Output = ()> + Send + 'static) {
     let stop = server.stop.clone();
     tokio::spawn(async move {
@@ -30,7 +30,7 @@ pub(crate) async fn serve_connections(server: Server, pipes: Pipes, ended: impl 
     server.node.close().await;
 }
 
-/// Serves on both listeners until the server is stopped, then finishes what is in hand.
+/// Serves on both listeners until the server is stopped, then finishes the open requests.
 pub(crate) async fn serve(server: Server, http: TcpListener, tcp: Option<TcpListener>) -> std::io::Result<()> {
     let frames = tcp.map(|listener| tokio::spawn(tcp::serve(server.clone(), listener)));
     let ticking = tokio::spawn(outgoing::run(server.clone()));

@@ -1,4 +1,4 @@
-//! Carries what the node wants to send: first copies and repeats (16.3).
+//! Sends the outgoing messages of the node: first copies and retries (16.3).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,13 +17,13 @@ use crate::amp_core::node::outbound::{MESSAGES, Outgoing};
 use crate::cbor::{self, Cbor, Limits};
 use crate::fault::planted;
 
-/// How often is looked for what is due.
+/// The interval between checks for due messages.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How many messages are carried at a time.
+/// Maximum number of concurrent deliveries.
 const CARRIERS: usize = 64;
 
-/// How long a peer may take to answer HELLO.
+/// The timeout of the answer to HELLO.
 const HELLO_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Open connections by URL.
@@ -40,7 +40,7 @@ pub(super) async fn run(server: Server) {
             () = server.node.wants_to_send() => {}
             () = server.stopped() => return,
         }
-        // A database that is busy now is asked again at the next tick.
+        // A busy database is retried at the next tick.
         let Ok(ticked) = server.node.tick().await else { continue };
         for outgoing in ticked.sent.into_iter().filter(|outgoing| !outgoing.url.is_empty()) {
             let Ok(permit) = Arc::clone(&carriers).acquire_owned().await else { return };
@@ -82,7 +82,7 @@ async fn carry(server: &Server, lines: &Lines, outgoing: Outgoing) {
     line.send(outgoing.message).await.ok(); // the line may have broken just now: the next copy opens another
 }
 
-/// Fetches once what a relay keeps for this node (RFC 002, 6.2), takes it, and posts what there is to say of it.
+/// Fetches the messages that a relay stores for this node (RFC 002, 6.2) once, processes them, and posts the replies.
 pub(super) async fn receive(server: Server, url: String) {
     let me = server.node.did();
     let Ok(page) = client::poll(&url, me).await else { return };
@@ -92,17 +92,17 @@ pub(super) async fn receive(server: Server, url: String) {
         let taken = server.node.take(Bytes::copy_from_slice(message), &server.node.exchange(Carrier::Http, None)).await;
         for reply in taken.replies {
             planted!(server.node.rules().fault, "polled-and-silent", continue);
-            // A reply that gets lost is asked for again by who wants it (16.3).
+            // The sender of a message retries if a reply is lost (16.3).
             client::post(&url, MESSAGES, reply, me).await.ok();
         }
     }
 }
 
-/// Negotiates on a fresh connection, then sends what comes and takes what arrives.
+/// Negotiates on a new connection, then sends outgoing and processes incoming messages.
 async fn converse(server: Server, line: client::Line, mut messages: mpsc::Receiver<Bytes>, peer: String) {
     let (channel, mut pushed) = server.node.connection(Carrier::WebSocket, None);
     let client::Line { mut incoming, outgoing } = line;
-    // RFC 002, 3.3: HELLO, and nothing else before the answer.
+    // RFC 002, 3.3: only HELLO before the answer.
     let Some(hello) = server.node.hello(&peer, &channel) else { return };
     if outgoing.send(hello).await.is_err() {
         return;

@@ -1,4 +1,4 @@
-//! The endpoints between relays (RFC 002, 6.5 and 6.6). What they decide is in the node; here is the way in.
+//! The endpoints between relays (RFC 002, 6.5 and 6.6). The decisions are in the node; this is only the entry point.
 
 use axum::body::Body;
 use axum::extract::{Request, State};

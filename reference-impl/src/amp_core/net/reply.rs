@@ -1,4 +1,4 @@
-//! What the endpoints over HTTP have in common: who asks, what is asked, and how answers are made.
+//! Code shared by the HTTP endpoints: authentication, requests and replies.
 
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -9,7 +9,7 @@ use super::server::{MESSAGE_DEADLINE, MESSAGE_LIMIT, SLACK, Server};
 /// The media type of messages and wrappers.
 const CBOR: &str = "application/cbor";
 
-/// Who the transport says the peer is (RFC 002, 7.1).
+/// The peer as authenticated by the transport (RFC 002, 7.1).
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub(super) fn acceptable(server: &Server, headers: &HeaderMap) -> Result<(), Sta
     }
     let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = media_type.map(|value| value.split(';').next().unwrap_or(value).trim());
-    // Other, E78: whatever it is called, the bytes decide.
+    // Other, E78: the media type is ignored, the bytes decide.
     if server.node.rules().is_other() || media_type.is_some_and(|name| name.eq_ignore_ascii_case(CBOR)) {
         return Ok(());
     }

@@ -11,23 +11,23 @@ use crate::fault::planted;
 /// The largest message that is taken: four times what RFC 002, 3.2 demands.
 pub(crate) const MESSAGE_LIMIT: usize = 4 * 1024 * 1024;
 
-/// How much of a message that is too large is still read, so that its sender gets to see the answer.
+/// How much of a message that is too large is still read, so that its sender receives the answer.
 pub(super) const SLACK: usize = 1024 * 1024;
 
-/// How many persistent connections of a kind are served at a time.
+/// Maximum number of persistent connections of each kind.
 pub(super) const CONNECTION_LIMIT: usize = 1024;
 
-/// How long a connection may be silent.
+/// The idle timeout of a connection.
 pub(super) const IDLE_DEADLINE: Duration = Duration::from_secs(600);
 
-/// How long a message may take from its first byte to its last.
+/// The timeout from the first to the last byte of a message.
 pub(super) const MESSAGE_DEADLINE: Duration = Duration::from_secs(30);
 
 /// What every transport of one server shares.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     pub(crate) node: Node,
-    /// Bearer tokens and the DIDs that they stand for (RFC 002, 7.1); empty if nobody is asked.
+    /// Bearer tokens and their DIDs (RFC 002, 7.1); empty without authentication.
     pub(crate) tokens: Arc<[(String, String)]>,
     /// Whether the control endpoint is there.
     pub(crate) control: bool,
@@ -44,7 +44,7 @@ impl Server {
 
     /// Returns when the server is to end.
     pub(super) async fn stopped(&self) {
-        self.stop.subscribe().wait_for(|stop| *stop).await.ok(); // also when the sender is gone
+        self.stop.subscribe().wait_for(|stop| *stop).await.ok(); // also if the sender was dropped
     }
 
     /// The largest message that is taken.
@@ -53,9 +53,9 @@ impl Server {
         if self.node.rules().fault.is("size-limit-too-small") { 512 * 1024 } else { MESSAGE_LIMIT }
     }
 
-    /// Who a token belongs to.
+    /// The owner of a token.
     pub(super) fn owner(&self, token: &[u8]) -> Option<&str> {
-        // RFC 002, 6.4: a token that nobody has opens nothing.
+        // RFC 002, 6.4: an unknown token gives no access.
         planted!(self.node.rules().fault, "token-unchecked", return self.tokens.first().map(|(_, did)| did.as_str()));
         self.tokens.iter().find(|(known, _)| known.as_bytes() == token).map(|(_, did)| did.as_str())
     }

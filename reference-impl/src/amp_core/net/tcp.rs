@@ -24,19 +24,19 @@ use crate::fault::planted;
 /// The version of the transport (4.4).
 pub(super) const VERSION: u64 = 1;
 
-/// How long the handshake may take (3.1).
+/// The timeout of the handshake (3.1).
 const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long the peer may take to read one frame.
+/// The timeout of writing one frame.
 const SEND_DEADLINE: Duration = Duration::from_secs(30);
 
-/// How long what still arrives on a refused connection is read, so that the reason arrives before a reset.
+/// How long incoming data of a rejected connection is still read, so that the reason arrives before a reset.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// How many bytes are read at a time.
+/// The size of a read.
 const PIECE: usize = 16 * 1024;
 
-/// Accepts connections until the server is stopped, then lets them say GOAWAY.
+/// Accepts connections until the server is stopped; then the connections send GOAWAY.
 pub(super) async fn serve(server: Server, listener: TcpListener) {
     let mut sessions = JoinSet::new();
     loop {
@@ -64,13 +64,13 @@ pub(super) async fn serve(server: Server, listener: TcpListener) {
 /// Why a connection ends.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The socket failed or the peer is gone.
+    /// The socket failed or the peer has disconnected.
     Gone,
     /// The peer ended it in order.
     Closed,
-    /// We end it, and say why in an ERROR frame (4.5).
+    /// This side ends it, with the reason in an ERROR frame (4.5).
     Refused(Code, &'static str),
-    /// The handshake failed, and its response said so.
+    /// The handshake failed, as its response reported.
     Failed,
 }
 
@@ -80,7 +80,7 @@ impl From<io::Error> for End {
     }
 }
 
-/// The half of a connection that frames come from.
+/// The reading half of a connection.
 pub(super) struct Reader {
     half: OwnedReadHalf,
     decoder: Decoder,
@@ -96,15 +96,15 @@ pub(super) struct Writer {
 
 /// Splits a connection into its halves, which take payloads of up to `limit` bytes.
 pub(super) fn halves(stream: TcpStream, limit: usize, rules: Rules) -> (Reader, Writer) {
-    stream.set_nodelay(true).ok(); // slower without, not wrong
+    stream.set_nodelay(true).ok(); // only affects performance
     let (read, write) = stream.into_split();
     let reader = Reader { half: read, decoder: Decoder::new(limit, rules) };
     (reader, Writer { half: write, rules, limit })
 }
 
 impl Reader {
-    /// The next frame (4.2). Memory grows with the bytes that arrive, not with the length that is declared. What was
-    /// read of a frame is kept if the caller gives up.
+    /// The next frame (4.2). Memory grows with received bytes, not with the declared length. A partial frame is kept
+    /// if the caller stops waiting.
     pub(super) async fn frame(&mut self) -> Result<(u8, Vec<u8>), End> {
         let mut piece = vec![0; PIECE];
         let mut begun = None;
@@ -144,7 +144,7 @@ impl Writer {
         let frame = frame::encode(kind, payload, self.rules);
         match timeout(SEND_DEADLINE, self.half.write_all(&frame)).await {
             Ok(Ok(())) => Ok(()),
-            _ => Err(End::Gone), // the peer is gone or reads nothing
+            _ => Err(End::Gone), // the peer has disconnected or does not read
         }
     }
 
@@ -157,14 +157,14 @@ impl Writer {
 async fn session(server: Server, stream: TcpStream) {
     let rules = server.node.rules();
     let (mut reader, mut writer) = halves(stream, server.limit(), rules);
-    let ended = talk(&server, &mut reader, &mut writer).await;
+    let ended = serve_frames(&server, &mut reader, &mut writer).await;
     let said = match ended {
         Err(End::Refused(code, message)) if !rules.is_other() => {
             // 4.5.
             let error = Cbor::map([("code", code.number().into()), ("message", message.into())]);
             writer.map(kind::ERROR, &error).await.is_ok()
         }
-        // Other, E72: a close without a word counts as well.
+        // Other, E72: closing without an ERROR frame is permitted as well.
         Err(End::Refused(..) | End::Failed) => true,
         Err(End::Closed) | Ok(()) => false,
         Err(End::Gone) => return,
@@ -178,13 +178,13 @@ async fn session(server: Server, stream: TcpStream) {
 /// Type and payload.
 type Early = (u8, Vec<u8>);
 
-async fn talk(server: &Server, reader: &mut Reader, writer: &mut Writer) -> Result<(), End> {
+async fn serve_frames(server: &Server, reader: &mut Reader, writer: &mut Writer) -> Result<(), End> {
     let (principal, early) = tokio::select! {
         shaken = open(server, reader, writer) => shaken?,
         () = server.stopped() => return Ok(()),
     };
     let (channel, mut outgoing) = server.node.connection(Carrier::Tcp, principal);
-    // Frames are read by a task of their own, because half a frame must survive that something else happens first.
+    // Frames are read by a separate task, so that a partial frame survives other events.
     let (arrived, mut arrivals) = mpsc::channel(1);
     let reading = async {
         if let Some(frame) = early {
@@ -208,7 +208,7 @@ async fn talk(server: &Server, reader: &mut Reader, writer: &mut Writer) -> Resu
                 Some(message) = outgoing.recv() => send(writer, &message).await?,
                 () = server.stopped() => {
                     // 4.6.
-                    let goaway = Cbor::map([("reason", 0.into()), ("message", "the server ends".into())]);
+                    let goaway = Cbor::map([("reason", 0.into()), ("message", "the server is shutting down".into())]);
                     return writer.map(kind::GOAWAY, &goaway).await;
                 }
             }
@@ -221,7 +221,7 @@ async fn talk(server: &Server, reader: &mut Reader, writer: &mut Writer) -> Resu
     }
 }
 
-/// The first frame: who the peer is, and a frame that came in its place if a fault allows one.
+/// The first frame: the identity of the peer, and a frame received instead of it if a fault allows one.
 async fn open(
     server: &Server,
     reader: &mut Reader,
@@ -233,7 +233,7 @@ async fn open(
     Ok((handshake(server, reader, writer).await?, None))
 }
 
-/// Takes whatever comes first.
+/// Accepts any first frame.
 async fn without_handshake(
     server: &Server,
     reader: &mut Reader,
@@ -249,7 +249,7 @@ async fn without_handshake(
 /// 4.4: the first frame is a handshake, and soon.
 async fn handshake(server: &Server, reader: &mut Reader, writer: &mut Writer) -> Result<Option<String>, End> {
     let first = timeout(HANDSHAKE_DEADLINE, reader.frame()).await;
-    let (kind, payload) = first.map_err(|_| End::Refused(Code::InvalidMessage, "no handshake came"))??;
+    let (kind, payload) = first.map_err(|_| End::Refused(Code::InvalidMessage, "no handshake arrived"))??;
     if kind != kind::HANDSHAKE {
         return Err(End::Refused(Code::InvalidMessage, "the first frame is a handshake"));
     }
@@ -262,7 +262,7 @@ async fn shake_hands(
     reader: &mut Reader,
     writer: &mut Writer,
 ) -> Result<Option<String>, End> {
-    // 3.2: what is declared is what is taken, unless a fault makes less of it.
+    // 3.2: the declared limit applies, unless a fault lowers it.
     let own = u64::try_from(MESSAGE_LIMIT).unwrap_or(u64::MAX);
     let mut response =
         Cbor::map([("version", VERSION.into()), ("accepted", true.into()), ("max_msg_size", own.into())]);
@@ -284,7 +284,7 @@ async fn shake_hands(
     }
 }
 
-/// Whether a handshake request is good (4.4): the limit of the peer, and who it is.
+/// Checks a handshake request (4.4); returns the limit and the identity of the peer.
 fn judge(server: &Server, payload: &[u8]) -> Result<(u64, Option<String>), &'static str> {
     let request = cbor::read(payload, Limits::default()).map_err(|_| "not a handshake")?.value;
     let optional = |name: &str, good: fn(&Cbor) -> bool| request.get(name).is_none_or(good);
@@ -298,7 +298,7 @@ fn judge(server: &Server, payload: &[u8]) -> Result<(u64, Option<String>), &'sta
     {
         return Err("a member has another type");
     }
-    // 3.1, 4.4: one version is spoken.
+    // 3.1, 4.4: only one version is supported.
     if version != VERSION && !server.node.rules().fault.is("tcp-handshake-any-version") {
         return Err("unsupported version");
     }
@@ -327,7 +327,7 @@ async fn receive(
             if taken.close {
                 return Err(End::Refused(code, "refused"));
             }
-            // E32: where no ERROR message can be addressed, the transport says it.
+            // E32: if no ERROR message can be addressed, the transport reports the error.
             if taken.replies.is_empty() && !taken.silent {
                 let error = Cbor::map([("code", code.number().into()), ("message", code.name().into())]);
                 writer.map(kind::ERROR, &error).await?;
@@ -345,7 +345,7 @@ async fn receive(
 }
 
 async fn send(writer: &mut Writer, message: &Bytes) -> Result<(), End> {
-    // 2.1: never more than the peer takes. What is queued can still be polled.
+    // 2.1: never more than the limit of the peer. Queued messages can still be polled.
     if message.len() > writer.limit {
         return Ok(());
     }

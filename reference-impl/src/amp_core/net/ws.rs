@@ -21,13 +21,13 @@ use crate::fault::planted;
 /// The subprotocol (5.1).
 const SUBPROTOCOL: &str = "amp.v1";
 
-/// The header that says how large a message may be, in bytes (5.3).
+/// The header with the maximum size of a message, in bytes (5.3).
 const MAX_SIZE: &str = "x-amp-max-message-size";
 
-/// How long a connection that was refused stays open, so that the reason arrives before a reset.
+/// How long a rejected connection stays open, so that the reason arrives before a reset.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// How long the peer may take to read one message.
+/// The timeout of writing one message.
 const SEND_DEADLINE: Duration = Duration::from_secs(30);
 
 /// 5.1: the upgrade.
@@ -42,14 +42,14 @@ pub(super) async fn upgrade(
     };
     let Ok(upgrade) = upgrade else { return empty(StatusCode::UPGRADE_REQUIRED) };
     let upgrade = upgrade.protocols([SUBPROTOCOL]);
-    // 5.1: amp.v1 or nothing.
+    // 5.1: only amp.v1.
     if upgrade.selected_protocol().is_none() && !server.node.rules().fault.is("ws-subprotocol-ignored") {
         return text(StatusCode::BAD_REQUEST, "text/plain", "the subprotocol is amp.v1\n");
     }
     let Ok(permit) = Arc::clone(&server.connections).try_acquire_owned() else {
         return empty(StatusCode::SERVICE_UNAVAILABLE);
     };
-    // 5.3, E77: bytes, said by both sides; a peer that says nothing takes what everybody must take.
+    // 5.3, E77: in bytes, declared by both sides; without a declaration the minimum limit applies.
     let wanted = headers.get(MAX_SIZE).and_then(|value| value.to_str().ok()).and_then(|value| value.parse().ok());
     let peer_limit = wanted.unwrap_or(MESSAGE_LIMIT);
     let upgrade = upgrade.max_message_size(MESSAGE_LIMIT + SLACK).max_frame_size(MESSAGE_LIMIT + SLACK);
@@ -68,11 +68,11 @@ struct Session {
 impl Session {
     async fn run(self, mut socket: WebSocket, principal: Option<String>) {
         let (channel, mut outgoing) = self.server.node.connection(Carrier::WebSocket, principal);
-        let ended = self.talk(&mut socket, &channel, &mut outgoing).await;
+        let ended = self.serve_messages(&mut socket, &channel, &mut outgoing).await;
         if let Err(Some((code, reason))) = ended {
             let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
             if timeout(SEND_DEADLINE, socket.send(close)).await.is_ok() {
-                // The answer to the close, or what the peer was still sending.
+                // The answer to the close, or data that the peer was still sending.
                 let drained = async { while let Some(Ok(_)) = socket.recv().await {} };
                 timeout(LINGER, drained).await.ok();
             }
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// Serves until the peer goes (`Ok`), or there is a reason to close (`Err`).
-    async fn talk(
+    async fn serve_messages(
         &self,
         socket: &mut WebSocket,
         channel: &Channel,
@@ -129,18 +129,18 @@ impl Session {
             self.send(socket, reply.clone()).await?;
         }
         match taken.refusal {
-            // RFC 002, A.7: whoever speaks before HELLO may be sent away.
+            // RFC 002, A.7: a peer that sends a message before HELLO may be disconnected.
             Some(_) if taken.close => Err(Some((close_code::POLICY, "refused"))),
             // E32: where no ERROR can be addressed, the close is the answer.
             Some(Code::InvalidMessage) if taken.replies.is_empty() && !taken.silent => {
                 Err(Some((close_code::PROTOCOL, "not an AMP message")))
             }
-            _ => Ok(()), // answered, or nothing to say
+            _ => Ok(()), // answered, or no reply
         }
     }
 
     async fn send(&self, socket: &mut WebSocket, message: Bytes) -> Result<(), Option<(u16, &'static str)>> {
-        // 5.3: never more than the peer takes. What is queued can still be polled.
+        // 5.3: never more than the limit of the peer. Queued messages can still be polled.
         if message.len() > self.peer_limit {
             return Ok(());
         }
@@ -149,7 +149,7 @@ impl Session {
         planted!(self.server.node.rules().fault, "ws-text-replies", message = as_text(message));
         match timeout(SEND_DEADLINE, socket.send(message)).await {
             Ok(Ok(())) => Ok(()),
-            _ => Err(None), // the peer is gone or reads nothing
+            _ => Err(None), // the peer has disconnected or does not read
         }
     }
 }
@@ -164,7 +164,7 @@ fn as_text(message: Message) -> Message {
     Message::Text(crate::amp_core::node::to_hex(&message.into_data()).into())
 }
 
-/// 5.4: what to close with after an error on the wire; `None` if the connection is gone.
+/// 5.4: the close code after an error on the wire; `None` if the connection is closed.
 fn reason(error: axum::Error) -> Option<(u16, &'static str)> {
     match error.into_inner().downcast::<tungstenite::Error>().as_deref() {
         Ok(tungstenite::Error::Capacity(_)) => Some((close_code::SIZE, "the message is too large")),

@@ -1,4 +1,4 @@
-//! What each type of message does to the node, and what is said to it (section 11 of binding.md).
+//! The effect of each type of message on the node, and its replies (section 11 of binding.md).
 
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
@@ -18,11 +18,11 @@ use crate::fault::planted;
 /// How large a document may be that is sent in one message.
 const INLINE_LIMIT: usize = 1024 * 1024;
 
-/// What an application made of a message: replies beside the ACK, each with its type.
+/// The replies of an application, in addition to the ACK, each with its type.
 pub(super) type Said = Vec<(u64, Cbor)>;
 
 impl Node {
-    /// Does what `message` asks for. Changes and answer belong to one transaction; an ERROR in the answer keeps them.
+    /// Processes `message`. Changes and answer belong to one transaction; an ERROR in the answer keeps them.
     pub(super) fn apply(&self, db: &Connection, message: &Authentic, body: Body, now: u64) -> rusqlite::Result<Answer> {
         let headers = &message.headers;
         let (voice, cause) = (self.voice(now), Cause::of(headers));
@@ -55,7 +55,7 @@ impl Node {
                     return Ok(Answer::refused(
                         voice,
                         cause,
-                        &Complaint::because(Code::BadRequest, "no such document"),
+                        &Complaint::because(Code::BadRequest, "unknown document"),
                     ));
                 };
                 Ok(self.confirmed(message, vec![(typ::DOC_SEND, body)], now))
@@ -71,7 +71,7 @@ impl Node {
                 }
                 self.keep(db, message, "delegation", &Sha256::digest(&message.body_bytes), name, now)
             }
-            // Only what a planted fault lets through.
+            // Only reachable with a planted fault.
             _ => Ok(self.confirmed(message, Vec::new(), now)),
         }
     }
@@ -85,17 +85,17 @@ impl Node {
         Answer::refused(self.voice(now), cause, &Code::UnknownType.into())
     }
 
-    /// 16.1: an ACK, and behind it what the application says.
+    /// 16.1: an ACK, followed by the replies of the application.
     pub(super) fn confirmed(&self, message: &Authentic, said: Said, now: u64) -> Answer {
         let (voice, cause) = (self.voice(now), Cause::of(&message.headers));
         let mut replies = vec![voice.ack("recipient", cause, Vec::new())];
         replies.extend(said.into_iter().map(|(kind, body)| self.answer_to(message, kind, body, now)));
-        // 16.1: what was done is said after what arrived.
+        // 16.1: arrival is acknowledged before processing.
         planted!(self.rules().fault, "ack-after-processing", replies.rotate_left(1));
         Answer::of(replies)
     }
 
-    /// A reply that carries content: as secret as what it answers.
+    /// A reply with content: encrypted if the answered message was.
     pub(super) fn answer_to(&self, message: &Authentic, kind: u64, body: Cbor, now: u64) -> bytes::Bytes {
         let (voice, cause) = (self.voice(now), Cause::of(&message.headers));
         let secret = message.encrypted && matches!(kind, typ::RESPONSE | typ::DOC_SEND);
@@ -111,9 +111,9 @@ impl Node {
         let mut payload = Cbor::Null;
         planted!(rules.fault, "pong-echoes-body", payload = faults::echo(body));
         let mut replies = vec![voice.reply(typ::PONG, cause, payload)];
-        // E43: a PONG says which PING it answers.
+        // E43: a PONG references its PING.
         planted!(rules.fault, "pong-without-reply-to", replies = vec![voice.unrelated(typ::PONG, cause, Cbor::Null)]);
-        // Other, E41: an ACK beside it does no harm.
+        // Other, E41: an additional ACK is harmless.
         if rules.is_other() {
             replies.insert(0, voice.ack("recipient", cause, Vec::new()));
         }
@@ -147,7 +147,7 @@ impl Node {
         // 4.5: DOC_SEND is for small documents.
         let small = found.filter(|(_, body)| body.len() <= INLINE_LIMIT || self.rules().fault.is("doc-send-unlimited"));
         let body = small.and_then(|(_, body)| cbor::read(&body, Limits::default()).ok()).map(|item| item.value);
-        // 4.4: what was asked for by type is of that type.
+        // 4.4: a document requested by type has that type.
         Ok(body.filter(|body| {
             request.accept.is_none() || body.get("content_type").and_then(Cbor::as_text) == request.accept.as_deref()
         }))

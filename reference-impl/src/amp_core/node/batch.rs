@@ -11,7 +11,7 @@ use super::replies::{self, Cause, Complaint};
 use super::{Answer, BATCH_DEPTH, Body, Node, Outcome, Taken};
 use crate::fault::planted;
 
-/// How many items a batch may have.
+/// Maximum number of items of a batch.
 const ITEM_LIMIT: usize = 1000;
 
 impl Node {
@@ -36,14 +36,14 @@ impl Node {
         }
         // 4.5: a bad item does not sink the others.
         let bad_item = || refuse(Rejection::new(Code::InvalidMessage, Stage::Schema, "an item"), "an item");
-        planted!(rules.fault, "batch-all-or-nothing", !self.are_good(&items, now) => return bad_item());
+        planted!(rules.fault, "batch-all-or-nothing", !self.are_valid(&items, now) => return bad_item());
         let mut taken = Taken { status: 202, ..Taken::default() };
         for (index, item) in items.into_iter().enumerate() {
             let (item, peek) = (Bytes::from(item.clone()), envelope::peek(&item));
             // 4.5: an item that cannot be decoded is named by its place in the container.
             if peek.from.is_none() || peek.id.is_none() {
                 let complaint = Complaint { code: Code::InvalidMessage, details: None, batch_index: Some(index) };
-                // Other, E55: or it is passed over.
+                // Other, E55: or it is ignored.
                 if !rules.is_other() {
                     taken.replies.push(voice.error(cause, &complaint));
                 }
@@ -67,7 +67,7 @@ impl Node {
         taken
     }
 
-    fn are_good(&self, items: &[Vec<u8>], now: u64) -> bool {
+    fn are_valid(&self, items: &[Vec<u8>], now: u64) -> bool {
         let (documents, settings) = (self.documents(), &self.0.settings);
         let recipient = receive::Recipient {
             rules: settings.rules,

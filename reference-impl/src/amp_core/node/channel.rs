@@ -1,4 +1,4 @@
-//! The way on which a message came, and who can be reached at once.
+//! The channel on which a message arrived, and the connected parties.
 //!
 //! A connection (WebSocket, TCP) has a negotiation of its own (E53) and takes messages at any time; an HTTP exchange and a
 //! call of the library have neither.
@@ -12,7 +12,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::super::negotiation::{Event, Negotiation, State, Step};
 
-/// How many messages may wait for a slow reader of one connection.
+/// Maximum number of messages queued for a slow reader of one connection.
 pub(crate) const BACKLOG: usize = 64;
 
 /// What carries messages to this node.
@@ -32,11 +32,11 @@ pub(crate) enum Carrier {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) carrier: Carrier,
-    /// Who the transport says the peer is (RFC 002, 7.1); `None` if it asks nobody.
+    /// The peer as authenticated by the transport (RFC 002, 7.1); `None` without authentication.
     pub(crate) principal: Option<String>,
-    /// Where to put what is for the peer; `None` if the peer only gets answers.
+    /// The queue for messages to the peer; `None` if the peer only gets answers.
     pub(crate) out: Option<mpsc::Sender<Bytes>>,
-    /// What was agreed (13.5).
+    /// The negotiated version (13.5).
     negotiation: Mutex<Negotiation>,
     number: u64,
 }
@@ -47,7 +47,7 @@ impl Channel {
         Self { carrier, principal, out: None, negotiation: Mutex::new(negotiation), number: 0 }
     }
 
-    /// A connection, and the end on which its messages come out.
+    /// A connection, and the receiver of its outgoing messages.
     pub(crate) fn connection(
         carrier: Carrier,
         principal: Option<String>,
@@ -65,12 +65,12 @@ impl Channel {
         matches!(self.carrier, Carrier::WebSocket | Carrier::Tcp)
     }
 
-    /// Where the negotiation stands.
+    /// The state of the negotiation.
     pub(crate) fn state(&self) -> State {
         self.negotiation.lock().unwrap_or_else(PoisonError::into_inner).state()
     }
 
-    /// What comes of an event of the negotiation.
+    /// The result of an event of the negotiation.
     pub(crate) fn event(&self, event: Event) -> Step {
         self.negotiation.lock().unwrap_or_else(PoisonError::into_inner).event(event)
     }
@@ -81,16 +81,17 @@ impl Channel {
 struct Line {
     number: u64,
     out: mpsc::Sender<Bytes>,
-    /// Told when something new waits in the queue.
+    /// Notified when the queue has a new message.
     news: Arc<Notify>,
 }
 
-/// Who is connected, by DID without fragment.
+/// The connected parties, by DID without fragment.
 #[derive(Debug, Default)]
 pub(crate) struct Directory(Mutex<HashMap<String, Vec<Line>>>);
 
 impl Directory {
-    /// Notes that `did` is at the other end of `channel`; `None` if that is known, or if it is no connection.
+    /// Registers `did` as the peer of `channel`; `None` if it is already registered, or if the channel is not a
+    /// connection.
     pub(crate) fn register(&self, did: &str, channel: &Channel) -> Option<(mpsc::Sender<Bytes>, Arc<Notify>)> {
         let out = channel.out.clone()?;
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,14 +108,14 @@ impl Directory {
         Some((out, news))
     }
 
-    /// Hands `message` to every connection of `did`; how many took it.
+    /// Sends `message` on every connection of `did`; returns how many accepted it.
     pub(crate) fn hand_over(&self, did: &str, message: &Bytes) -> usize {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let lines = lines.get(did).map(Vec::as_slice).unwrap_or_default();
         lines.iter().filter(|line| line.out.try_send(message.clone()).is_ok()).count()
     }
 
-    /// Wakes whoever empties the queue for `did`.
+    /// Wakes the tasks that deliver the queue of `did`.
     pub(crate) fn announce(&self, did: &str) {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for line in lines.get(did).map(Vec::as_slice).unwrap_or_default() {

@@ -2,7 +2,7 @@
 
 use crate::instant::Instant;
 
-/// Where the present time comes from, in milliseconds since 1970 (E95).
+/// The source of the current time, in milliseconds since 1970 (E95).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clock {
     /// The clock of the machine, and so many milliseconds.

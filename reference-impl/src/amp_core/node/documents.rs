@@ -10,12 +10,12 @@ use super::Node;
 use crate::json::{self, Object, Value};
 
 impl Node {
-    /// What is known now.
+    /// The known documents.
     pub(super) fn documents(&self) -> Arc<Documents> {
         Arc::clone(&self.0.documents.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Knows these documents, and those that it knew are gone.
+    /// Replaces the known documents.
     pub(crate) fn know(&self, documents: Documents) {
         *self.0.documents.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(documents);
     }
@@ -28,21 +28,21 @@ impl Node {
         }
     }
 
-    /// Reads what was known before a restart.
+    /// Loads the documents known before a restart.
     pub(super) async fn recall(&self) {
         let Ok(Ok(rows)) = self.0.store.read(kept::documents).await else { return };
         let read = |(_, text): (String, String)| match json::read(text.as_bytes()) {
             Ok(Value::Object(object)) => Document::read(&object, self.rules()),
-            _ => None, // written by nobody of ours
+            _ => None, // not written by this program
         };
         self.insert(rows.into_iter().filter_map(read).collect());
     }
 
-    /// Learns documents: an object from DIDs to documents, an array of documents, or one of them. How many there were.
+    /// Adds documents: an object from DIDs to documents, an array of documents, or a single one. Returns their number.
     ///
     /// # Errors
     ///
-    /// Words about what is no document, or about the database.
+    /// A text about an invalid document, or the database.
     pub(crate) async fn learn(&self, documents: &Value) -> Result<i64, String> {
         let list: Vec<&Value> = match documents {
             Value::List(list) => list.iter().collect(),
@@ -89,7 +89,7 @@ impl Node {
         }
     }
 
-    /// Says where this node can be reached.
+    /// Sets the endpoints of this node.
     pub(crate) fn set_services(&self, services: Vec<(&'static str, String)>) {
         *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
     }

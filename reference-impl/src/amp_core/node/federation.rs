@@ -18,14 +18,14 @@ use super::super::store::transfers::{self, Key, Transfer};
 use super::{Node, receipt, replies};
 use crate::cbor::{self, Cbor, Limits};
 
-/// How many relays a message may pass (RFC 003, 5.6.2).
+/// Maximum number of relays of a message (RFC 003, 5.6.2).
 const HOP_LIMIT: u64 = 8;
 
 /// The next relay on the way to a recipient.
 #[derive(Debug, Clone)]
 pub(super) struct Way {
     url: String,
-    /// The relays that were passed, and how many more may be.
+    /// The passed relays, and how many more are permitted.
     path: Vec<String>,
     hop_limit: u64,
 }
@@ -97,7 +97,7 @@ impl Node {
 
     /// RFC 002, 6.5: takes custody of a message; status and wrapper of the answer.
     pub(crate) async fn forward(&self, bytes: &[u8], principal: Option<&str>) -> (u16, Vec<u8>) {
-        // 6.5: whoever takes custody gives a receipt.
+        // 6.5: the relay that takes custody gives a receipt.
         let with_receipt = !self.rules().fault.is("forward-without-receipt");
         response(self.take_custody(bytes, principal).await, with_receipt)
     }
@@ -105,7 +105,7 @@ impl Node {
     async fn take_custody(&self, bytes: &[u8], principal: Option<&str>) -> Result<Vec<u8>, Refused> {
         let (now, rules) = (self.now(), self.rules());
         let forward = Forward::read(bytes)?;
-        // RFC 002, 7.3: relays speak for themselves, and only those that are trusted.
+        // RFC 002, 7.3: a relay forwards in its own name, and must be trusted.
         let named = principal == Some(forward.upstream_relay.as_str()) || rules.fault.is("forward-principal-unchecked");
         if !named || !self.trusts(&forward.upstream_relay) {
             return Err(Refused(Code::Unauthorized, "upstream_relay"));
@@ -117,7 +117,7 @@ impl Node {
         let (message, _) = receive::in_transit(&forward.message, recipient)
             .map_err(|rejection| Refused(rejection.code, rejection.reason))?;
         let headers = message.headers;
-        // 6.5: the wrapper says of the message what the message says of itself.
+        // 6.5: the wrapper must match the message.
         if !did::is_same(&headers.from, &forward.from_did) && !rules.fault.is("forward-sender-unchecked") {
             return Err(Refused(Code::InvalidMessage, "from_did"));
         }
@@ -214,7 +214,7 @@ impl Node {
         Some(Way { url, path: vec![self.did().to_owned()], hop_limit: HOP_LIMIT - 1 })
     }
 
-    /// Hands a message on, for one recipient (RFC 003, 5.6). Whether there is something to send.
+    /// Forwards a message, for one recipient (RFC 003, 5.6). Returns whether there is something to send.
     pub(super) fn hand_on(
         &self,
         db: &Connection,
@@ -243,12 +243,12 @@ impl Node {
         outbound::insert(db, &new, now)
     }
 
-    /// What the other relay said to a wrapper (RFC 003, 5.6.4).
+    /// Processes the answer of the other relay to a wrapper (RFC 003, 5.6.4).
     pub(crate) async fn handed_over(&self, handle: &[u8], answer: &[u8], is_commit: bool) {
         let now = self.now();
         let Ok(answer) = cbor::read(answer, Limits::default()).map(|item| item.value) else { return };
         if answer.get("accepted").and_then(Cbor::as_bool) != Some(true) {
-            return; // the next attempt, if there is one, is made at its time
+            return; // the next attempt, if any, follows later
         }
         let receipt = answer.get("receipt").and_then(Cbor::as_bytes).map(<[u8]>::to_vec);
         let content = receipt.map(|receipt| receipt::verify(&receipt, self.documents().as_ref(), now, self.rules()));
@@ -257,11 +257,11 @@ impl Node {
             match content {
                 // A commit report is answered without a receipt.
                 None if is_commit => outbound::settle(db, &handle, "confirmed"),
-                None | Some(Err(_)) => Ok(()), // no custody without proof: the copy is still here
+                None | Some(Err(_)) => Ok(()), // no custody without proof: the copy is kept
                 Some(Ok(content)) => node.transferred(db, &handle, &content),
             }
         });
-        noted.await.ok(); // the next attempt asks again, and gets the same answer
+        noted.await.ok(); // the next attempt gets the same answer
     }
 
     fn transferred(&self, db: &Connection, handle: &[u8], content: &Cbor) -> rusqlite::Result<()> {
@@ -301,7 +301,7 @@ impl Node {
             .map_err(|code| Refused(code, "commit_receipt"))?;
         let text = |name| content.get(name).and_then(Cbor::as_text).unwrap_or_default().to_owned();
         let peer = text("downstream_relay");
-        let unauthorized = Refused(Code::Unauthorized, "no such transfer, or not by this relay");
+        let unauthorized = Refused(Code::Unauthorized, "unknown transfer, or one of another relay");
         if principal != Some(peer.as_str()) || !self.trusts(&peer) || !self.is_me(&text("upstream_relay")) {
             return Err(unauthorized);
         }
@@ -328,7 +328,7 @@ impl Node {
         }
     }
 
-    /// RFC 003, 5.6.6: tells the relay upstream that the recipient has the message.
+    /// RFC 003, 5.6.6: notifies the upstream relay that the recipient has the message.
     pub(super) fn report_commit(
         &self,
         db: &Connection,

@@ -13,12 +13,12 @@ use super::replies::Cause;
 use super::{Answer, Node};
 
 impl Node {
-    /// What is offered and supported (E50).
+    /// The offered and supported versions (E50).
     pub(super) fn supported(&self) -> Vec<String> {
         self.0.settings.versions.iter().map(|major| format!("{major}.0")).collect()
     }
 
-    /// A negotiation in which nothing was said yet.
+    /// A negotiation before its first message.
     pub(crate) fn negotiation(&self) -> Negotiation {
         Negotiation::new(self.supported(), self.rules())
     }
@@ -28,17 +28,17 @@ impl Node {
         Channel::exchange(carrier, principal, self.negotiation())
     }
 
-    /// A connection, and the end on which its messages come out.
+    /// A connection, and the receiver of its outgoing messages.
     pub(crate) fn connection(&self, carrier: Carrier, principal: Option<String>) -> (Channel, Receiver<Bytes>) {
         Channel::connection(carrier, principal, self.negotiation())
     }
 
-    /// 13.5: selects a version, or says that none fits.
+    /// 13.5: selects a version, or rejects all.
     pub(super) fn greet(&self, offered: &[String], cause: Cause<'_>, now: u64) -> Answer {
         let (voice, rules) = (self.voice(now), self.rules());
         match negotiation::answer(&self.supported(), offered, rules) {
             Ok((said, _)) => {
-                // Other, E43: peer and state say enough.
+                // Other, E43: peer and state are sufficient.
                 let reply_to = (!rules.is_other()).then_some(cause.id);
                 Answer::of(vec![voice.handshake(said, cause, reply_to)])
             }
@@ -46,12 +46,12 @@ impl Node {
         }
     }
 
-    /// Notes on the connection what was agreed, and who is at its other end.
+    /// Stores the negotiated version and the peer of the connection.
     pub(super) fn settle_handshake(&self, message: &Authentic, channel: &Channel, refusal: Option<Code>) {
         if refusal.is_some() {
             return;
         }
-        // E53: an answer that nobody waits for changes nothing, so that what a step complains of is of no account.
+        // E53: an unexpected answer changes nothing, so its errors are ignored.
         match receive::admit(message, self.rules()) {
             Ok(Body::Hello(offered)) => {
                 let state = channel.event(Event::Hello(offered)).state;
@@ -64,7 +64,7 @@ impl Node {
         }
     }
 
-    /// The HELLO that this node begins a connection with; `None` if it may not begin one.
+    /// The HELLO with which this node starts a connection; `None` if it must not start one.
     pub(crate) fn hello(&self, to: &str, channel: &Channel) -> Option<Bytes> {
         let said = channel.event(Event::SendHello).send?;
         let cause = Cause { from: to, id: &[], several: false, thread: None };

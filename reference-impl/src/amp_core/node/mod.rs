@@ -1,9 +1,9 @@
-//! A node: takes bytes that arrived, does what they ask, and says what is to go back.
+//! A node: processes incoming bytes, and returns the replies.
 //!
 //! [`Node::take`] is the way of a message: [`receive`](super::receive) decides whether it is one for this node, `seen`
 //! whether it was there before (16.2), [`apply`] does what its type asks in one transaction with the entry that
-//! remembers the replies. So an answer that was given survives the death of the process together with what it speaks of.
-//! [`outbound`] is the sending side, [`relay`] and [`federation`] what a relay does besides.
+//! remembers the replies. So an answer survives a crash of the process together with its effects. [`outbound`] is the
+//! sending side, [`relay`] and [`federation`] are the functions of a relay.
 
 mod apply;
 mod batch;
@@ -49,23 +49,23 @@ use channel::{Channel, Directory};
 use clock::Clock;
 use replies::{Cause, Complaint, Voice};
 
-/// How many BATCH may be inside one another (E55).
+/// Maximum nesting of BATCH (E55).
 const BATCH_DEPTH: usize = 4;
 
-/// The status of an entry that stands for a message nobody verified yet: a planted fault makes such.
+/// The status of an entry for an unverified message; only a planted fault creates it.
 const PLACEHOLDER: u16 = 102;
 
-/// What is fixed for the life of a node.
+/// The constants of a node.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) me: Identity,
     pub(crate) rules: Rules,
     pub(crate) role: Role,
-    /// Relays whose word counts (E44).
+    /// Trusted relays (E44).
     pub(crate) trusted_relays: Vec<String>,
     /// The majors that are supported (13.1).
     pub(crate) versions: Vec<u64>,
-    /// How long a confirmation may take before the message is sent again, in milliseconds.
+    /// The timeout of a confirmation before the message is sent again, in milliseconds.
     pub(crate) ack_timeout: u64,
     /// Whether the node has a transport of its own; a library hands everything to its caller.
     pub(crate) serves: bool,
@@ -75,7 +75,7 @@ pub(crate) struct Settings {
 #[derive(Debug, Clone)]
 pub(crate) struct Later {
     pub(crate) after: Duration,
-    /// What is answered; kept whole, since its sender may ask for secrecy.
+    /// The answered message; kept whole, since its sender may require encryption.
     pub(crate) message: Box<Authentic>,
     pub(crate) body: Cbor,
 }
@@ -91,7 +91,7 @@ struct Inner {
     clock: Mutex<Clock>,
     documents: RwLock<Arc<Documents>>,
     directory: Directory,
-    /// Told when there is something new to send.
+    /// Notified when there is something new to send.
     sending: Notify,
     /// Types and endpoints of the services in the document of this node.
     services: Mutex<Vec<(&'static str, String)>>,
@@ -100,7 +100,7 @@ struct Inner {
 /// What became of a message.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Taken {
-    /// What goes back, in order.
+    /// The replies, in order.
     pub(crate) replies: Vec<Bytes>,
     /// The status of an HTTP answer (binding.md, 4).
     pub(crate) status: u16,
@@ -110,14 +110,14 @@ pub(crate) struct Taken {
     pub(crate) close: bool,
     /// Whether a refusal is to be kept to ourselves: an ERROR answers no ERROR (E32).
     pub(crate) silent: bool,
-    /// What it was, for the adapter.
+    /// The outcome, for the adapter.
     pub(crate) outcome: Outcome,
 }
 
-/// What a message turned out to be.
+/// The outcome of a message.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Outcome {
-    /// Nothing of this node's own: a relay passed it on.
+    /// Forwarded by a relay.
     #[default]
     Passed,
     /// Accepted, for the first time.
@@ -128,21 +128,21 @@ pub(crate) enum Outcome {
     Rejected(Rejection),
 }
 
-/// What the work on the database found out.
+/// The result of the work on the database.
 pub(crate) struct Answer {
     pub(crate) replies: Vec<Bytes>,
     pub(crate) status: u16,
     pub(crate) refusal: Option<Code>,
     /// Whether the replies were given before.
     pub(crate) cached: bool,
-    /// What is answered later.
+    /// The delayed answers.
     pub(crate) later: Option<Later>,
     /// Whether something is to be sent or looked after.
     pub(crate) wakes: bool,
 }
 
 impl Answer {
-    /// Nothing to say.
+    /// No replies.
     pub(crate) fn none() -> Self {
         Self { replies: Vec::new(), status: 202, refusal: None, cached: false, later: None, wakes: false }
     }
@@ -212,7 +212,7 @@ impl Node {
         did::is_same(party, self.did())
     }
 
-    /// Takes what arrived on `channel`.
+    /// Processes bytes that arrived on `channel`.
     pub(crate) async fn take(&self, bytes: Bytes, channel: &Channel) -> Taken {
         self.take_at_depth(bytes, channel, 0).await
     }
@@ -233,7 +233,8 @@ impl Node {
         {
             let for_me = others.len() < message.headers.to.all().len();
             let passed = self.pass_on(&bytes, others, channel, depth, now).await;
-            // What failed as freight fails as a message, too; with the words of a recipient if there is one here.
+            // A message that a relay rejects is invalid for a recipient too; the error is that of the recipient, if
+            // present.
             if !for_me {
                 return passed;
             }
@@ -252,7 +253,7 @@ impl Node {
             versions: &settings.versions,
             now,
         };
-        // 16.1: an ACK is for what was addressed to this node.
+        // 16.1: only messages addressed to this node are acknowledged.
         let mut authenticated = receive::authenticate(&bytes, recipient);
         planted!(settings.rules.fault, "ack-for-others", authenticated = receive::for_anybody(&bytes, recipient));
         let message = match authenticated {
@@ -294,17 +295,17 @@ impl Node {
         Taken { replies, status, refusal, outcome, ..Taken::default() }
     }
 
-    /// Principal and turn: what the transport demands of a message that is good (RFC 002, 3.3 and 7.1).
+    /// Principal and order: the transport requirements on a valid message (RFC 002, 3.3 and 7.1).
     fn out_of_turn(&self, headers: &Headers, channel: &Channel, depth: usize, now: u64) -> Option<Taken> {
         let refuse = |code: Code, close| {
-            let rejection = Rejection::new(code, Stage::Recipient, "out of turn");
+            let rejection = Rejection::new(code, Stage::Recipient, "out of order");
             let answer = Answer::refused(self.voice(now), Cause::of(headers), &code.into());
             let (replies, silent) =
                 if headers.typ == typ::ERROR { (Vec::new(), true) } else { (answer.replies, false) };
             let outcome = Outcome::Rejected(rejection);
             Some(Taken { replies, status: answer.status, refusal: Some(code), close, silent, outcome })
         };
-        // RFC 002, 7.1: nobody sends in the name of another. The items of a batch may be by others (E55).
+        // RFC 002, 7.1: the sender is the authenticated peer. The items of a batch may be by others (E55).
         let lenient = self.rules().fault.is("principal-unchecked");
         let other = |principal: &String| !lenient && !did::is_same(principal, &headers.from);
         if depth == 0 && channel.principal.as_ref().is_some_and(other) {
@@ -320,11 +321,11 @@ impl Node {
         refuse(code, self.rules().is_other())
     }
 
-    /// Steps 9 to 11 of E31 and what comes of them, in one transaction.
+    /// Steps 9 to 11 of E31 and their effects, in one transaction.
     fn answer(&self, db: &Connection, message: &Authentic, now: u64) -> Result<Answer, Trouble> {
         let (rules, headers) = (self.rules(), &message.headers);
         let sender = self.cache_key(&headers.from);
-        // An entry that was made before verification is no answer yet.
+        // An entry created before verification has no answer yet.
         let seen = self.find_seen(db, &sender, &headers.id, now)?.filter(|seen| seen.status != PLACEHOLDER);
         if let Some(seen) = seen {
             let replies = seen.replies.into_iter().map(Bytes::from).collect();
@@ -332,7 +333,7 @@ impl Node {
         }
         let body = receive::admit(message, rules).map_err(Trouble::Rejected)?;
         let answer = self.apply(db, message, body, now)?;
-        // E47: what failed leaves no entry, so that it can be tried again.
+        // E47: a failed message leaves no entry, so that it can be retried.
         if answer.refusal.is_none() {
             // 8.4, 16.2, E46: as long as the message is valid, and at least its ttl from now.
             let mut until = headers.expiry().max(now.saturating_add(headers.ttl));
@@ -347,7 +348,7 @@ impl Node {
     fn find_seen(&self, db: &Connection, sender: &str, id: &[u8], now: u64) -> rusqlite::Result<Option<seen::Seen>> {
         let fault = self.rules().fault;
         match () {
-            // 8.4, 16.2: what was processed is not processed again.
+            // 8.4, 16.2: a message is processed only once.
             () if fault.is("replay-not-remembered") => Ok(None),
             // 16.2: ids are unique for a sender only.
             () if fault.is("replay-key-id-only") => seen::find_by_id(db, id, now),
@@ -355,13 +356,13 @@ impl Node {
         }
     }
 
-    /// What a sender is called in the cache (16.2, E21).
+    /// The key of a sender in the cache (16.2, E21).
     fn cache_key(&self, from: &str) -> String {
-        // Other, E21: the DID as it stands.
+        // Other, E21: the DID as written.
         if self.rules().is_other() { from.to_owned() } else { did::without_fragment(from).to_owned() }
     }
 
-    /// 16.2, E47: the cache is asked after verification, and only what was verified is in it.
+    /// 16.2, E47: the cache is consulted after verification, and contains only verified messages.
     async fn seen_before_verification(&self, peek: &envelope::Peek, now: u64) -> Option<Taken> {
         let fault = self.rules().fault;
         let (early_look, early_entry) = (fault.is("replay-served-unverified"), fault.is("replay-cache-before-verify"));
@@ -431,7 +432,7 @@ impl Node {
 pub(crate) enum Trouble {
     /// Steps 10 and 11 of E31.
     Rejected(Rejection),
-    /// The database failed; what it says helps nobody at the other end.
+    /// The database failed; its error is not useful to the peer.
     Sqlite,
 }
 

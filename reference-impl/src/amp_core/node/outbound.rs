@@ -1,6 +1,7 @@
 //! Sending: the first copy, the repeats (16.3), and what ends them (16.1, 16.5).
 //!
-//! A message stays in the store until it is confirmed, refused for good, or out of date; [`Node::tick`] says what is due.
+//! A message stays in the store until it is confirmed, permanently rejected, or expired; [`Node::tick`] returns what is
+//! due.
 
 use bytes::Bytes;
 use rusqlite::Connection;
@@ -52,11 +53,11 @@ pub(crate) struct Outgoing {
     pub(crate) message: Bytes,
 }
 
-/// What a tick brought.
+/// The result of a tick.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Ticked {
     pub(crate) sent: Vec<Outgoing>,
-    /// Ids of messages that nobody confirmed.
+    /// Ids of unconfirmed messages.
     pub(crate) failed: Vec<Vec<u8>>,
 }
 
@@ -65,7 +66,7 @@ impl Order {
     ///
     /// # Errors
     ///
-    /// Words about the member that is missing or wrong.
+    /// A text about the missing or invalid member.
     pub(crate) fn of_json(request: &Object) -> Result<Self, String> {
         let party = |value: &Value| value.as_text().filter(|text| did::is_did(text)).map(str::to_owned);
         let to = match request.present("to") {
@@ -99,7 +100,7 @@ impl Order {
 fn unsigned(value: &Value) -> Option<u64> {
     match value {
         Value::Text(digits) => digits.parse().ok(),
-        _ => u64::try_from(value.as_number()?.as_integer()?).ok(), // another kind is no number
+        _ => u64::try_from(value.as_number()?.as_integer()?).ok(), // not a number
     }
 }
 
@@ -129,7 +130,7 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// Words about why it cannot be made or kept.
+    /// A text with the reason why it cannot be created or stored.
     pub(crate) async fn send(&self, order: Order) -> Result<Outgoing, String> {
         let (now, rules, me) = (self.now(), self.rules(), &self.0.settings.me);
         let Order { to, url, typ, body, ttl, encrypt } = order;
@@ -144,7 +145,7 @@ impl Node {
         } else {
             build::plain(me, headers, body, None, rules)
         };
-        // The caller carries the first copy of what has no URL, so that it counts as sent.
+        // The caller delivers the first copy of a message without URL, so it counts as sent.
         let (attempts, next_at) = if url.is_empty() { (1, self.next_copy(1, now)) } else { (0, now) };
         let new = Outbound {
             id: id.clone(),
@@ -165,7 +166,7 @@ impl Node {
         let kept = self.0.store.write(move |db| outbound::insert(db, &new, next_at)).await;
         let kept = kept.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         self.0.sending.notify_one();
-        if kept { Ok(()) } else { Err("too many messages wait".to_owned()) }
+        if kept { Ok(()) } else { Err("too many messages are waiting".to_owned()) }
     }
 
     /// Returns when there is something new to send.
@@ -184,14 +185,14 @@ impl Node {
         Some(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// What is due by the clock of the node; also removes what is out of date.
+    /// The due messages by the clock of the node; also removes expired ones.
     ///
     /// # Errors
     ///
     /// [`StoreError`] if the database cannot be used now.
     pub(crate) async fn tick(&self) -> Result<Ticked, StoreError> {
         let (node, now) = (self.clone(), self.now());
-        // Most ticks find nothing; reading takes no turn from the writer.
+        // Most ticks find nothing due; reading does not block the writer.
         let idle = self.0.store.read(move |db| nothing_to_do(db, now)).await?;
         if matches!(idle, Ok(true)) {
             return Ok(Ticked::default());
@@ -206,7 +207,7 @@ impl Node {
             let expired = due.expires_at < super::store::stored(now) && retry::expiry_counts(rules);
             // 16.3: at most five copies.
             let enough = due.attempts >= retry::MAX_ATTEMPTS && !rules.fault.is("retry-for-ever");
-            // 16.3, 16.5: what nobody confirms is sent again.
+            // 16.3, 16.5: unconfirmed messages are sent again.
             let given_up = due.attempts >= 1 && rules.fault.is("retry-never");
             if expired || enough || given_up {
                 outbound::settle(db, &due.id, "failed")?;
@@ -216,7 +217,7 @@ impl Node {
             let attempts = due.attempts + 1;
             // 16.3: the same id, and the same bytes.
             let (mut id, mut message) = (due.id.clone(), due.message.clone());
-            planted!(rules.fault, "retry-with-new-id", attempts > 1 => (id, message) = self.made_anew(&due, now));
+            planted!(rules.fault, "retry-with-new-id", attempts > 1 => (id, message) = self.rebuilt(&due, now));
             outbound::sent(db, &due.id, &id, &message, self.next_copy(attempts, now))?;
             let (url, path, recipient) = (due.url, due.path, due.recipient);
             ticked.sent.push(Outgoing { id, url, path, recipient, message: message.into() });
@@ -228,7 +229,7 @@ impl Node {
         Ok(ticked)
     }
 
-    fn made_anew(&self, due: &Outbound, now: u64) -> (Vec<u8>, Vec<u8>) {
+    fn rebuilt(&self, due: &Outbound, now: u64) -> (Vec<u8>, Vec<u8>) {
         let (rules, me) = (self.rules(), &self.0.settings.me);
         match envelope::parse(&due.message, rules).map(|message| (message.headers, message.content)) {
             Ok((headers, Content::Plain { body, .. })) => {
@@ -240,7 +241,7 @@ impl Node {
         }
     }
 
-    /// 16.1, 16.5: an ACK ends the waiting if whoever gives it may.
+    /// 16.1, 16.5: an ACK ends the wait if its sender is authorised.
     pub(super) fn acknowledged(
         &self,
         db: &Connection,
@@ -260,7 +261,7 @@ impl Node {
                 }
                 Ok(Answer::none())
             }
-            // 16.1: what does not fit its source is refused, and confirms nothing.
+            // 16.1: an ACK that does not match its source is rejected, and confirms nothing.
             Err(fault) => {
                 let cause = Cause::of(&message.headers);
                 Ok(Answer::refused(self.voice(now), cause, &Complaint::because(fault.code, fault.reason)))
@@ -268,7 +269,7 @@ impl Node {
         }
     }
 
-    /// 16.3: an ERROR ends the repeats if it says so, else it starts the wait for the next copy.
+    /// 16.3: a permanent ERROR ends the retries, any other starts the wait for the next copy.
     pub(super) fn complained(
         &self,
         db: &Connection,
@@ -285,7 +286,7 @@ impl Node {
         Ok(Answer::none())
     }
 
-    /// 16.1: what a recipient says beside an ACK shows that the message is there.
+    /// 16.1: any other reply of a recipient shows as well that the message has arrived.
     pub(super) fn replied(&self, db: &Connection, headers: &Headers) -> rusqlite::Result<Answer> {
         if let Some(sent) = self.answered_by(db, headers)? {
             outbound::settle(db, &sent.id, "confirmed")?;
@@ -307,11 +308,11 @@ impl Node {
     ///
     /// # Errors
     ///
-    /// Words, if there is no such message.
+    /// A text, if the message is unknown.
     pub(crate) async fn outbound_state(&self, id: Vec<u8>) -> Result<Object, String> {
         let found = self.0.store.read(move |db| outbound::find(db, &id)).await;
         let found = found.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        let found = found.ok_or("no such message")?;
+        let found = found.ok_or("unknown message")?;
         Ok(Object::from([("state", found.state.into()), ("attempts", i64::from(found.attempts).into())]))
     }
 }

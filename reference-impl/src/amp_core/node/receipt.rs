@@ -59,11 +59,11 @@ pub(super) fn verify(receipt: &[u8], documents: &dyn Resolve, now: u64, rules: R
     }
     let content = read(&payload)?;
     let relay = content.get("downstream_relay").and_then(Cbor::as_text).ok_or(refused)?;
-    // RFC 002, 6.6: nothing is believed without a signature.
+    // RFC 002, 6.6: an unsigned receipt is not trusted.
     let kid = match labelled(KID) {
         Some(Cbor::Bytes(kid)) => String::from_utf8(kid).map_err(|_| refused)?,
         Some(Cbor::Text(kid)) => kid,
-        _ => return Err(refused), // the profile wants one
+        _ => return Err(refused), // the profile requires one
     };
     // 4.1: the key is one of the downstream relay.
     if did::bare(&kid) != did::bare(relay) {

@@ -1,4 +1,4 @@
-//! Store and forward (8.3, 16.5; RFC 002, 6.2; RFC 003, 5): messages for others, kept as they came.
+//! Store and forward (8.3, 16.5; RFC 002, 6.2; RFC 003, 5): messages for others, stored unchanged.
 
 use bytes::Bytes;
 use rusqlite::Connection;
@@ -19,7 +19,7 @@ use crate::cbor::{self, Cbor};
 use crate::fault::planted;
 use crate::store::StoreError;
 
-/// How many messages are read at a time to be sent on a connection.
+/// The number of messages read at a time for delivery on a connection.
 const DRAIN_PAGE: usize = 16;
 
 impl Node {
@@ -29,7 +29,7 @@ impl Node {
         others.map(|to| did::without_fragment(to).to_owned()).collect()
     }
 
-    /// Takes a message into the queue, or hands it over at once, and says so.
+    /// Queues a message, or delivers it immediately, and acknowledges it.
     pub(super) async fn pass_on(
         &self,
         bytes: &Bytes,
@@ -99,7 +99,7 @@ impl Node {
         if let Some(authentic) = authentic {
             wakes = self.commit_delivery(db, authentic, others, now)?;
         }
-        // 8.3: what has no time to lose is handed over now or not at all, and nobody extends a lifetime.
+        // 8.3: a message with ttl 0 is delivered immediately or not at all, and lifetimes are never extended.
         let immediate = headers.ttl == 0;
         let stored_for = immediate && rules.fault.is("relay-stores-ttl-zero");
         if immediate && !stored_for {
@@ -162,7 +162,7 @@ impl Node {
         Ok(wakes)
     }
 
-    /// Somebody is at the other end of a connection: whatever waits for them goes there (8.3).
+    /// A party has connected: its waiting messages are delivered (8.3).
     pub(super) fn connected(&self, party: &str, channel: &Channel) {
         let Some((out, news)) = self.0.directory.register(party, channel).filter(|_| self.relays()) else { return };
         let (node, party) = (self.clone(), party.to_owned());
@@ -191,7 +191,7 @@ impl Node {
         if self.rules().fault.is("relay-delivers-expired") { 0 } else { now }
     }
 
-    /// Hands a message over to the connections that are there, and keeps nothing.
+    /// Delivers a message to the open connections, without storing it.
     fn hand_over_all<E>(&self, others: &[String], raw: &Bytes) -> Result<(), E> {
         for other in others {
             self.0.directory.hand_over(other, raw);
@@ -199,7 +199,7 @@ impl Node {
         Ok(())
     }
 
-    /// Drops what a page holds, as if it were confirmed.
+    /// Removes the messages of a page, as if they were confirmed.
     async fn drop_page(&self, page: &queue::Page) -> Result<(), StoreError> {
         let places: Vec<i64> = page.messages.iter().map(|(place, _)| *place).collect();
         let drop = move |db: &Connection| places.iter().try_for_each(|place| queue::drop_place(db, *place));
@@ -221,7 +221,7 @@ impl Node {
     /// [`StoreError`] if the database cannot be used now.
     pub(crate) async fn poll(&self, consumer: &str, after: i64, limit: usize) -> Result<Vec<u8>, StoreError> {
         let page = self.waiting(consumer, after, limit).await?;
-        // 16.5: polling is no confirmation.
+        // 16.5: polling is not a confirmation.
         planted!(self.rules().fault, "relay-drops-after-poll", self.drop_page(&page).await?);
         let fault = self.rules().fault;
         let cursor = match page.messages.last().filter(|_| page.more) {
@@ -230,7 +230,7 @@ impl Node {
             Some((place, _)) => Some(format!("after-{place}")),
             None => None,
         };
-        // 6.2: more to come needs a cursor to get it by.
+        // 6.2: has_more requires a cursor.
         let cursor = cursor.filter(|_| !fault.is("poll-more-without-cursor"));
         let entry = |raw: Vec<u8>| match cbor::read(&raw, cbor::Limits::default()) {
             // 6.2: an entry is bytes.

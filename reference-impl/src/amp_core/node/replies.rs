@@ -1,4 +1,4 @@
-//! What a node says in answer to a message: ACK, ERROR and the rest, signed (15.1, 16.1).
+//! The signed replies of a node to a message: ACK, ERROR and others (15.1, 16.1).
 
 use bytes::Bytes;
 
@@ -14,10 +14,10 @@ use super::super::negotiation;
 use super::super::rules::Rules;
 use crate::cbor::Cbor;
 
-/// The lifetime of what a node says by itself: the default of 8.3.
+/// The lifetime of the messages of a node: the default of 8.3.
 pub(crate) const TTL: u64 = 86_400_000;
 
-/// Who speaks, when, and by which readings.
+/// The sender, the time, and the readings of a reply.
 #[derive(Clone, Copy)]
 pub(crate) struct Voice<'a> {
     pub(crate) me: &'a Identity,
@@ -25,7 +25,7 @@ pub(crate) struct Voice<'a> {
     pub(crate) now: u64,
 }
 
-/// What is answered: its sender, its id, and whether several recipients were named.
+/// The answered message: its sender, its id, and whether it had several recipients.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cause<'a> {
     pub(crate) from: &'a str,
@@ -47,7 +47,7 @@ impl<'a> Cause<'a> {
     }
 }
 
-/// What an ERROR says (4.4, 15.1).
+/// The content of an ERROR (4.4, 15.1).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Complaint {
     pub(crate) code: Code,
@@ -62,7 +62,7 @@ impl From<Code> for Complaint {
 }
 
 impl Complaint {
-    /// The complaint with something that helps whoever reads it.
+    /// The complaint with a detail for the reader.
     pub(crate) fn because(code: Code, reason: &str) -> Self {
         let details = Some(Cbor::map([("reason", reason.into())]));
         Self { code, details, batch_index: None }
@@ -77,7 +77,7 @@ impl Voice<'_> {
         headers
     }
 
-    /// The headers of an answer, in the conversation of what it answers.
+    /// The headers of an answer, in the thread of the answered message.
     fn answering(self, cause: Cause<'_>, kind: u64, reply_to: Option<&[u8]>) -> Headers {
         let mut headers = self.headers(cause.from, kind, reply_to);
         headers.thread_id = cause.thread.map(<[u8]>::to_vec);
@@ -90,7 +90,7 @@ impl Voice<'_> {
         build::plain(self.me, headers, body, None, self.rules).message.into()
     }
 
-    /// A message that answers without saying what.
+    /// A message without reply_to.
     pub(crate) fn unrelated(self, kind: u64, cause: Cause<'_>, body: Cbor) -> Bytes {
         build::plain(self.me, self.headers(cause.from, kind, None), body, None, self.rules).message.into()
     }
@@ -114,10 +114,10 @@ impl Voice<'_> {
         build::sealed(self.me, &document, headers, body, None, self.rules).ok().map(|built| built.message.into())
     }
 
-    /// 16.1: the message arrived. `source` is what the node is to it: `recipient` or `relay`.
+    /// 16.1: the message arrived. `source` is the role of the node: `recipient` or `relay`.
     pub(crate) fn ack(self, source: &str, cause: Cause<'_>, more: Vec<(&str, Cbor)>) -> Bytes {
         let fault = self.rules.fault;
-        // 16.1: an agent speaks for itself, and a relay never for the recipient.
+        // 16.1: an agent acknowledges for itself, and a relay never for the recipient.
         let source = match source {
             "recipient" if fault.is("ack-says-relay") => "relay",
             "relay" if fault.is("relay-acks-as-recipient") => "recipient",
@@ -126,7 +126,7 @@ impl Voice<'_> {
         // 4.4: milliseconds.
         let received_at = if fault.is("ack-time-in-seconds") { self.now / 1000 } else { self.now };
         let mut body = Cbor::map([("received_at", received_at.into())]);
-        // 16.1: the source is always said.
+        // 16.1: source is always present.
         if !fault.is("ack-without-source") {
             body.set("ack_source", source.into());
         }
@@ -146,7 +146,7 @@ impl Voice<'_> {
         build::plain(self.me, headers, body, None, self.rules).message.into()
     }
 
-    /// 15.1: what is wrong with a message.
+    /// 15.1: the ERROR about a message.
     pub(crate) fn error(self, cause: Cause<'_>, complaint: &Complaint) -> Bytes {
         let mut body = error::body(complaint.code, complaint.details.clone(), self.rules);
         // 4.4: counted from zero.

@@ -14,11 +14,11 @@ use super::channel::{Carrier, Channel};
 use super::{Answer, Later, Node};
 use crate::cbor::Cbor;
 
-/// How long a slow request may take at most, in milliseconds.
+/// Maximum duration of a slow request, in milliseconds.
 const SLOW_LIMIT: u64 = 60_000;
 
 impl Node {
-    /// 4.3: a REQUEST gets its ACK, and then what came of it.
+    /// 4.3: a REQUEST gets an ACK, and then its outcome.
     pub(super) fn request(&self, db: &Connection, message: &Authentic, now: u64) -> rusqlite::Result<Answer> {
         let runs = kept::count(db, kept::RUNS)?;
         let body = &message.body;
@@ -26,9 +26,9 @@ impl Node {
         let said = match body.get("op").and_then(Cbor::as_text) {
             Some("echo") => (typ::RESPONSE, Cbor::map([("data", data)])),
             Some("count") => (typ::RESPONSE, Cbor::map([("count", runs.into())])),
-            // 16.1: what fails is not said to have succeeded.
+            // 16.1: a failure is not reported as success.
             Some("fail") if self.rules().fault.is("proc-ok-for-failure") => (typ::PROC_OK, Cbor::map([])),
-            Some("fail") => (typ::PROC_FAIL, failure("asked to fail")),
+            Some("fail") => (typ::PROC_FAIL, failure("failure requested")),
             Some("slow") => {
                 let wanted = body.get("ms").and_then(Cbor::as_unsigned).unwrap_or(0);
                 let after = Duration::from_millis(wanted.min(SLOW_LIMIT));
@@ -39,18 +39,18 @@ impl Node {
                 let later = Later { after, message: Box::new(message.clone()), body: response };
                 return Ok(Answer { later: Some(later), ..self.confirmed(message, Vec::new(), now) });
             }
-            // E40: any body is a good one; that nothing can be done with it is the outcome of processing.
+            // E40: any body is valid; an unsupported one is an outcome of processing.
             _ => (typ::PROC_FAIL, failure("unknown op")),
         };
         let mut replies = vec![said];
-        // Other, E40: PROC_OK says of a RESPONSE that there is no more to come.
+        // Other, E40: PROC_OK announces that only the RESPONSE follows.
         if self.rules().is_other() && replies[0].0 == typ::RESPONSE {
             replies.insert(0, (typ::PROC_OK, Cbor::map([])));
         }
         Ok(self.confirmed(message, replies, now))
     }
 
-    /// Gives an answer when its time has come: on the connection, else in the queue for whoever polls.
+    /// Sends an answer when it is due: on the connection, else to the queue for polling.
     pub(super) fn answer_later(&self, cause: (String, Vec<u8>), later: Later, channel: &Channel) {
         let (node, out) = (self.clone(), channel.out.clone());
         let connected = channel.carrier != Carrier::Http;
@@ -75,12 +75,12 @@ impl Node {
                 let expires_at = now.saturating_add(super::replies::TTL);
                 let parcel = queue::Parcel { sender: &me, id: &reply_id, raw: &reply, expires_at };
                 let recipient = did::without_fragment(&from).to_owned();
-                // A full queue loses an answer that can be had again by asking again.
+                // A full queue drops an answer, which the sender can request again.
                 queue::put(db, parcel, &[recipient], None)?.ok();
             }
             Ok::<_, rusqlite::Error>(())
         });
-        work.await.ok(); // the node is closing: whoever asks again is answered again
+        work.await.ok(); // the node is closing: a repeated request is answered again
     }
 }
 

@@ -13,10 +13,10 @@ use super::{Answer, Node};
 use crate::cbor::{self, Limits};
 use crate::fault::planted;
 
-/// How many streams of one sender may be open (binding.md, 11).
+/// Maximum number of open streams per sender (binding.md, 11).
 const OPEN_LIMIT: usize = 16;
 
-/// How long a stream may lie still, and how long its name is kept after its end, in milliseconds (E57).
+/// The idle timeout of a stream, and how long its name is kept after its end, in milliseconds (E57).
 const STREAM_TIMEOUT: u64 = 300_000;
 
 impl Node {
@@ -40,7 +40,7 @@ impl Node {
             return Ok(self.stream_refused(message, Code::Overloaded, "too many open streams", now));
         }
         let timeout = now.saturating_add(STREAM_TIMEOUT);
-        // E60: a name is used once by a sender.
+        // E60: a sender uses each name once.
         if !streams::open(db, sender, &start.stream_id, &message.body_bytes, timeout)? {
             return Ok(self.stream_refused(message, Code::BadRequest, "the stream_id is taken", now));
         }
@@ -54,7 +54,7 @@ impl Node {
         let start = body.and_then(|body| Body::read(typ::STREAM_START, &body, self.rules()).ok());
         let mut receiver = match start {
             Some(Body::StreamStart(start)) => Receiver::open(start, self.rules()).ok(),
-            _ => None, // written by nobody of ours
+            _ => None, // not written by this program
         };
         if let Some(receiver) = receiver.as_mut().filter(|_| state != "open") {
             receiver.close();
@@ -72,7 +72,7 @@ impl Node {
     ) -> rusqlite::Result<Answer> {
         let sender = did::without_fragment(&message.headers.from);
         let Some(mut receiver) = self.receiver(db, sender, &data.stream_id)? else {
-            return Ok(self.stream_refused(message, Code::BadRequest, "no such stream", now));
+            return Ok(self.stream_refused(message, Code::BadRequest, "unknown stream", now));
         };
         if let Some(first) = streams::chunk(db, sender, &data.stream_id, data.index)? {
             receiver.chunk(data.index, &first).ok(); // it was taken before
@@ -90,18 +90,18 @@ impl Node {
             streams::put(db, sender, &data.stream_id, data.index, held)?;
         }
         streams::prolong(db, sender, &data.stream_id, now.saturating_add(STREAM_TIMEOUT))?;
-        // 6.3: what carries stream_id is said once, at the end.
+        // 6.3: the reply with stream_id is sent once, at the end.
         planted!(self.rules().fault, "stream-many-final-acks", return Ok(self.final_ack(message, data, now)));
         Ok(self.confirmed(message, Vec::new(), now))
     }
 
-    /// The ACK of a stream that is over and good.
+    /// The ACK of a successfully completed stream.
     fn final_ack(&self, message: &Authentic, data: &StreamData, now: u64) -> Answer {
         let more = vec![("stream_id", data.stream_id.as_str().into()), ("verified", true.into())];
         Answer::of(vec![self.voice(now).ack("recipient", Cause::of(&message.headers), more)])
     }
 
-    /// 6.2, 6.3: the end: one ACK that says verified, or an ERROR.
+    /// 6.2, 6.3: the end: one ACK with `verified`, or an ERROR.
     pub(super) fn stream_end(
         &self,
         db: &Connection,
@@ -111,7 +111,7 @@ impl Node {
     ) -> rusqlite::Result<Answer> {
         let sender = did::without_fragment(&message.headers.from);
         let Some(mut receiver) = self.receiver(db, sender, &end.stream_id)? else {
-            return Ok(self.stream_refused(message, Code::BadRequest, "no such stream", now));
+            return Ok(self.stream_refused(message, Code::BadRequest, "unknown stream", now));
         };
         for (index, data) in streams::chunks(db, sender, &end.stream_id)? {
             receiver.chunk(index, &data).ok(); // it was taken before
@@ -128,7 +128,7 @@ impl Node {
             let start = receiver.start();
             let document = DocSend::new(&start.content_type, &start.filename, data);
             let body = cbor::encode(&document.cbor());
-            // What there is no room for is verified all the same.
+            // A stream that cannot be stored is verified as well.
             kept::put(db, "document", &document.hash, sender, &start.filename, &body)?;
         }
         let more = |verified: bool| {
@@ -141,9 +141,9 @@ impl Node {
         let (voice, cause) = (self.voice(now), Cause::of(&message.headers));
         match ended.code {
             None => Ok(Answer::of(vec![voice.ack("recipient", cause, more(true))])),
-            // Other, E56: or an ACK that says that it was not verified.
+            // Other, E56: or an ACK with `verified` false.
             Some(_) if self.rules().is_other() => Ok(Answer::of(vec![voice.ack("recipient", cause, more(false))])),
-            Some(code) => Ok(self.stream_refused(message, code, "the stream is not what was announced", now)),
+            Some(code) => Ok(self.stream_refused(message, code, "the stream does not match its announcement", now)),
         }
     }
 }

@@ -7,10 +7,10 @@ use super::stored;
 /// The counter of application runs: MESSAGE and REQUEST.
 pub(crate) const RUNS: &str = "runs";
 
-/// How many entries of a kind are kept, and DID documents.
+/// Maximum number of entries of each kind, and of DID documents.
 const LIMIT: i64 = 10_000;
 
-/// Keeps the body of a message under its hash; what is there stays.
+/// Stores the body of a message under its hash, unless it exists.
 pub(crate) fn put(
     db: &Connection,
     kind: &str,
@@ -55,7 +55,7 @@ pub(crate) fn counted(db: &Connection, name: &str) -> rusqlite::Result<u64> {
     Ok(value.unwrap_or(0).unsigned_abs())
 }
 
-/// Keeps the DID document of another party, instead of the one that was known.
+/// Stores or replaces the DID document of another party.
 pub(crate) fn put_document(db: &Connection, did: &str, json: &str, now: u64) -> rusqlite::Result<()> {
     let sql = "INSERT INTO did_document SELECT ?1, ?2, ?3 WHERE (SELECT count(*) FROM did_document) < ?4
                ON CONFLICT DO UPDATE SET json = excluded.json, fetched_at = excluded.fetched_at";

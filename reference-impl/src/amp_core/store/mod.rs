@@ -1,6 +1,6 @@
-//! What a node keeps (binding.md section 11): the tables, and in the modules every statement on them.
+//! The stored state of a node (binding.md section 11): the tables, and in the modules their statements.
 //!
-//! Times are milliseconds since 1970; what does not fit a signed 64-bit number is as good as never.
+//! Times are milliseconds since 1970; values beyond a signed 64-bit number count as never.
 
 pub(super) mod kept;
 pub(super) mod outbound;
@@ -13,7 +13,7 @@ use crate::store::Schema;
 
 /// The tables of a node.
 pub(super) const SCHEMA: Schema = Schema {
-    version: 1001, // apart from the numbers of the other protocols, so that no file is taken for one of theirs
+    version: 1001, // distinct from the numbers of other protocols, so that their files are not confused
     sql: "
 CREATE TABLE seen (
     number INTEGER PRIMARY KEY,             -- grows, so that the oldest entries are known
@@ -105,7 +105,7 @@ CREATE TABLE did_document (did TEXT PRIMARY KEY, json TEXT NOT NULL, fetched_at 
 ",
 };
 
-/// A time as it stands in a table.
+/// A time as stored in a table.
 pub(super) fn stored(milliseconds: u64) -> i64 {
     i64::try_from(milliseconds).unwrap_or(i64::MAX)
 }

@@ -1,10 +1,10 @@
-//! What this node sent and has no confirmation for (16.3, 16.5).
+//! The sent and unconfirmed messages of this node (16.3, 16.5).
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::stored;
 
-/// How many messages may wait for a confirmation.
+/// Maximum number of unconfirmed messages.
 const LIMIT: i64 = 10_000;
 
 const COLUMNS: &str = "id, url, path, recipient, message, attempts, expires_at, state";
@@ -20,7 +20,7 @@ pub(crate) struct Outbound {
     /// The party at that URL.
     pub(crate) recipient: String,
     pub(crate) message: Vec<u8>,
-    /// How many copies were sent.
+    /// The number of copies sent.
     pub(crate) attempts: u32,
     /// ts + ttl.
     pub(crate) expires_at: i64,
@@ -41,7 +41,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Outbound> {
     })
 }
 
-/// Puts a message on the list; `false` if too many wait. Its state counts for nothing: it waits.
+/// Adds a message in the waiting state, whatever its `state`; `false` if too many are waiting.
 pub(crate) fn insert(db: &Connection, new: &Outbound, next_at: u64) -> rusqlite::Result<bool> {
     let sql = "SELECT count(*) FROM outbound WHERE state = 'waiting'";
     let waiting: i64 = db.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
@@ -56,20 +56,20 @@ pub(crate) fn insert(db: &Connection, new: &Outbound, next_at: u64) -> rusqlite:
     Ok(true)
 }
 
-/// The message with this id, whatever became of it.
+/// The message with this id, in any state.
 pub(crate) fn find(db: &Connection, id: &[u8]) -> rusqlite::Result<Option<Outbound>> {
     let sql = format!("SELECT {COLUMNS} FROM outbound WHERE id = ?");
     db.prepare_cached(&sql)?.query_row([id], read).optional()
 }
 
-/// Those whose next copy is due, the most urgent first.
+/// The messages whose next copy is due, the most urgent first.
 pub(crate) fn due(db: &Connection, now: u64) -> rusqlite::Result<Vec<Outbound>> {
     let sql =
         format!("SELECT {COLUMNS} FROM outbound WHERE state = 'waiting' AND next_at <= ? ORDER BY next_at LIMIT 64");
     db.prepare_cached(&sql)?.query_map([stored(now)], read)?.collect()
 }
 
-/// Counts one more copy and says when the next one is due. `id` is the one it goes by from now on.
+/// Counts one more copy and sets when the next one is due. `id` is its id from now on.
 pub(crate) fn sent(db: &Connection, old_id: &[u8], id: &[u8], message: &[u8], next_at: u64) -> rusqlite::Result<()> {
     let sql = "UPDATE outbound SET attempts = attempts + 1, id = ?, message = ?, next_at = ? WHERE id = ?";
     db.prepare_cached(sql)?.execute(params![id, message, stored(next_at), old_id])?;
@@ -89,7 +89,7 @@ pub(crate) fn settle(db: &Connection, id: &[u8], state: &str) -> rusqlite::Resul
     Ok(())
 }
 
-/// Removes what is settled and out of date.
+/// Removes settled and expired messages.
 pub(crate) fn prune(db: &Connection, now: u64) -> rusqlite::Result<()> {
     let sql = "DELETE FROM outbound WHERE state <> 'waiting' AND expires_at < ?";
     db.prepare_cached(sql)?.execute([stored(now)])?;

@@ -4,11 +4,11 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::stored;
 
-/// How many messages may wait for one recipient, and for all together.
+/// Maximum number of queued messages per recipient, and in total.
 const RECIPIENT_LIMIT: i64 = 2_000;
 const TOTAL_LIMIT: i64 = 50_000;
 
-/// How many bytes of messages a page has at most, unless one message alone has more.
+/// Maximum size of the messages of a page in bytes, unless a single message is larger.
 const PAGE_BYTES: usize = 8 * 1024 * 1024;
 
 /// The queue has no room for another message.
@@ -34,7 +34,7 @@ pub(crate) struct Page {
     pub(crate) more: bool,
 }
 
-/// Queues `parcel` for each of `recipients`; those for whom it was queued before keep their one entry.
+/// Queues `parcel` for each of `recipients`; an existing entry is kept.
 pub(crate) fn put(
     db: &Connection,
     parcel: Parcel<'_>,
@@ -89,7 +89,7 @@ pub(crate) fn page(
     Ok(Page { messages, more })
 }
 
-/// Whether a message of `sender` with this id waits for `recipient`, or did; the message and how it came.
+/// The message of `sender` with this id that is or was queued for `recipient`, and how it arrived.
 pub(crate) fn find(
     db: &Connection,
     sender: &str,
@@ -113,7 +113,7 @@ pub(crate) fn delivered(db: &Connection, sender: &str, id: &[u8], recipient: &st
     Ok(())
 }
 
-/// Removes one entry whatever its state.
+/// Removes one entry, in any state.
 pub(crate) fn drop_place(db: &Connection, place: i64) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM delivery WHERE place = ?")?.execute([place])?;
     Ok(())

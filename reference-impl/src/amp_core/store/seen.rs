@@ -4,10 +4,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::stored;
 
-/// How many entries are kept at most: the oldest go first, so that a flood costs disk and not all of it.
+/// Maximum number of entries: the oldest are removed first, so that a flood cannot fill the disk.
 const ENTRY_LIMIT: i64 = 200_000;
 
-/// What was answered.
+/// The stored replies.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) status: u16,
@@ -20,7 +20,7 @@ pub(crate) fn find(db: &Connection, sender: &str, id: &[u8], now: u64) -> rusqli
     db.prepare_cached(sql)?.query_row(params![sender, id, stored(now)], entry).optional()
 }
 
-/// Whether any sender used `id`, and what was answered.
+/// Whether any sender used `id`, and the replies.
 pub(crate) fn find_by_id(db: &Connection, id: &[u8], now: u64) -> rusqlite::Result<Option<Seen>> {
     let sql = "SELECT status, replies FROM seen WHERE id = ? AND keep_until >= ?";
     db.prepare_cached(sql)?.query_row(params![id, stored(now)], entry).optional()
@@ -30,7 +30,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Seen> {
     Ok(Seen { status: row.get(0)?, replies: unpacked(&row.get::<_, Vec<u8>>(1)?) })
 }
 
-/// Keeps what was answered until `keep_until`, instead of an entry that is there and out of date.
+/// Stores the replies until `keep_until`, replacing an expired entry.
 pub(crate) fn remember(
     db: &Connection,
     sender: &str,
@@ -54,7 +54,7 @@ pub(crate) fn add_reply(db: &Connection, sender: &str, id: &[u8], reply: &[u8]) 
     Ok(())
 }
 
-/// Removes entries whose time is over, and the oldest of too many.
+/// Removes expired entries, and the oldest beyond the limit.
 pub(crate) fn prune(db: &Connection, now: u64) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM seen WHERE keep_until < ?")?.execute([stored(now)])?;
     db.prepare_cached("DELETE FROM seen WHERE number <= (SELECT max(number) FROM seen) - ?")?.execute([ENTRY_LIMIT])?;

@@ -1,4 +1,4 @@
-//! Streams that are being received (6.2): the start, each chunk once, and when to give up.
+//! Streams that are being received (6.2): the start, each chunk once, and the expiry.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -16,7 +16,7 @@ pub(crate) fn open(
     Ok(db.prepare_cached(sql)?.execute(params![sender, stream_id, start, stored(timeout_at)])? == 1)
 }
 
-/// How many streams of `sender` are open.
+/// The number of open streams of `sender`.
 pub(crate) fn count_open(db: &Connection, sender: &str) -> rusqlite::Result<usize> {
     let sql = "SELECT count(*) FROM stream WHERE sender = ? AND state = 'open'";
     db.prepare_cached(sql)?.query_row([sender], |row| row.get::<_, i64>(0)).map(|n| usize::try_from(n).unwrap_or(0))
@@ -28,7 +28,7 @@ pub(crate) fn find(db: &Connection, sender: &str, stream_id: &str) -> rusqlite::
     db.prepare_cached(sql)?.query_row(params![sender, stream_id], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
-/// Keeps a chunk, instead of the one with this index if there is one.
+/// Stores or replaces the chunk with this index.
 pub(crate) fn put(db: &Connection, sender: &str, stream_id: &str, place: u64, data: &[u8]) -> rusqlite::Result<()> {
     let sql = "INSERT INTO chunk (sender, stream_id, place, data) VALUES (?, ?, ?, ?)
                ON CONFLICT DO UPDATE SET data = excluded.data";
@@ -67,13 +67,13 @@ pub(crate) fn prolong(db: &Connection, sender: &str, stream_id: &str, timeout_at
     Ok(())
 }
 
-/// Removes streams whose time is over, finished or not.
+/// Removes expired streams, finished or not.
 pub(crate) fn prune(db: &Connection, now: u64) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM stream WHERE timeout_at < ?")?.execute([stored(now)])?;
     Ok(())
 }
 
-/// How many bytes of a stream are there.
+/// The number of received bytes of a stream.
 pub(crate) fn size(db: &Connection, sender: &str, stream_id: &str) -> rusqlite::Result<u64> {
     let sql = "SELECT coalesce(sum(length(data)), 0) FROM chunk WHERE sender = ? AND stream_id = ?";
     db.prepare_cached(sql)?.query_row(params![sender, stream_id], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)

@@ -10,11 +10,11 @@ pub(crate) struct Key<'a> {
     pub(crate) sender: &'a str,
     pub(crate) id: &'a [u8],
     pub(crate) recipient: &'a str,
-    /// Whether the peer handed it to us; else we handed it to the peer.
+    /// Whether the transfer is incoming; otherwise it is outgoing.
     pub(crate) upstream: bool,
 }
 
-/// A transfer: the other relay, how far it is, and the receipt.
+/// A transfer: the other relay, the state, and the receipt.
 #[derive(Debug, Clone)]
 pub(crate) struct Transfer {
     pub(crate) peer: String,
