@@ -117,7 +117,7 @@ fn every_case_in_the_manual_of_suites_passes() {
         let list = ["check", "--reference", "--protocol", protocol, "--suites", &folder, "--only", &only, "--list"];
         let put = proofmark(&list).stdout.iter().filter(|byte| **byte == b'\n').count();
         let passed = if put == 1 { "1 case passed".to_owned() } else { format!("{put} cases passed") };
-        assert!(shown(&good).contains(&passed), "{put} were to pass\n{}", shown(&good));
+        assert!(shown(&good).contains(&passed), "expected {put} passed cases\n{}", shown(&good));
     }
 }
 
@@ -153,7 +153,7 @@ fn keys(items: &[Value]) -> String {
     for item in items {
         if of != text(item, "of") {
             of = text(item, "of");
-            writeln!(tables, "\n| key of {of} | value | what it says | example |\n|---|---|---|---|")
+            writeln!(tables, "\n| key of {of} | value | description | example |\n|---|---|---|---|")
                 .expect("a string grows");
         }
         let (name, value, about) = (text(item, "name"), text(item, "value"), text(item, "about"));
@@ -175,9 +175,9 @@ fn list(what: &str) -> String {
     }
     let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().replace('|', "\\|");
     let mut table = match what {
-        "operations" => "| operation | level | inputs | what it does |\n|---|---|---|---|\n".to_owned(),
-        "features" => "| feature | what it is |\n|---|---|\n".to_owned(),
-        _ => format!("| {} | what it says | example |\n|---|---|---|\n", what.trim_end_matches('s')),
+        "operations" => "| operation | level | inputs | description |\n|---|---|---|---|\n".to_owned(),
+        "features" => "| feature | description |\n|---|---|\n".to_owned(),
+        _ => format!("| {} | description | example |\n|---|---|---|\n", what.trim_end_matches('s')),
     };
     for item in &items {
         let name = text(item, "name");
@@ -211,7 +211,7 @@ fn the_lists_in_the_manual_of_suites_are_current() {
     }
 }
 
-/// A line without what may differ between two runs: numbers and hashes.
+/// A line without values that may differ between runs: numbers and hashes.
 fn without_numbers(line: &str) -> String {
     let mut text = String::new();
     for word in line.trim().split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
@@ -277,7 +277,7 @@ fn links_between_the_pages_lead_somewhere() {
         for link in page.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             let path = link.split('#').next().unwrap_or_default();
             if !path.is_empty() && !path.contains("://") {
-                assert!(folder.join(path).exists(), "{name} links to {link}, which is not there");
+                assert!(folder.join(path).exists(), "{name} links to {link}, which does not exist");
             }
         }
     }

@@ -54,7 +54,7 @@ fn run(protocol: &str, words: &[&str]) -> RunRecord {
     let text = std::fs::read_to_string(at("out/report.json")).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let mut record: Value = serde_json::from_str(&text).expect("JSON");
     for protocol in record["protocols"].as_array_mut().into_iter().flatten() {
-        // What the run found out about features before the cases, and requirements without a case, fill pages.
+        // The results of feature probes, and requirements without a case, fill pages.
         for feature in protocol["features"].as_array_mut().into_iter().flatten() {
             feature["exchanges"] = Value::Array(Vec::new());
         }
@@ -276,7 +276,7 @@ fn no_line_of_the_summary_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn colour_changes_nothing_but_colour() {
+fn colour_does_not_change_the_text() {
     let mut out = Vec::new();
     let style = text::TerminalStyle { colour: true, ..text::TerminalStyle::default() };
     text::write_terminal(&record::record(), &mut out, &style).expect("writing to memory");
@@ -286,7 +286,7 @@ fn colour_changes_nothing_but_colour() {
 }
 
 #[test]
-fn a_record_comes_back_as_it_was() {
+fn a_record_round_trips() {
     let record = record::record();
     let text = written("json", &record);
     assert_eq!(proofmark::report::json::read(text.as_bytes()).expect("a record"), record);

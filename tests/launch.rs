@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A server whose answers are those of the reference implementation, behind a program that starts it as a child of its own
+/// A server with the answers of the reference implementation, behind a program that starts it as a child process
 /// and writes the numbers of both processes into files.
 const SERVER: &str = r#"
 import os, subprocess, sys
@@ -140,7 +140,7 @@ fn a_launched_target_is_fuzzed_and_ended() {
 }
 
 #[test]
-fn a_target_that_ends_early_is_an_error_with_what_it_wrote() {
+fn an_early_exit_of_a_target_is_an_error_with_its_output() {
     let place = Place::new();
     place.target(&python("print('cannot read the \\x1b[31mdatabase', flush=True)\nsys.exit(4)"), "");
     let (code, text) = place.run(&["check", "--target", "target.yaml"]);
@@ -171,7 +171,7 @@ fn a_target_that_hangs_or_never_listens_is_an_error_at_the_deadline() {
 }
 
 #[test]
-fn a_wrong_launch_is_a_mistake_in_the_target_file() {
+fn an_invalid_launch_is_a_mistake_in_the_target_file() {
     let place = Place::new();
     place.target("", "  stop: now\n");
     let (code, text) = place.run(&["check", "--target", "target.yaml"]);
@@ -186,7 +186,7 @@ fn a_wrong_launch_is_a_mistake_in_the_target_file() {
     assert!(text.contains("command not found: `no-such-program`"), "{text}");
 }
 
-/// A target that is ready and answers nothing, so that a run waits for it.
+/// A target that is ready but never answers, so that a run waits for it.
 fn waiting(place: &Place) {
     let script = "import socket, subprocess\nserver = socket.create_server(('127.0.0.1', int(os.environ['PORT'])))\n\
                   child = subprocess.Popen(['sleep', '1000'])\nopen('child', 'w').write(str(child.pid))\n\
@@ -200,7 +200,7 @@ fn signal(process: u32, name: &str) {
 }
 
 #[test]
-fn nothing_is_left_however_proofmark_ends() {
+fn no_process_is_left_however_proofmark_ends() {
     for name in ["INT", "TERM", "KILL"] {
         let place = Place::new();
         waiting(&place);

@@ -8,7 +8,7 @@ mod graph;
 #[path = "layers/words.rs"]
 mod words;
 
-/// One row of the map: a module and what it may import.
+/// One row of the map: a module and its permitted imports.
 #[derive(Debug)]
 struct Row {
     module: String,
@@ -85,7 +85,7 @@ fn breaches(path: &str, text: &str, rows: &[Row]) -> Vec<Breach> {
     let row = rows.iter().find(|row| row.module == module);
     let mut found = Vec::new();
     let mut breach = |line: usize, what: String| found.push(Breach { place: format!("src/{path}:{line}"), what });
-    // What stands in braces may span lines, so the lines of one statement are seen together.
+    // Braces may span lines, so the lines of a statement are joined.
     let mut open = String::new();
     for (index, line) in text.lines().enumerate() {
         let code = line.split("//").next().unwrap_or_default();
@@ -95,7 +95,7 @@ fn breaches(path: &str, text: &str, rows: &[Row]) -> Vec<Breach> {
         if code.starts_with(&format!("use {}", "super::".repeat(depth))) {
             breach(index + 1, "a path to the root of the crate that is not written `crate::`".to_owned());
         }
-        // A file of tests may need what its module must not.
+        // A file of tests may import more than its module.
         let Some(row) = row.filter(|_| !path.ends_with("/tests.rs")) else { continue };
         if !open.is_empty() || code.contains("crate::{") {
             open.push_str(code);
@@ -106,7 +106,7 @@ fn breaches(path: &str, text: &str, rows: &[Row]) -> Vec<Breach> {
         let code = if open.is_empty() { code.to_owned() } else { std::mem::take(&mut open) };
         for name in imported(&code) {
             let fine = name == module || row.imports.contains(&name);
-            // A macro or an item at the root is no module.
+            // A macro or an item at the root is not a module.
             if !fine && rows.iter().any(|row| row.module == name) {
                 breach(index + 1, format!("{module} imports {name}, which the map does not permit"));
             }
@@ -115,7 +115,7 @@ fn breaches(path: &str, text: &str, rows: &[Row]) -> Vec<Breach> {
     found
 }
 
-/// The modules of a circle of imports, if there is one.
+/// The modules of an import cycle, if any.
 fn circle(imports: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     fn visit(
         module: &str,
@@ -199,11 +199,11 @@ fn imports_form_no_circle() {
         imports.entry(module.clone()).or_default().extend(names);
     }
     assert_eq!(circle(&imports), None);
-    assert!(imports["run"].contains("judge"), "the reader of imports sees nothing");
+    assert!(imports["run"].contains("judge"), "the reader of imports found no import of judge");
 }
 
 #[test]
-fn files_use_each_other_in_no_circle() {
+fn files_have_no_import_cycles() {
     let edges = graph::Graph::new(&sources()).edges();
     assert!(edges["matcher/equals"].contains("matcher/definition"), "a re-export is not followed: {edges:#?}");
     let found = graph::circles(&edges);
@@ -229,7 +229,7 @@ fn a_circle_between_files_is_found_through_a_re_export() {
 }
 
 #[test]
-fn generic_modules_say_no_word_of_a_protocol() {
+fn generic_modules_are_free_of_protocol_words() {
     let words = words::words(Path::new(env!("CARGO_MANIFEST_DIR")));
     let mut used = Vec::new();
     let found: Vec<_> =
@@ -240,7 +240,7 @@ fn generic_modules_say_no_word_of_a_protocol() {
 }
 
 #[test]
-fn a_word_of_a_protocol_is_found_in_code_and_in_texts() {
+fn protocol_words_are_found_in_code_and_in_texts() {
     let words = words::words(Path::new(env!("CARGO_MANIFEST_DIR")));
     let found = |path: &str, line: &str| words::breaches(path, line, &words, &mut Vec::new()).len();
     for line in [

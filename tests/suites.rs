@@ -62,13 +62,13 @@ fn every_catalogue_loads_also_of_protocols_without_cases() {
         let known: BTreeSet<&str> = register.iter().map(|entry| entry.id.as_str()).collect();
         for found in &catalogue.requirements {
             let unknown: Vec<_> = found.errata.iter().filter(|id| !known.contains(id.as_str())).collect();
-            assert!(unknown.is_empty(), "{}: the register has no {unknown:?}", *found.id);
+            assert!(unknown.is_empty(), "{}: the register lacks {unknown:?}", *found.id);
         }
     }
 }
 
 #[test]
-fn ids_are_unique_over_all_suites_and_say_what_they_are_about() {
+fn ids_are_unique_over_all_suites_and_descriptive() {
     let mut ids = BTreeSet::new();
     for knowledge in load(&Bundle::new(proofmark_data::FILES)) {
         for (suite, case) in knowledge.cases() {
@@ -144,10 +144,10 @@ cases:
     let bundle = from_folder().with_cases(&file).expect("the cases");
     let Err(LoadError::Mistakes(found)) = plan::load(protocol::ALL[0], &bundle) else { panic!("mistakes") };
     let shown: Vec<_> = found.iter().map(|found| (found.span.line_column().0, found.message.as_str())).collect();
-    // What a case with a mistake of form names is looked up once that mistake is gone.
+    // The names in a case with a syntax mistake are resolved after that mistake is fixed.
     let expected = [
         (4, "no requirement has the id AGENTIC-0-00"),
-        (8, "`settle` is now `collect-for`"),
+        (8, "`settle` was renamed to `collect-for`"),
         (11, "no operation named `descrybe` in agentic"),
     ];
     assert_eq!(shown, expected);

@@ -1,7 +1,7 @@
 //! A protocol is its folders and its rows: a toy protocol, added through them alone, is checked end to end.
 //!
-//! It has what the shipped protocols did not need when the engine was written: a peer that proofmark hosts, roles, and levels
-//! that are not a chain.
+//! It uses features that the shipped protocols did not need when the engine was written: a peer that proofmark hosts,
+//! roles, and levels that are not a chain.
 
 #[path = "toy/protocol.rs"]
 mod protocol;
@@ -77,13 +77,13 @@ fn each_planted_fault_breaks_its_requirement() {
 }
 
 #[test]
-fn a_fault_of_one_level_leaves_the_level_beside_it_granted() {
+fn a_fault_of_one_level_does_not_affect_a_sibling_level() {
     let (_, record) = check(&["--fault", "never-forwards"]);
     assert_eq!(levels(&record), [("basic", "granted"), ("echo", "granted"), ("forwarding", "refused")]);
 }
 
 #[test]
-fn what_a_target_does_not_claim_by_kind_or_role_is_not_run() {
+fn unclaimed_kinds_and_roles_are_skipped() {
     let folder = tempfile::tempdir().expect("a folder");
     for (claim, level, reason) in
         [("kind: answerer", "forwarding", "unobservable"), ("roles: [answerer]", "forwarding", "not-claimed")]
@@ -110,7 +110,7 @@ fn what_a_target_does_not_claim_by_kind_or_role_is_not_run() {
 }
 
 #[test]
-fn trivial_targets_pass_nothing_and_no_case_is_vacuous() {
+fn trivial_targets_pass_no_case_and_no_case_is_vacuous() {
     let folder = tempfile::tempdir().expect("a folder");
     assert_eq!(run(&["prove", "--quiet", "--out", folder.path().to_str().expect("a path")]), 0);
     let proof = std::fs::read(folder.path().join("toy/proof.json")).expect("a proof");

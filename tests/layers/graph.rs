@@ -11,14 +11,14 @@ use regex::Regex;
 /// A module by its names from the root of the crate.
 type Module = Vec<String>;
 
-/// What a `use` makes known: the path, the name it is known by, and whether it is a re-export.
+/// An import by `use`: the path, the local name, and whether it is a re-export.
 struct Use {
     path: Vec<String>,
     name: String,
     public: bool,
 }
 
-/// Files and what they use of each other.
+/// Files and their imports of each other.
 pub(crate) struct Graph {
     uses: BTreeMap<Module, Vec<Use>>,
     code: BTreeMap<Module, String>,
@@ -97,7 +97,7 @@ impl Graph {
         self.uses.contains_key(module)
     }
 
-    /// Where a path that stands in a module begins, and what follows.
+    /// The module where a path in a module starts, and the rest of the path.
     fn start(&self, from: &[String], path: &[String]) -> Option<(Module, Vec<String>)> {
         match path.first()?.as_str() {
             "crate" => Some((Module::new(), path[1..].to_vec())),
@@ -110,7 +110,7 @@ impl Graph {
         }
     }
 
-    /// The module in which the item at a path is defined; `None` for a module itself, and for what is not of this crate.
+    /// The module that defines the item at a path; `None` for a module itself, and for other crates.
     fn definition(&self, from: &[String], path: &[String], depth: usize) -> Option<Module> {
         if depth > 8 {
             return None;

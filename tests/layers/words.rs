@@ -1,8 +1,8 @@
-//! Words of protocols: what generic modules must not say.
+//! Words of protocols, which generic modules must not contain.
 
 use super::graph::without_tests;
 
-/// Words that the protocols have besides those that their tables and catalogues tell.
+/// Words of the protocols that are not in their tables and catalogues.
 const WORDS: &[&str] = &[
     // Identifiers, media types, headers and documents of the specifications.
     "did:",
@@ -19,7 +19,7 @@ const WORDS: &[&str] = &[
     "BATCH",
     "PROC_OK",
     "CAP_QUERY",
-    // Protocols that are not there yet.
+    // Future protocols.
     "agentic-mesh",
     "agentic_mesh",
     "meshai",
@@ -28,14 +28,14 @@ const WORDS: &[&str] = &[
     "task_amp",
 ];
 
-/// Lines that may say one, each by its file and its beginning, with the reason.
+/// Permitted lines, each by its file and its beginning, with the reason.
 const PERMITTED: &[(&str, &str, &str)] = &[
     ("protocol/mod.rs", "pub mod ", "a protocol is declared in this table"),
     ("protocol/mod.rs", "pub const ALL", "the row of a protocol"),
     ("cli/args.rs", "  proofmark ", "a command that can be copied needs a protocol that exists"),
 ];
 
-/// Every word: the fixed ones, and those of the protocols that there are.
+/// Every word: the fixed ones, and those of the existing protocols.
 pub(crate) fn words(root: &std::path::Path) -> Vec<String> {
     let mut words: Vec<String> = WORDS.iter().map(|word| (*word).to_owned()).collect();
     for protocol in proofmark::protocol::ALL {
@@ -88,7 +88,7 @@ fn is_generic(path: &str) -> bool {
     !of_protocol && !path.ends_with("/tests.rs")
 }
 
-/// Every line of a generic file that says a word of a protocol and is not permitted, and the permissions that were used.
+/// Every line of a generic file with a protocol word that is not permitted, and the used permissions.
 pub(crate) fn breaches(path: &str, text: &str, words: &[String], used: &mut Vec<usize>) -> Vec<String> {
     if !is_generic(path) {
         return Vec::new();

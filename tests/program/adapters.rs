@@ -1,4 +1,4 @@
-//! Adapters that misbehave: each is detected, with a message that says how, and no run waits for one for ever.
+//! Adapters that misbehave: each is detected, with a message about the violation, and no run waits forever.
 //!
 //! The adapters are this very program: `--be KIND` makes it one. Behind each is the library of the reference
 //! implementation, so that only its handling of the adapter protocol is wrong.
@@ -53,7 +53,7 @@ const KINDS: &[Kind] = &[
         breaks: "silent-before-first-request",
         says: "at its start it writes",
         exit: &[3],
-        check_says: "only lines that answer nothing",
+        check_says: "only lines that do not answer",
     },
     Kind {
         name: "banner",
@@ -79,7 +79,7 @@ const KINDS: &[Kind] = &[
         check_says: "",
     },
     Kind { name: "twice", breaks: "keeps-order", says: "answer 2 of 64", exit: &[0, 1, 3], check_says: "" },
-    Kind { name: "dies-of-junk", breaks: "survives-invalid-json", says: "it ended", exit: &[0], check_says: "" },
+    Kind { name: "crashes-on-junk", breaks: "survives-invalid-json", says: "it ended", exit: &[0], check_says: "" },
     Kind { name: "all-unsupported", breaks: "offers-what-it-describes", says: "-32601", exit: &[3], check_says: "" },
     Kind {
         name: "overclaims",
@@ -104,7 +104,7 @@ const KINDS: &[Kind] = &[
         check_says: "",
     },
     Kind { name: "small-buffer", breaks: "takes-large-requests", says: "`jsonrpc`", exit: &[0, 1, 3], check_says: "" },
-    // It keeps every rule; its library knows only the published vectors.
+    // It follows every rule; its library has only the answers of the published vectors.
     Kind { name: "hard-coded", breaks: "", says: "rules followed", exit: &[1], check_says: "VIOLATED" },
 ];
 
@@ -132,7 +132,7 @@ fn proofmark(words: &[&str]) -> Result<(i32, String), Failed> {
 
 fn rules_of(kind: &Kind) -> Result<(), Failed> {
     let (code, text) = proofmark(&["adapter", "check", &command(kind)?, "--timeout", "1500ms"])?;
-    // The terminal breaks lines; what is looked for is the words.
+    // The terminal breaks lines, so white space is ignored.
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let expected = i32::from(!kind.breaks.is_empty());
     let broken = format!("broken {}", kind.breaks);
@@ -178,7 +178,7 @@ impl Good {
         Self { input, output, _child: child }
     }
 
-    fn ask(&mut self, line: &str) -> String {
+    fn request(&mut self, line: &str) -> String {
         self.input.write_all(line.as_bytes()).expect("it reads");
         self.input.flush().expect("it reads");
         let mut answer = String::new();
@@ -191,7 +191,7 @@ fn id_of(line: &str) -> Option<Value> {
     serde_json::from_str::<Value>(line).ok().and_then(|request| request.get("id").cloned())
 }
 
-fn say(text: &str) {
+fn write_out(text: &str) {
     let mut out = std::io::stdout().lock();
     // The other side stopped reading: the run is over.
     if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
@@ -203,9 +203,9 @@ fn say(text: &str) {
 pub(crate) fn be(kind: &str) {
     match kind {
         "crash-at-once" => std::process::exit(3),
-        "banner" => say("starting up\n"),
+        "banner" => write_out("starting up\n"),
         "flood" => loop {
-            say(&"{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{}}\n".repeat(100));
+            write_out(&"{\"jsonrpc\":\"2.0\",\"method\":\"log\",\"params\":{}}\n".repeat(100));
         },
         _ => {}
     }
@@ -229,49 +229,49 @@ pub(crate) fn be(kind: &str) {
         match kind {
             "crash" if count == 20 => std::process::exit(3),
             "hang" => continue,
-            "garbage" => say("\u{1}\u{2} garbage \u{7f}\n"),
-            "dies-of-junk" if request.is_null() && line.trim() != "null" => std::process::exit(5),
-            "all-unsupported" if method != "describe" && id.is_some() => say(&error(-32601)),
-            "overclaims" if method == "agentic/pull_relevant" => say(&error(-32601)),
-            "small-buffer" if line.len() > 100_000 => say("{\"id\":null,\"error\":\"line too long\"}\n"),
+            "garbage" => write_out("\u{1}\u{2} garbage \u{7f}\n"),
+            "crashes-on-junk" if request.is_null() && line.trim() != "null" => std::process::exit(5),
+            "all-unsupported" if method != "describe" && id.is_some() => write_out(&error(-32601)),
+            "overclaims" if method == "agentic/pull_relevant" => write_out(&error(-32601)),
+            "small-buffer" if line.len() > 100_000 => write_out("{\"id\":null,\"error\":\"line too long\"}\n"),
             "answers-notifications" if notification => {
-                say("{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}\n");
+                write_out("{\"jsonrpc\":\"2.0\",\"id\":null,\"result\":{}}\n");
             }
             "hard-coded" if request["params"]["json_hex"].is_string() && method.starts_with("agentic/c") => {
-                say(&hard_coded(&request, &error(-32009)));
+                write_out(&hard_coded(&request, &error(-32009)));
             }
             // Neither has an answer to wait for: a notification, and an object that may be one.
             _ if notification || (id.is_none() && request.is_object()) => {}
             _ => {
-                let answer = good.ask(&line);
+                let answer = good.request(&line);
                 match kind {
                     "out-of-order" => match held.take() {
                         // Waits a little for a second request, and answers that first.
                         None if input.buffer().contains(&b'\n') => held = Some(answer),
-                        None => say(&answer),
+                        None => write_out(&answer),
                         Some(earlier) => {
-                            say(&answer);
-                            say(&earlier);
+                            write_out(&answer);
+                            write_out(&earlier);
                         }
                     },
                     "pretty" => {
                         let value: Value = serde_json::from_str(&answer).unwrap_or_default();
-                        say(&(serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"));
+                        write_out(&(serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"));
                     }
-                    "wrong-id" => say(&answer.replacen("\"id\":", "\"id\":1", 1)),
+                    "wrong-id" => write_out(&answer.replacen("\"id\":", "\"id\":1", 1)),
                     "text-id" => {
                         let mut value: Value = serde_json::from_str(&answer).unwrap_or_default();
                         value["id"] = json!(value["id"].to_string());
-                        say(&(value.to_string() + "\n"));
+                        write_out(&(value.to_string() + "\n"));
                     }
                     "both" => {
                         let mut value: Value = serde_json::from_str(&answer).unwrap_or_default();
                         let other = if value.get("result").is_some() { "error" } else { "result" };
                         value[other] = json!({"code": 0, "message": "no error"});
-                        say(&(value.to_string() + "\n"));
+                        write_out(&(value.to_string() + "\n"));
                     }
-                    "twice" => say(&answer.repeat(2)),
-                    _ => say(&answer),
+                    "twice" => write_out(&answer.repeat(2)),
+                    _ => write_out(&answer),
                 }
             }
         }
@@ -285,7 +285,7 @@ pub(crate) fn be(kind: &str) {
     }
 }
 
-/// Answers for the inputs of the published vectors, and the same for everything else.
+/// The answers for the inputs of the published vectors, and one default answer for all others.
 fn hard_coded(request: &Value, refusal: &str) -> String {
     let hex = request["params"]["json_hex"].as_str().unwrap_or_default();
     let id = &request["id"];

@@ -13,29 +13,29 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use servers::{Server, Trivial};
 
-use crate::support::port::nobody;
+use crate::support::port::unused_address;
 
 pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![
-        an_unknown_key_is_shown_with_the_one_that_was_meant,
-        an_unknown_operation_is_shown_with_the_one_that_was_meant,
-        a_bad_argument_of_a_matcher_is_shown_where_it_stands,
-        an_unknown_matcher_is_shown_with_the_one_that_was_meant,
-        a_requirement_that_does_not_exist_is_shown_with_the_one_that_was_meant,
+        an_unknown_key_is_reported_with_a_suggestion,
+        an_unknown_operation_is_reported_with_a_suggestion,
+        an_invalid_argument_of_a_matcher_is_reported_at_its_place,
+        an_unknown_matcher_is_reported_with_a_suggestion,
+        an_unknown_requirement_is_reported_with_a_suggestion,
         a_duplicate_case_id_is_shown_with_both_places,
         every_mistake_of_every_file_is_reported_at_once,
         a_suite_without_mistakes_is_linted_with_exit_0,
-        wrong_usage_ends_with_exit_2_and_says_what_to_do,
+        wrong_usage_exits_with_2_and_a_hint,
         a_mistake_in_a_target_file_is_shown_at_its_place,
         a_target_file_for_another_protocol_is_refused,
         init_writes_a_target_file_once,
-        a_new_case_lints_beside_the_others,
+        a_new_case_lints_with_the_others,
         a_fixture_without_objects_is_refused_and_with_them_is_ndjson,
         every_schema_is_printed_as_json,
         the_help_of_every_command_has_an_example_that_can_be_typed_and_fits_80_columns,
         help_and_version_go_to_standard_output_with_exit_0,
         a_conformant_target_ends_with_exit_0_and_four_reports_and_is_judged_again_without_it,
-        no_escape_codes_where_they_are_not_wanted,
+        no_escape_codes_without_a_terminal,
         the_same_seed_sends_the_same_bytes,
         nothing_to_judge_ends_with_exit_3,
         old_reports_do_not_outlive_a_run_that_ends_early,
@@ -72,7 +72,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 #[derive(Debug)]
 struct Ran {
     code: i32,
@@ -194,23 +194,23 @@ fn mistake(change: (&str, &str), place: &str, words: &[&str]) {
     }
 }
 
-fn an_unknown_key_is_shown_with_the_one_that_was_meant() {
+fn an_unknown_key_is_reported_with_a_suggestion() {
     mistake(("covers:", "cover:"), "5:5", &["a case has no key `cover`", "did you mean `covers`?"]);
 }
 
-fn an_unknown_operation_is_shown_with_the_one_that_was_meant() {
+fn an_unknown_operation_is_reported_with_a_suggestion() {
     mistake(("send: deposit", "send: desposit"), "8:15", &["no operation named `desposit`", "did you mean `deposit`?"]);
 }
 
-fn a_bad_argument_of_a_matcher_is_shown_where_it_stands() {
+fn an_invalid_argument_of_a_matcher_is_reported_at_its_place() {
     mistake(("one-of: [200, 201]", "one-of: 200"), "11:36", &["the argument of `one-of`"]);
 }
 
-fn an_unknown_matcher_is_shown_with_the_one_that_was_meant() {
+fn an_unknown_matcher_is_reported_with_a_suggestion() {
     mistake(("one-of:", "oneof:"), "11:28", &["no matcher named `oneof`", "did you mean `one-of`?"]);
 }
 
-fn a_requirement_that_does_not_exist_is_shown_with_the_one_that_was_meant() {
+fn an_unknown_requirement_is_reported_with_a_suggestion() {
     mistake(
         ("AGENTIC-8.1-09", "AGENTIC-8.1-99"),
         "5:14",
@@ -258,7 +258,7 @@ fn refused(here: &Place, words: &[&str], says: &[&str]) {
     assert_eq!(ran.out, "", "{words:?}");
 }
 
-fn wrong_usage_ends_with_exit_2_and_says_what_to_do() {
+fn wrong_usage_exits_with_2_and_a_hint() {
     let here = Place::new();
     std::fs::create_dir(here.path("empty")).expect("a folder");
     here.write("record.json", "{}");
@@ -334,7 +334,7 @@ fn init_writes_a_target_file_once() {
     assert!(ran.out.lines().count() > 0, "{ran:?}");
 }
 
-fn a_new_case_lints_beside_the_others() {
+fn a_new_case_lints_with_the_others() {
     let here = Place::new();
     let case = here.ends(0, &["new", "case", "--requirement", "AGENTIC-8.1-09"]).out;
     assert!(case.contains("# AGENTIC-8.1-09"), "{case}");
@@ -493,7 +493,7 @@ fn a_conformant_target_ends_with_exit_0_and_four_reports_and_is_judged_again_wit
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-fn no_escape_codes_where_they_are_not_wanted() {
+fn no_escape_codes_without_a_terminal() {
     let here = Place::new();
     let out = Command::new(env!("CARGO_BIN_EXE_proofmark"))
         .args(["lint", "--suites", "nowhere"])
@@ -526,7 +526,7 @@ fn the_same_seed_sends_the_same_bytes() {
         // A digest over a time stamp varies with it.
         let digest = regex::Regex::new(r"[0-9a-f]{64}").expect("a pattern");
         let port = regex::Regex::new(r"http://127\.0\.0\.1:\d+").expect("a pattern");
-        // A target makes up the ids of facts, and what it exported is sent back to it.
+        // A target assigns the ids of facts, and its export is sent back to it.
         let fact = regex::Regex::new(r"fact_[0-9a-f]{32}").expect("a pattern");
         let mut sent = BTreeMap::new();
         for case in here.json(&format!("{out}/report.json"))["protocols"][0]["cases"].as_array().into_iter().flatten() {
@@ -536,7 +536,7 @@ fn the_same_seed_sends_the_same_bytes() {
                     .as_array()
                     .into_iter()
                     .flatten()
-                    // How often a step that waits or watches asks is a matter of time.
+                    // The number of polls of a waiting step depends on timing.
                     .filter(|exchange| seen.insert((part, exchange["step"].to_string(), exchange["round"].to_string())))
                     .map(|exchange| {
                         let mut bytes = exchange["sent"].clone();
@@ -590,7 +590,7 @@ fn nothing_to_judge_ends_with_exit_3() {
     let only = ["check", "--reference", "--protocol", "agentic", "--only", "agentic/nothing#*"];
     let ran = here.ends(3, &only);
     assert!(ran.err.contains("no case matches"), "{}", ran.err);
-    let url = format!("http://{}", nobody());
+    let url = format!("http://{}", unused_address());
     let ran = here.ends(3, &["check", &url, "--protocol", "agentic", "--out", "out"]);
     assert!(ran.out.contains("unreachable"), "{ran:?}");
     assert_eq!(here.json("out/report.json")["summary"]["exit_code"], 3);
@@ -598,7 +598,7 @@ fn nothing_to_judge_ends_with_exit_3() {
 
 fn old_reports_do_not_outlive_a_run_that_ends_early() {
     let here = Place::new();
-    let url = format!("http://{}", nobody());
+    let url = format!("http://{}", unused_address());
     for (code, words) in [
         (2, vec!["check", "--reference", "--protocol", "agentic", "--suites", "nowhere"]),
         (2, vec!["check", "--reference", "--protocol", "agentic", "--level", "L9"]),
@@ -710,7 +710,7 @@ fn server_passes_nothing(trivial: Trivial) {
     passes_nothing(&Place::new(), &[&Server::start(trivial).url()]);
 }
 
-/// An answer that some deposit may once have got.
+/// A plausible answer to an earlier deposit.
 const OWN_PACKAGE: &str = r#"{"package":{"package_id":"pkg_0123456789abcdef0123456789abcdef","project_id":"proj_dev",
     "relay_version":"0.1","title":"replayed","status":"complete","package_type":"standard","review_type":"none",
     "created_at":"2026-01-02T03:04:05Z","created_by":{"id":"jordan","type":"human"}},
@@ -779,7 +779,7 @@ fn an_adapter_that_refuses_every_parameter_passes_nothing() {
     adapter_passes_nothing(&answering(r#""error":{"code":-32602,"message":"invalid params"}"#));
 }
 
-/// Once it is asked to open a store it looks alive, and every refusal of it is a lie.
+/// It opens stores, and then rejects every call.
 fn an_adapter_that_opens_stores_and_refuses_everything_else_passes_nothing() {
     for answer in [r#""error":{"code":-32001,"message":"invalid"}"#, r#""error":{"code":-32602}"#, r#""result":{}"#] {
         let say = |answer: &str| format!("printf '{{\"jsonrpc\":\"2.0\",\"id\":%s,{answer}}}\\n' \"$id\"");

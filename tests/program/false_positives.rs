@@ -97,12 +97,12 @@ fn closing_behind_errors(near: &TcpStream, behind: SocketAddr, unit: Unit) -> st
             break;
         }
     }
-    far.shutdown(Shutdown::Both).ok(); // it may be gone already
+    far.shutdown(Shutdown::Both).ok(); // it may already be closed
     near.shutdown(Shutdown::Both)
 }
 
-/// Forwards everything. Before each answer of the server it sends something else, made by `instead` from the last message, and
-/// continues a while later.
+/// Forwards everything. Before each answer of the server it sends another message, built by `instead` from the last
+/// message, and continues a while later.
 fn dawdling(
     near: &TcpStream,
     behind: SocketAddr,
@@ -182,9 +182,9 @@ impl Mailboxes {
             Some(items) => items.to_vec(),
             None => vec![Message::Bytes(answer[end..].to_vec())],
         };
-        let to = message.member("to").and_then(Message::as_text).expect("somebody who asked").to_owned();
+        let to = message.member("to").and_then(Message::as_text).expect("the sender of the request").to_owned();
         let waits = said.split_off(at_once.min(said.len()));
-        self.0.lock().expect("nobody panics").entry(to).or_default().extend(waits);
+        self.0.lock().expect("no poisoned lock").entry(to).or_default().extend(waits);
         let body = match said.first() {
             Some(Message::Bytes(first)) => first.clone(),
             _ => Vec::new(),
@@ -198,9 +198,9 @@ impl Mailboxes {
             let (_, rest) = request.split_once(name)?;
             rest.split(['&', ' ', '\r']).next()
         };
-        let owner = after("x-principal-did: ").expect("who asks says so");
+        let owner = after("x-principal-did: ").expect("the header of the principal");
         let behind = after("cursor=").map_or(0, |cursor| cursor.parse().expect("a cursor of ours"));
-        let mailboxes = self.0.lock().expect("nobody panics");
+        let mailboxes = self.0.lock().expect("no poisoned lock");
         let waiting = mailboxes.get(owner).map_or(&[][..], |all| all.get(behind..).unwrap_or_default());
         let page: Vec<Message> = waiting.iter().take(5).cloned().collect();
         let next = Message::text((behind + page.len()).to_string());
@@ -387,8 +387,8 @@ fn a_connection_dropped_before_an_answer_is_not_a_rejection() {
     let verdicts = Verdicts::of(&format!("tcp: amp://{address}\ntransports: [tcp]"));
     let none: Vec<&str> = Vec::new();
     assert_eq!(verdicts.with("fail"), none);
-    assert!(!verdicts.with("error").is_empty(), "nothing was cut off");
-    assert!(!verdicts.with("pass").is_empty(), "nothing was judged");
+    assert!(!verdicts.with("error").is_empty(), "no answer was cut off");
+    assert!(!verdicts.with("pass").is_empty(), "no case was judged");
 }
 
 fn a_message_that_expired_after_slow_answers_is_not_a_finding() {

@@ -49,7 +49,7 @@ fn caught(protocol: &dyn Implementation, fault: &Fault) -> Result<(), Failed> {
     let mut code = proofmark(&words, &out)?;
     let mut record = read(&out)?;
     if violations(&record, fault).is_empty() {
-        // What the errata tolerate, and a SHOULD, count in the strict profile alone.
+        // Tolerated readings, and a SHOULD, count only in the strict profile.
         words.extend(["--profile".into(), "strict".into()]);
         code = proofmark(&words, &out)?;
         record = read(&out)?;
@@ -57,7 +57,7 @@ fn caught(protocol: &dyn Implementation, fault: &Fault) -> Result<(), Failed> {
     let broken = violations(&record, fault);
     let (case, finding) = broken.first().ok_or_else(|| {
         let states: Vec<String> = fault.breaks.iter().map(|id| format!("{id}: {}", outcome(&record, id))).collect();
-        format!("nothing that `{}` breaks fails: {}", fault.name, states.join(", "))
+        format!("no requirement of `{}` fails: {}", fault.name, states.join(", "))
     })?;
     if code != 1 {
         return Err(format!("a violation ends with exit 1, not {code}").into());
@@ -120,7 +120,7 @@ fn read(out: &Path) -> Result<Value, Failed> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-/// The words of a command as a POSIX shell splits them.
+/// The words of a command, split as by a POSIX shell.
 fn split(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;

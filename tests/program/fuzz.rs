@@ -1,4 +1,4 @@
-//! Campaigns as a user runs them: what they find, what they do not report, and what happens to a finding.
+//! Campaigns as a user runs them: their findings, the absence of false positives, and the use of a finding.
 
 mod servers;
 
@@ -10,7 +10,7 @@ use libtest_mimic::Trial;
 use serde_json::Value;
 use servers::{Relay, Stub};
 
-use crate::support::port::nobody;
+use crate::support::port::unused_address;
 
 pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![
@@ -27,7 +27,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     ]
 }
 
-/// What a run of the program came to.
+/// The result of a run of the program.
 struct Ran {
     code: i32,
     out: String,
@@ -70,7 +70,8 @@ fn checked(folder: &Path, finding: &Value, file: &Path, target: &[&str]) -> (i32
     let record = std::fs::read_to_string(folder.join("reports/check/report.json"));
     let record: Value = serde_json::from_str(&record.unwrap_or_else(|_| panic!("{}", ran.err))).expect("JSON");
     let cases = record["protocols"][0]["cases"].as_array().expect("cases");
-    let case = cases.iter().find(|found| found["id"] == case).unwrap_or_else(|| panic!("{case} was put: {}", ran.err));
+    let case =
+        cases.iter().find(|found| found["id"] == case).unwrap_or_else(|| panic!("{case} did not run: {}", ran.err));
     let requirement = case["findings"][0]["requirement"].as_str().unwrap_or_default();
     (ran.code, case["verdict"].as_str().expect("a verdict").to_owned(), requirement.to_owned())
 }
@@ -95,7 +96,7 @@ fn a_campaign_finds_nothing_in_the_reference() {
     }
 }
 
-/// An edit in words, without a value that has the time in it.
+/// The description of an edit, without a value that contains the time.
 fn timeless(edit: &str) -> &str {
     let is_of_time = |c: char| c.is_ascii_digit() || "T:Z.-".contains(c);
     let has_time = edit.split(|c| !is_of_time(c)).any(|run| run.len() >= 10);
@@ -182,10 +183,10 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// What the relay below dies of: a text that no message of the suites has.
+/// The input that crashes the relay below: a text that no message of the suites has.
 const DEADLY: &str = "DROP TABLE";
 
-/// Whether the case of a finding puts it into the message.
+/// Whether the case of a finding contains it.
 fn is_deadly(finding: &Value) -> bool {
     member(finding, "text").contains(DEADLY)
 }
@@ -234,7 +235,7 @@ fn a_target_that_stays_down_ends_the_campaign_with_the_suspected_inputs() {
 }
 
 fn no_finding_for_a_target_that_rejects_the_twin() {
-    // It takes what is good until the first broken message comes, and whatever is broken all along.
+    // It accepts valid messages until the first invalid one, and all invalid ones.
     let folder = tempfile::tempdir().expect("a folder");
     let stub = Stub::start(|good, broken| if good && broken > 2 { 400 } else { 201 });
     let words = [
@@ -259,8 +260,8 @@ fn no_finding_for_a_target_that_rejects_the_twin() {
 }
 
 fn a_minimised_message_is_still_invalid() {
-    // It takes everything, so that fewer and fewer edits show the same answer, down to none. The reference, which shares no
-    // code with the harness, refuses each message that is left.
+    // It accepts everything, so that the same answer remains with fewer and fewer edits, down to none. The reference,
+    // which shares no code with the harness, refuses each message that is left.
     let folder = tempfile::tempdir().expect("a folder");
     let stub = Stub::start(|_, _| 201);
     let words = [
@@ -327,13 +328,16 @@ fn wrong_usage_is_reported_before_anything_is_sent() {
         let ran = proofmark(folder.path(), words);
         assert!(ran.code == 2 && ran.err.contains(said), "{words:?}: {} {}", ran.code, ran.err);
     }
-    let nobody = nobody();
-    let ran = proofmark(folder.path(), &["fuzz", &format!("http://{nobody}"), "--protocol", "agentic", "--for", "2s"]);
+    let unused_address = unused_address();
+    let ran = proofmark(
+        folder.path(),
+        &["fuzz", &format!("http://{unused_address}"), "--protocol", "agentic", "--for", "2s"],
+    );
     assert!(ran.code == 3 && ran.out.contains("unreachable"), "{} {}{}", ran.code, ran.out, ran.err);
 }
 
 fn a_library_that_exits_at_a_message_is_found() {
-    // No other transport: whether it is still there can only be asked of the adapter itself.
+    // No other transport: only the adapter itself can show whether it is still alive.
     let folder = tempfile::tempdir().expect("a folder");
     let program = env!("CARGO_BIN_EXE_proofmark");
     let adapter = format!("{program} adapter --protocol agentic --fault json-nul-panics");

@@ -104,13 +104,13 @@ const KINDS: &[Kind] = &[
         over: &["tcp"],
         behaviour: |peer| flood(peer, b"", &[0, 0, 0, 2, 9, 0xa0]),
     },
-    Kind { name: "frame-that-stalls", over: &["tcp"], behaviour: |peer| say(peer, &[0, 0, 0, 50, 2, 0xa1]) },
+    Kind { name: "frame-that-stalls", over: &["tcp"], behaviour: |peer| send_only(peer, &[0, 0, 0, 50, 2, 0xa1]) },
     Kind { name: "frame-that-drips", over: &["tcp"], behaviour: |peer| drip(peer, &[0, 0, 1, 0, 2, 0xa1]) },
-    Kind { name: "deep-handshake", over: &["tcp"], behaviour: |peer| say(peer, &deep_frame()) },
-    Kind { name: "handshake-of-another-version", over: &["tcp"], behaviour: |peer| say(peer, OTHER_VERSION) },
-    Kind { name: "goes-away-at-once", over: &["tcp"], behaviour: |peer| say(peer, GOAWAY) },
+    Kind { name: "deep-handshake", over: &["tcp"], behaviour: |peer| send_only(peer, &deep_frame()) },
+    Kind { name: "handshake-of-another-version", over: &["tcp"], behaviour: |peer| send_only(peer, OTHER_VERSION) },
+    Kind { name: "goes-away-at-once", over: &["tcp"], behaviour: |peer| send_only(peer, GOAWAY) },
     Kind { name: "pings-for-ever", over: &["tcp"], behaviour: |peer| flood(peer, SHAKEN, &[0, 0, 0, 1, 3]) },
-    Kind { name: "shakes-hands-and-is-silent", over: &["tcp"], behaviour: |peer| say(peer, SHAKEN) },
+    Kind { name: "shakes-hands-and-is-silent", over: &["tcp"], behaviour: |peer| send_only(peer, SHAKEN) },
 ];
 
 const REDIRECT: &[u8] = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /amp/v1/messages\r\nContent-Length: 0\r\n\r\n";
@@ -239,7 +239,7 @@ fn nap(duration: Duration) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Reads until there is nothing more.
+/// Reads to the end of the stream.
 fn swallow(peer: &mut TcpStream) -> std::io::Result<()> {
     let mut bytes = [0; 4096];
     while peer.read(&mut bytes)? > 0 {}
@@ -251,13 +251,13 @@ fn half_open(peer: &mut TcpStream) -> std::io::Result<()> {
     swallow(peer)
 }
 
-/// Sends this and nothing else, and keeps the connection open.
-fn say(peer: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
+/// Sends only these bytes, and keeps the connection open.
+fn send_only(peer: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
     peer.write_all(bytes)?;
     swallow(peer)
 }
 
-/// Sends `first` once and `then` for as long as the other side reads, and reads nothing itself.
+/// Sends `first` once and `then` as long as the other side reads, without reading.
 fn flood(peer: &mut TcpStream, first: &[u8], then: &[u8]) -> std::io::Result<()> {
     let begun = Instant::now();
     peer.write_all(first)?;
@@ -297,7 +297,7 @@ fn request(peer: &mut TcpStream) -> std::io::Result<String> {
 
 fn answer(peer: &mut TcpStream, bytes: &[u8]) -> std::io::Result<()> {
     request(peer)?;
-    say(peer, bytes)
+    send_only(peer, bytes)
 }
 
 fn after_request(peer: &mut TcpStream, first: &[u8], then: &[u8]) -> std::io::Result<()> {
@@ -366,8 +366,8 @@ fn open(peer: &mut TcpStream, subprotocol: &str) -> std::io::Result<()> {
     upgraded(peer, subprotocol, &derive_accept_key(key.unwrap_or_default().as_bytes()))
 }
 
-/// Takes an upgrade, says `first`, and then `again` for ever, if there is any.
+/// Accepts an upgrade, sends `first`, and then `again` forever, unless it is empty.
 fn frames(peer: &mut TcpStream, first: &[u8], again: &[u8]) -> std::io::Result<()> {
     open(peer, "amp.v1")?;
-    if again.is_empty() { say(peer, first) } else { flood(peer, first, again) }
+    if again.is_empty() { send_only(peer, first) } else { flood(peer, first, again) }
 }

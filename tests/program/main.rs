@@ -1,7 +1,7 @@
 //! Everything that runs the `proofmark` program, in one test binary.
 //!
-//! Most of these tests wait for a target that is slow or silent. In one binary a test of one module waits beside a test of
-//! another, and far more of them run at a time than the machine has cores.
+//! Most of these tests wait for a target that is slow or silent. In one binary a test of one module waits in parallel
+//! with a test of another, and far more of them run at a time than the machine has cores.
 //!
 //! A module lists its tests in `trials`. `#[test]` has no effect here: this binary has no test harness of its own.
 
@@ -44,10 +44,10 @@ fn main() {
     let mut arguments = Arguments::from_args();
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     arguments.test_threads.get_or_insert(cores * TESTS_FOR_EACH_CORE);
-    // cargo-nextest asks for one test by its whole name, in a process of its own.
+    // cargo-nextest runs one test by its whole name, in its own process.
     let only = arguments.filter.as_deref().filter(|_| arguments.exact);
     let mut trials = crate::trials![no_function_is_marked_as_a_test];
-    // What takes longest comes first, so that nothing long is left when all else is done.
+    // The longest tests start first, so that none of them is left at the end.
     for long in [false_positives::trials(), fuzz::trials(), prove::trials(), variant::trials()] {
         trials.extend(long);
     }
@@ -62,7 +62,7 @@ fn main() {
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-/// The tests of all modules, of each at an even rate, so that the ones that wait run beside the ones that work.
+/// The tests of all modules, interleaved evenly, so that waiting tests run in parallel with working ones.
 fn mixed(modules: Vec<Vec<Trial>>) -> Vec<Trial> {
     let mut placed = Vec::new();
     for trials in modules {

@@ -1,4 +1,4 @@
-//! `prove` as a user runs it: it confirms a suite that catches what it should, and names the gaps of one that does not.
+//! `prove` as a user runs it: it confirms a suite that detects all faults, and names the gaps of one that does not.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,8 +8,8 @@ use serde_json::Value;
 
 pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![
-        a_fault_is_killed_by_the_case_that_covers_what_it_breaks,
-        a_survivor_is_named_with_what_it_breaks_and_the_exit_code_is_1,
+        a_fault_is_killed_by_the_case_of_its_requirement,
+        a_survivor_is_named_with_its_requirement_and_the_exit_code_is_1,
         a_vacuous_case_is_found_by_changed_answers,
         an_unknown_fault_is_a_usage_error_with_the_nearest_name,
         a_level_that_is_met_but_not_claimed_is_informational_only,
@@ -39,7 +39,7 @@ impl Suites {
         self
     }
 
-    /// Proves the suites; the exit code, what was printed, and the proof.
+    /// Proves the suites; returns the exit code, the output, and the proof.
     fn prove(&self, words: &[&str]) -> (i32, String, Value) {
         let out = self.folder.path().join("out");
         let vectors = self.folder.path().join("vectors");
@@ -100,7 +100,7 @@ const NOTHING: &str = r#"
         expect: [{ at: /elapsed_ms, within: { min: 0 } }]
 "#;
 
-fn a_fault_is_killed_by_the_case_that_covers_what_it_breaks() {
+fn a_fault_is_killed_by_the_case_of_its_requirement() {
     let (_, text, proof) = Suites::new().with(TAGS).prove(&["--fault", "tags-sorted"]);
     assert_eq!(proof["faults"][0]["killed"], true, "{text}");
     let killers = &proof["faults"][0]["killers"];
@@ -108,7 +108,7 @@ fn a_fault_is_killed_by_the_case_that_covers_what_it_breaks() {
     assert!(text.contains("1 planted, 1 killed, 0 survive"), "{text}");
 }
 
-fn a_survivor_is_named_with_what_it_breaks_and_the_exit_code_is_1() {
+fn a_survivor_is_named_with_its_requirement_and_the_exit_code_is_1() {
     let (code, text, proof) = Suites::new().with(SHORT_TAGS).prove(&["--fault", "tags-sorted"]);
     assert_eq!(code, 1, "{text}");
     assert_eq!(proof["faults"][0]["killed"], false);
@@ -118,7 +118,7 @@ fn a_survivor_is_named_with_what_it_breaks_and_the_exit_code_is_1() {
 
 fn a_vacuous_case_is_found_by_changed_answers() {
     let suites = Suites::new().with(&format!("{TAGS}{NOTHING}"));
-    // Without `--fault` everything is put: the floor, and the search for something that makes each case fail.
+    // Without `--fault` everything runs: the floor, and the search for an edit that makes each case fail.
     let (code, text, proof) = suites.prove(&[]);
     assert_eq!(code, 1, "{text}");
     let idle: Vec<&str> = proof["cases"]
@@ -135,7 +135,7 @@ fn a_vacuous_case_is_found_by_changed_answers() {
         .iter()
         .find(|case| case["case"] == "agentic/small#keeps-tags-as-they-were-sent");
     assert!(tags.is_some_and(|case| case["kills"].as_u64() > Some(0)), "{tags:?}");
-    // A target that stores no packages passes nothing.
+    // A target that stores no packages passes no case.
     for row in proof["floor"].as_array().expect("the floor") {
         assert_eq!(row["passed"].as_array().map(Vec::len), Some(0), "{row}");
     }

@@ -29,10 +29,10 @@ const SEED: u64 = 1;
 
 const PROFILES: [(&str, Profile); 2] = [("lenient", Profile::Lenient), ("strict", Profile::Strict)];
 
-/// What came of each case, by profile and id.
+/// The verdict of each case, by profile and id.
 type Judged = BTreeMap<(&'static str, String), CaseRecord>;
 
-/// The tests. `only` is the whole name of one, if a process is about that alone: nothing else is made ready then.
+/// The tests. `only` is the whole name of one, if the process runs only that test: then only its setup is prepared.
 pub(crate) fn trials(only: Option<&str>) -> Vec<Trial> {
     let mut trials = Vec::new();
     for implementation in reference_impl::ALL {
@@ -133,8 +133,8 @@ fn run_cases(implementation: &'static dyn Implementation, only: Vec<String>, sui
     })
 }
 
-/// What the reference never does over any transport: it makes no package ids itself, answers what succeeds by its result and
-/// not by PROC_OK, and has no error codes of a vendor.
+/// Features that the reference lacks over every transport: it does not assign package ids, answers success by the
+/// result and not by PROC_OK, and has no error codes of a vendor.
 const NEVER_COMES_UP: &[&str] = &[
     "agentic/members#assigns-package-ids-in-recommended-form",
     "amp-core/bodies-of-senders#reports-processing-as-map[proc-ok]",
@@ -142,7 +142,7 @@ const NEVER_COMES_UP: &[&str] = &[
 ];
 
 /// Whether a case may stay without a result: the reference never does this, or does it over another transport
-/// and passes there. Where one case was put alone, a sweep over what all of them bring has nothing to look at.
+/// and passes there. If one case runs alone, a sweep over all messages has nothing to check.
 fn comes_up_elsewhere(case: &CaseRecord, profile: &str, all: &Judged, alone: bool) -> bool {
     let over_any = |id: &str| id.split('@').next().unwrap_or_default().to_owned();
     let name = over_any(&case.id);

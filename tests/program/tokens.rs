@@ -33,7 +33,7 @@ impl Served {
         let out = child.stdout.take().expect("its output");
         BufReader::new(out).read_line(&mut line).expect("a line");
         let after = |scheme: &str| {
-            let (_, rest) = line.split_once(scheme).unwrap_or_else(|| panic!("it says {line:?}"));
+            let (_, rest) = line.split_once(scheme).unwrap_or_else(|| panic!("unexpected output {line:?}"));
             rest.split_whitespace().next().expect("an address").to_owned()
         };
         Self { child, http: after(" http://"), tcp: after(" amp://") }

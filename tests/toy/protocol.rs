@@ -1,4 +1,4 @@
-//! The toy protocol, as proofmark speaks it: a ping that is answered, and one that is passed on to the next hop.
+//! The toy protocol of proofmark: a ping that is answered, and one that is forwarded to the next hop.
 
 use proofmark::exchange::{Exchange, Transport};
 use proofmark::protocol::{BodyPlan, Input, ObservationContext, Operation, Protocol, Route, base_view};
@@ -30,7 +30,7 @@ const BODY: Input = Input { name: "body", required: true, default: None };
 const OPERATIONS: &[Operation] = &[
     Operation {
         name: "ping",
-        summary: "Asks for the nonce of the ping.",
+        summary: "Requests the nonce of the ping.",
         level: "basic",
         inputs: &[BODY],
         route: Some(post("/ping")),
@@ -41,7 +41,7 @@ const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "relay",
-        summary: "Asks to pass the ping on to the next hop.",
+        summary: "Requests to forward the ping to the next hop.",
         level: "forwarding",
         inputs: &[BODY],
         route: Some(post("/relay")),

@@ -25,7 +25,7 @@ const FAULTS: &[Fault] = &[
     fault("answers-500", "Answers every ping with 500.", &["TOY-1-01"], "basic"),
     fault("never-forwards", "Accepts a ping for the next hop and keeps it.", &["TOY-3-01"], "forwarding"),
     fault("forwards-twice", "Passes a ping on twice.", &["TOY-3-02"], "forwarding"),
-    fault("forwards-refused-pings", "Passes on what it refuses.", &["TOY-3-03"], "forwarding"),
+    fault("forwards-refused-pings", "Forwards rejected pings.", &["TOY-3-03"], "forwarding"),
 ];
 
 const fn fault(
@@ -102,7 +102,7 @@ impl Implementation for Toy {
         _reader: Box<dyn AsyncRead + Unpin + Send>,
         _writer: Box<dyn AsyncWrite + Unpin + Send>,
     ) -> Work<std::io::Result<()>> {
-        // The protocol is spoken over HTTP alone.
+        // The protocol only supports HTTP.
         Box::pin(async { Err(std::io::ErrorKind::Unsupported.into()) })
     }
 }
@@ -138,7 +138,7 @@ async fn relay(State(fault): State<String>, body: Bytes) -> StatusCode {
         serde_json::from_slice::<Value>(&body).ok().and_then(|ping| Some(ping.get("next")?.as_str()?.to_owned()));
     for _ in 0..times {
         if let Some(next) = &next {
-            forward(next, &body).await.ok(); // who is not there is not told
+            forward(next, &body).await.ok(); // an unreachable host is ignored
         }
     }
     if sound { StatusCode::ACCEPTED } else { StatusCode::BAD_REQUEST }

@@ -1,4 +1,4 @@
-//! Servers that know no protocol. Nothing that they answer may count as conformance.
+//! Servers without a protocol. Nothing that they answer may count as conformance.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use crate::support::http::request;
 
-/// What a server answers to whatever it is asked.
+/// The constant answer of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trivial {
-    /// Nothing; it keeps the connection open.
+    /// No answer; it keeps the connection open.
     Silent,
-    /// Nothing; it closes the connection.
+    /// No answer; it closes the connection.
     Closing,
     /// This status and this JSON text.
     Always(u16, &'static str),
@@ -32,7 +32,7 @@ pub(crate) enum Trivial {
 /// A running server. It ends with the process.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    /// How many connections came in.
+    /// The number of accepted connections.
     pub(crate) connections: Arc<AtomicUsize>,
 }
 
@@ -88,7 +88,7 @@ fn talk(mut stream: TcpStream, trivial: Trivial) {
     }
 }
 
-/// Whether a header of a request can stand in a response as it is.
+/// Whether a header of a request is valid in a response.
 fn repeatable(line: &str) -> bool {
     let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
     !name.is_empty() && !["content-length", "transfer-encoding", "connection", "host"].contains(&name.as_str())

@@ -1,4 +1,4 @@
-//! Servers to fuzz: one that dies of one input, and one that knows nothing but whether a body is as it should be.
+//! Servers to fuzz: one that crashes on one input, and one that only checks whether a body is valid.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::support::http::request;
-use crate::support::port::nobody;
+use crate::support::port::unused_address;
 
-/// The reference behind a door that falls shut, for everybody, as soon as some bytes come through it.
+/// The reference behind a proxy that stops accepting connections as soon as certain bytes pass through it.
 pub(crate) struct Relay {
     address: SocketAddr,
     deaths: Arc<AtomicUsize>,
@@ -18,9 +18,9 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// `down` is how long it stays shut; for ever without.
+    /// `down` is the duration of the outage; forever if `None`.
     pub(crate) fn start(deadly: &'static str, down: Option<Duration>) -> Self {
-        let behind = nobody();
+        let behind = unused_address();
         let server = Command::new(env!("CARGO_BIN_EXE_proofmark"))
             .args(["serve", "--protocol", "agentic", "--listen", &behind.to_string()])
             .stdout(Stdio::null())
@@ -121,8 +121,8 @@ fn is_pause(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut)
 }
 
-/// A server of agentic that stores nothing: it answers each POST by a status that is made of whether its body is as it
-/// should be, as far as it can tell, and of how many were not.
+/// A server of agentic without storage: the status of its answer to each POST depends on whether the body is valid,
+/// as far as it can tell, and on the number of invalid ones.
 pub(crate) struct Stub {
     address: SocketAddr,
 }
@@ -135,7 +135,7 @@ impl Stub {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let count = Arc::clone(&count);
-                std::thread::spawn(move || talk(stream, status, &count));
+                std::thread::spawn(move || serve(stream, status, &count));
             }
         });
         Self { address }
@@ -146,7 +146,7 @@ impl Stub {
     }
 }
 
-fn talk(mut stream: TcpStream, status: fn(bool, usize) -> u16, count: &AtomicUsize) {
+fn serve(mut stream: TcpStream, status: fn(bool, usize) -> u16, count: &AtomicUsize) {
     while let Some((head, body)) = request(&mut stream) {
         let posted =
             head.starts_with("POST") && head.lines().next().is_some_and(|line| line.contains("/packages HTTP"));
@@ -154,7 +154,7 @@ fn talk(mut stream: TcpStream, status: fn(bool, usize) -> u16, count: &AtomicUsi
         let broken = count.fetch_add(usize::from(posted && !good), Ordering::SeqCst);
         let code = match posted {
             true => status(good, broken),
-            // It has no facts: what it said of those would be another test.
+            // It has no facts, which another test covers.
             false if head.starts_with("GET") || head.contains("/facts") => 404,
             false => 201,
         };

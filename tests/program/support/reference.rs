@@ -13,7 +13,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    /// Starts one, and waits until it says where it is.
+    /// Starts one, and waits until it prints its address.
     pub(crate) fn start() -> std::io::Result<Self> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_proofmark"))
             .args(["serve", "--protocol", "amp-core", "--listen", "127.0.0.1:0"])
@@ -29,7 +29,7 @@ impl Reference {
         };
         let (http, tcp) = (after(" http://"), after(" amp://"));
         let (Some(http), Some(tcp)) = (http, tcp) else {
-            return Err(std::io::Error::other(format!("it says {line:?}")));
+            return Err(std::io::Error::other(format!("unexpected output {line:?}")));
         };
         Ok(Self { child, http, tcp })
     }
