@@ -1,4 +1,4 @@
-//! Exchanges: what was sent and what came back, as bytes.
+//! Exchanges: sent messages and their answers, as bytes.
 //!
 //! Exchanges are independent of protocols and expectations; `protocol` decodes them and `judge` checks them. Exchanges
 //! are stored whole in the record, so that a run can be judged again without the target.

@@ -14,8 +14,9 @@ impl Matcher for AnyOf {
     }
 
     fn summary(&self) -> &'static str {
-        "One of the alternatives holds, and the report names it: each has a `reading` in words, `tolerated: true` if \
-         the ruling only tolerates it, and one expectation, or a list of them as `all`. Tolerated ones are tried last."
+        "One of the alternatives holds, and the report names it: each has a `reading` (its description), `tolerated: \
+        true` if the ruling only tolerates it, and one expectation, or a list of them as `all`. Tolerated ones are \
+        tried last."
     }
 
     fn example(&self) -> &'static str {

@@ -55,7 +55,7 @@ impl Outcome {
 /// One of several permitted readings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The reading in words.
+    /// The description of the reading.
     pub reading: String,
     /// Whether the ruling only tolerates it.
     pub tolerated: bool,

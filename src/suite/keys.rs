@@ -429,7 +429,7 @@ pub static MANIFEST: Shape = Shape {
             "unclaimed-levels",
             Kind::Named(&Kind::Text),
             "For a level, the feature that shows that a target may have it without claiming it. Then the cases of that level run as \
-             well, and the report says whether the level is met.",
+             well, and the report shows whether the level is met.",
             "unclaimed-levels: { L2: asserts-facts }",
         )
         .formerly(&["beyond"]),

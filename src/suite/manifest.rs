@@ -26,7 +26,7 @@ pub struct Manifest {
     /// The roles that a target may play; if empty, every target plays every role.
     pub roles: Vec<Role>,
     /// The feature that shows that a target may have a level which it does not claim. Then the cases of that level run as
-    /// well, and the report says whether the level is met.
+    /// well, and the report shows whether the level is met.
     pub beyond: Vec<(Located<String>, Located<String>)>,
     /// How to read the levels that a target declares.
     pub claims: Claims,
@@ -173,7 +173,7 @@ pub struct Feature {
     /// The kinds of target at which no case passes unless this is offered: without it, correct answers prove
     /// nothing.
     pub floor: Vec<Located<String>>,
-    /// The operation whose configured route makes the feature offered whatever the probe finds.
+    /// The operation whose configured route makes the feature offered regardless of the probe.
     pub operation: Option<Located<String>>,
 }
 

@@ -60,7 +60,7 @@ pub fn read_suite_partly(source: &Arc<Source>, problems: &mut Problems) -> Suite
 }
 
 /// The cases of a file as they are written, by their ids: each row of a table as a case of its own, which has taken over what
-/// its row says.
+/// its row defines.
 ///
 /// # Errors
 ///

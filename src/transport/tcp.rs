@@ -120,7 +120,7 @@ impl TcpChannel {
         Self { socket, framing, bounds, meter: Meter::new(bounds), since, ending: None }
     }
 
-    async fn put(&mut self, item: WireItem, deadline: Instant) -> Result<(), String> {
+    async fn write_item(&mut self, item: WireItem, deadline: Instant) -> Result<(), String> {
         match item {
             WireItem::TcpFrame { kind, payload } => self.socket.write(&encode(Some(kind), &payload)?, deadline).await,
             WireItem::TcpBare(payload) => self.socket.write(&encode(None, &payload)?, deadline).await,
@@ -190,7 +190,7 @@ impl TcpChannel {
 
 impl Channel for TcpChannel {
     fn send(&mut self, item: WireItem, deadline: Instant) -> BoxFuture<'_, Result<(), String>> {
-        self.put(item, deadline).boxed()
+        self.write_item(item, deadline).boxed()
     }
 
     fn receive(&mut self, deadline: Instant) -> BoxFuture<'_, Received> {

@@ -227,7 +227,7 @@ impl WsChannel {
         Frame { mask: self.mask_key(), ..Frame::whole(opcode, payload) }.encode()
     }
 
-    async fn put(&mut self, item: WireItem, deadline: Instant) -> Result<(), String> {
+    async fn write_item(&mut self, item: WireItem, deadline: Instant) -> Result<(), String> {
         let (opcode, payload) = match item {
             WireItem::WsBinary(payload) => (op::BINARY, payload),
             WireItem::WsText(text) => (op::TEXT, text.into_bytes()),
@@ -366,7 +366,7 @@ impl WsChannel {
     async fn finish(&mut self, code: Option<u16>, deadline: Instant) -> Closing {
         let mut arrivals = Vec::new();
         if !self.closing {
-            let _ = self.put(WireItem::WsClose(code), deadline).await;
+            let _ = self.write_item(WireItem::WsClose(code), deadline).await;
         }
         let ending = loop {
             match self.next(deadline).await {
@@ -387,7 +387,7 @@ impl WsChannel {
 
 impl Channel for WsChannel {
     fn send(&mut self, item: WireItem, deadline: Instant) -> BoxFuture<'_, Result<(), String>> {
-        self.put(item, deadline).boxed()
+        self.write_item(item, deadline).boxed()
     }
 
     fn receive(&mut self, deadline: Instant) -> BoxFuture<'_, Received> {

@@ -1,6 +1,6 @@
 //! `canonical-json`: a JSON text and the hash of its canonical form.
 
-use super::kind::{Kind, Question, Vector, readings};
+use super::kind::{Kind, LibraryCall, Vector, readings};
 use crate::value::Value;
 use crate::wire::canonical::{self, Form};
 use crate::wire::json;
@@ -20,14 +20,14 @@ impl Kind for CanonicalJson {
         &["input", "canonical", "bytes", "sha256"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let digests = readings(vector, vector.text("sha256")?, |digest| ("equals", Value::text(digest)));
         // The digest decides, so that tolerated forms are recognised; the text shows where the forms differ.
         let mut expect = vec![("/body/sha256", "any-of", digests, false)];
         if vector.tolerated.is_empty() {
             expect.insert(0, ("/body/canonical", "equals", Value::text(vector.text("canonical")?), false));
         }
-        Ok(Question {
+        Ok(LibraryCall {
             operation: "canonicalize",
             with: vec![("json", Value::text(vector.text("input")?))],
             expect,

@@ -14,7 +14,7 @@ pub static FILE: Shape = Shape {
         KeyRow::new(
             "source",
             Kind::Text,
-            "Where the vectors come from: document, section, revision.",
+            "The origin of the vectors: document, section, revision.",
             "source: RFC 8785 section 3.2",
         )
         .required(),

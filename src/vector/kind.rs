@@ -21,7 +21,7 @@ pub trait Kind: Sync {
     /// # Errors
     ///
     /// The name of the missing or malformed key.
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str>;
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str>;
 
     /// Compares the vector with proofmark's own readers and writers. `form` is the canonical form of the protocol,
     /// if it has one.
@@ -45,7 +45,7 @@ pub struct VectorFile {
     pub name: Located<String>,
     /// Slug.
     pub protocol: String,
-    /// Where the vectors come from.
+    /// The origin of the vectors.
     pub source: String,
     /// Their kind.
     pub kind: &'static dyn Kind,
@@ -88,7 +88,7 @@ pub enum VectorResult {
 }
 
 /// A call of a library, and the expected answer.
-pub struct Question {
+pub struct LibraryCall {
     /// Name of the operation.
     pub operation: &'static str,
     /// Inputs of the operation.

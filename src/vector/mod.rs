@@ -10,7 +10,7 @@ mod read;
 mod refused_json;
 
 pub use keys::FILE;
-pub use kind::{Kind, Question, Twin, Vector, VectorFile, VectorResult, readings};
+pub use kind::{Kind, LibraryCall, Twin, Vector, VectorFile, VectorResult, readings};
 pub use read::load;
 
 use crate::source::{Diagnostic, Located, Node, Problems, Yaml};
@@ -30,7 +30,7 @@ pub fn suite(file: &VectorFile) -> Result<Suite, Vec<Diagnostic>> {
     let mut problems = Problems::default();
     let mut cases = Vec::new();
     for vector in &file.vectors {
-        match file.kind.question(vector) {
+        match file.kind.library_call(vector) {
             Ok(question) => cases.push(case(vector, question)),
             Err(key) => problems.note(Diagnostic::new(
                 &vector.node.span,
@@ -41,7 +41,7 @@ pub fn suite(file: &VectorFile) -> Result<Suite, Vec<Diagnostic>> {
     problems.check(Suite { name: file.name.clone(), about: format!("Vectors: {}", file.source), cases })
 }
 
-fn case(vector: &Vector, question: Question) -> Case {
+fn case(vector: &Vector, question: LibraryCall) -> Case {
     let span = vector.node.span.clone();
     let located = |text: &str| Located { value: text.to_owned(), span: vector.id.span.clone() };
     let expectation = |at: &str, matcher: &str, argument: Value, strict_only: bool| Expectation {

@@ -1,6 +1,6 @@
 //! `refused-json`: bytes that a JSON reader must reject.
 
-use super::kind::{Kind, Question, Twin, Vector, VectorResult};
+use super::kind::{Kind, LibraryCall, Twin, Vector, VectorResult};
 use crate::value::Value;
 use crate::wire::canonical::Form;
 use crate::wire::json;
@@ -20,10 +20,10 @@ impl Kind for RefusedJson {
         &["input_hex"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let bytes = bytes(vector)?;
         let strict_only = vector.result == VectorResult::Acceptable;
-        Ok(Question {
+        Ok(LibraryCall {
             operation: "canonicalize",
             with: vec![("json", Value::Bytes(bytes))],
             expect: vec![("/status", "equals", Value::Integer(400), strict_only)],

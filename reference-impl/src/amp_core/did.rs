@@ -1,6 +1,6 @@
 //! Decentralised identifiers: their syntax (E21), the methods that are read (E22), and when two are equal (E21).
 
-/// What comes before an Ed25519 public key in a multibase value: the multicodec 0xed as a varint.
+/// The prefix of an Ed25519 public key in a multibase value: the multicodec 0xed as a varint.
 const ED25519: [u8; 2] = [0xed, 0x01];
 
 /// The same for X25519: 0xec.

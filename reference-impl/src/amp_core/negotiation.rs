@@ -15,7 +15,7 @@ pub(crate) enum State {
     WaitAck,
     /// A version was selected.
     Negotiated,
-    /// There is no common version.
+    /// No common version.
     Failed,
 }
 

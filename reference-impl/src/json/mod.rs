@@ -1,6 +1,6 @@
 //! The JSON values of this crate: a tree that keeps everything that a sender wrote, except white space and escapes.
 //!
-//! Members keep their order and numbers keep their spelling, because a package must come back as it was
+//! Members keep their order and numbers keep their spelling, because a package must be returned as it was
 //! submitted. Reading is strict ([`read`]); writing is compact ([`Value::write`]). The canonical form used
 //! for hashing is a rule of one protocol and lives there (`agentic::canonical`), not here.
 //!

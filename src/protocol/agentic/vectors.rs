@@ -3,7 +3,7 @@
 //! `content-hash`: a message and the hash that names it.
 
 use crate::value::Value;
-use crate::vector::{Kind, Question, Vector, readings};
+use crate::vector::{Kind, LibraryCall, Vector, readings};
 use crate::wire::canonical::{self, Form};
 use crate::wire::json;
 
@@ -22,11 +22,11 @@ impl Kind for ContentHash {
         &["input", "canonical", "bytes", "sha256"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let digests = readings(vector, vector.text("sha256")?, |digest| {
             ("matches", Value::Text(format!("^(?i:(sha256:)?{digest})$")))
         });
-        Ok(Question {
+        Ok(LibraryCall {
             operation: "content-hash",
             with: vec![("json", Value::text(vector.text("input")?))],
             expect: vec![("/result/hash", "any-of", digests, false)],

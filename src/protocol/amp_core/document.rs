@@ -1,7 +1,7 @@
 //! DID documents: reading the methods of one, and writing simple ones.
 //!
-//! [`read`] never fails for a method that cannot be used; it keeps it with the reason, so that a finding can say why a
-//! key was not eligible. Keys are chosen in [`super::key_selection`].
+//! [`read`] never fails for a method that cannot be used; it keeps it with the reason, so that a finding can explain
+//! why a key was not eligible. Keys are chosen in [`super::key_selection`].
 
 use super::did;
 use super::multikey::{self, KeyKind, MultikeyError};

@@ -25,7 +25,7 @@ impl<K: Hash + Eq, V: Clone> Memo<K, V> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// The answer to a question, worked out if it is not known.
+    /// The stored result for an input, computed if missing.
     pub(super) fn get(&self, key: K, work_out: impl FnOnce() -> V) -> V {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = lock().get(&key) {

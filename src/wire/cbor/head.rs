@@ -82,7 +82,7 @@ pub(super) fn shortest(argument: u64) -> usize {
 }
 
 /// Appends the shortest head, or the one of nine bytes.
-pub(super) fn put(out: &mut Vec<u8>, major: u8, argument: u64, wide: bool) {
+pub(super) fn append(out: &mut Vec<u8>, major: u8, argument: u64, wide: bool) {
     let length = if wide { 9 } else { shortest(argument) };
     let big = argument.to_be_bytes();
     // For a head of one byte the argument is the additional information itself.

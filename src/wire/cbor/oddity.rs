@@ -116,7 +116,7 @@ pub enum CborErrorKind {
     /// A string is longer, or an array or map has more items, than the rest of the input can hold.
     #[error("{what} of declared length {declared}, but the input has only {available} bytes left")]
     LengthBeyondInput {
-        /// The major type, in words.
+        /// The name of the major type.
         what: &'static str,
         /// The declared length: bytes, items or pairs.
         declared: u64,
@@ -144,9 +144,9 @@ pub enum CborErrorKind {
     /// A chunk of an indefinite string that is not a definite string of the same major type.
     #[error("invalid chunk of an indefinite {wanted}: {found}")]
     WrongChunk {
-        /// Major type of the chunk, in words.
+        /// The name of the major type of the chunk.
         found: &'static str,
-        /// Major type of the string, in words.
+        /// The name of the major type of the string.
         wanted: &'static str,
     },
     /// A simple value below 32 in two bytes.

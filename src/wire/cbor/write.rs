@@ -127,11 +127,11 @@ pub fn write_as(value: &Value, layout: Layout) -> Vec<u8> {
 /// Writes a value in the given style.
 pub fn write_styled(value: &Value, style: Style) -> Vec<u8> {
     let mut out = Vec::new();
-    put(&mut out, value, style);
+    encode(&mut out, value, style);
     out
 }
 
-fn put(out: &mut Vec<u8>, value: &Value, style: Style) {
+fn encode(out: &mut Vec<u8>, value: &Value, style: Style) {
     let wide = style.integers == Width::Eight;
     match value {
         Value::Null => out.push(0xf6),
@@ -139,49 +139,49 @@ fn put(out: &mut Vec<u8>, value: &Value, style: Style) {
         Value::Bool(true) => out.push(0xf5),
         Value::Simple(number) if *number < 24 => out.push(0xe0 | number),
         Value::Simple(number) => out.extend([0xf8, *number]),
-        Value::Integer(integer) => put_integer(out, *integer, style),
-        Value::Float(float) => put_float(out, *float, style),
+        Value::Integer(integer) => encode_integer(out, *integer, style),
+        Value::Float(float) => encode_float(out, *float, style),
         Value::Decimal(_) => match (value.as_integer(), value.as_f64()) {
-            (Some(integer), _) => put_integer(out, integer, style),
-            (None, float) => put_float(out, float.unwrap_or(f64::NAN), style),
+            (Some(integer), _) => encode_integer(out, integer, style),
+            (None, float) => encode_float(out, float.unwrap_or(f64::NAN), style),
         },
-        Value::Bytes(bytes) => put_string(out, 2, bytes, bytes.len() / 2, style),
-        Value::Text(text) => put_string(out, 3, text.as_bytes(), text.floor_char_boundary(text.len() / 2), style),
+        Value::Bytes(bytes) => encode_string(out, 2, bytes, bytes.len() / 2, style),
+        Value::Text(text) => encode_string(out, 3, text.as_bytes(), text.floor_char_boundary(text.len() / 2), style),
         Value::Array(items) => {
             open(out, 4, items.len(), style);
-            items.iter().for_each(|item| put(out, item, style));
+            items.iter().for_each(|item| encode(out, item, style));
             close(out, style);
         }
         Value::Map(members) => {
             open(out, 5, members.len(), style);
             for (key, value) in ordered(members, style.order) {
-                put(out, key, style);
-                put(out, value, style);
+                encode(out, key, style);
+                encode(out, value, style);
             }
             close(out, style);
         }
         Value::Tag(number, content) => {
-            head::put(out, 6, *number, wide);
-            put(out, content, style);
+            head::append(out, 6, *number, wide);
+            encode(out, content, style);
         }
     }
 }
 
-fn put_integer(out: &mut Vec<u8>, integer: i128, style: Style) {
+fn encode_integer(out: &mut Vec<u8>, integer: i128, style: Style) {
     let wide = style.integers == Width::Eight;
     let (major, argument) = if integer < 0 { (1, !integer) } else { (0, integer) };
     match u64::try_from(argument) {
-        Ok(argument) => head::put(out, major, argument, wide),
+        Ok(argument) => head::append(out, major, argument, wide),
         Err(_) => {
             let bytes = argument.to_be_bytes();
             let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-            head::put(out, 6, 2 + u64::from(major), wide);
-            put_string(out, 2, &bytes[zeros..], 0, Style { indefinite: false, ..style });
+            head::append(out, 6, 2 + u64::from(major), wide);
+            encode_string(out, 2, &bytes[zeros..], 0, Style { indefinite: false, ..style });
         }
     }
 }
 
-fn put_float(out: &mut Vec<u8>, number: f64, style: Style) {
+fn encode_float(out: &mut Vec<u8>, number: f64, style: Style) {
     let width = if style.floats == Floats::Double { 8 } else { float::shortest(number) };
     let half = if number.is_nan() { Some(0x7e00) } else { float::to_half(number) };
     match (width, half, float::to_single(number)) {
@@ -201,10 +201,10 @@ fn put_float(out: &mut Vec<u8>, number: f64, style: Style) {
 }
 
 /// `cut` is the index at which a string of indefinite length is split.
-fn put_string(out: &mut Vec<u8>, major: u8, bytes: &[u8], cut: usize, style: Style) {
+fn encode_string(out: &mut Vec<u8>, major: u8, bytes: &[u8], cut: usize, style: Style) {
     let wide = style.lengths == Width::Eight;
     let chunk = |out: &mut Vec<u8>, bytes: &[u8]| {
-        head::put(out, major, bytes.len() as u64, wide);
+        head::append(out, major, bytes.len() as u64, wide);
         out.extend_from_slice(bytes);
     };
     if !style.indefinite {
@@ -219,7 +219,7 @@ fn put_string(out: &mut Vec<u8>, major: u8, bytes: &[u8], cut: usize, style: Sty
 fn open(out: &mut Vec<u8>, major: u8, length: usize, style: Style) {
     match style.indefinite {
         true => out.push(major << 5 | head::INDEFINITE),
-        false => head::put(out, major, length as u64, style.lengths == Width::Eight),
+        false => head::append(out, major, length as u64, style.lengths == Width::Eight),
     }
 }
 

@@ -22,7 +22,7 @@ fn conflict(message: &str) -> Result<(), Refusal> {
     Err(Refusal::new(Code::FactConflict, message))
 }
 
-/// `invalidated-for-good`: Refuses to assert what was invalidated.
+/// `invalidated-for-good`: Rejects the assertion of an invalidated fact.
 pub(in crate::agentic) fn refuse_invalidated(db: &Connection, fact: &Fact) -> Result<(), Refusal> {
     let (history, current) = history(db, fact)?;
     if current.is_none() && !history.is_empty() { conflict("the fact was invalidated before") } else { Ok(()) }
@@ -49,7 +49,7 @@ pub(in crate::agentic) fn is_late(db: &Connection, fact: &Fact) -> Result<bool, 
     Ok(start.is_some_and(|start| fact.valid_from < start))
 }
 
-/// Inserts a fact beside the current one.
+/// Inserts a second current fact.
 pub(in crate::agentic) fn insert_beside(db: &Connection, fact: Fact) -> Result<Object, Refusal> {
     allow_several(db)?;
     facts::insert(db, &fact)?;

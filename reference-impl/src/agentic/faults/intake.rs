@@ -52,7 +52,7 @@ pub(in crate::agentic) fn lowercase_id(package: &mut Object) {
     }
 }
 
-/// `unknown-as-text`: Keeps unknown members as strings: numbers and booleans come back quoted.
+/// `unknown-as-text`: Stores unknown members as strings: numbers and booleans are returned quoted.
 pub(in crate::agentic) fn unknown_as_text(package: &mut Object) {
     package.retain(|name, value| {
         if !CORE_MEMBERS.contains(&name) && value.as_text().is_none() {

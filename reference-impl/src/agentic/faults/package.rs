@@ -35,7 +35,7 @@ pub(in crate::agentic) fn note_present() -> Problem {
     Problem::new("/handoff_note", "must be absent")
 }
 
-/// `unknown-members-refused`: Refuses packages with members that it does not know.
+/// `unknown-members-refused`: Rejects packages with unknown members.
 pub(in crate::agentic) fn unknown_members(package: &Object, known: &[&str]) -> Vec<Problem> {
     let unknown = package.iter().filter(|(name, _)| !known.contains(name));
     unknown.map(|(name, _)| Problem::new(format!("/{name}"), "is not known")).collect()

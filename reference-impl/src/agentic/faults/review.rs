@@ -16,7 +16,7 @@ pub(in crate::agentic) fn unreviewed() -> Refusal {
     Refusal::new(Code::InvalidTransition, "packages of this type are not reviewed")
 }
 
-/// `self-move-resets-review`: Renames a package when a move to its own state is asked for.
+/// `self-move-resets-review`: Renames a package if a transition to its own state is requested.
 pub(in crate::agentic) fn retitled(package: &Package) -> Object {
     let mut object = package.object.clone();
     object.set("title", format!("{} ({})", object.text("title").unwrap_or_default(), package.status()));

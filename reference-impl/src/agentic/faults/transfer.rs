@@ -29,7 +29,7 @@ pub(in crate::agentic) fn with_store_names(fact: &Object) -> Object {
     renamed.collect()
 }
 
-/// `import-known-members-only`: Refuses packages with members that it does not know in an import.
+/// `import-known-members-only`: Rejects packages with unknown members in an import.
 pub(in crate::agentic) fn refuse_unknown(package: &Object) -> Result<(), Refusal> {
     if package.iter().any(|(name, _)| !CORE_MEMBERS.contains(&name)) {
         return Err(vec![Problem::new("", "has members that are not known")].into());

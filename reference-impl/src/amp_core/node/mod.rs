@@ -311,7 +311,7 @@ impl Node {
         if depth == 0 && channel.principal.as_ref().is_some_and(other) {
             return refuse(Code::Unauthorized, true);
         }
-        // RFC 002, 3.3: on a connection HELLO comes first.
+        // RFC 002, 3.3: the first message on a connection is HELLO.
         if !channel.needs_hello() || super::codes::is_handshake(headers.typ) || depth > 0 {
             return None;
         }

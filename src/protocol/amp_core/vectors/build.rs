@@ -1,10 +1,10 @@
 //! `amp-build-plain` and `amp-build-encrypted`: messages made from fixed headers, keys and nonces.
 
-use super::common::{self, any_of, at, bytes, fixed, hex, if_reported, inputs, question, reading, same, unsigned};
+use super::common::{self, any_of, at, bytes, fixed, hex, if_reported, inputs, library_call, reading, same, unsigned};
 use crate::protocol::amp_core::key_selection::Purpose;
 use crate::protocol::amp_core::{document, message, seal, sig_input, sign};
 use crate::value::Value;
-use crate::vector::{Kind, Question, Vector, VectorResult};
+use crate::vector::{Kind, LibraryCall, Vector, VectorResult};
 use crate::wire::canonical::Form;
 use crate::wire::cbor;
 
@@ -67,11 +67,11 @@ impl Kind for BuildPlain {
         &["sender", "headers", "body", "ext", "sig_input", "message", "entries"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         // The message shows it as well: its signature is over this Sig_Input.
         let mut good = vec![if_reported("/result/sig_input", "equals", Value::text(vector.text("sig_input")?))];
         good.extend(in_any_order(vector)?);
-        Ok(Question {
+        Ok(LibraryCall {
             operation: "build-plain",
             with: inputs(vector, &["sender", "headers", "body", "ext"]),
             expect: vec![
@@ -120,7 +120,7 @@ impl Kind for BuildEncrypted {
         ]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let exists = |place: &str| at(place, "exists", Value::Bool(true));
         let expect = if vector.result == VectorResult::Invalid {
             let refused = ["/result/code", "/rpc_code"].map(|place| reading("refused", false, vec![exists(place)]));
@@ -136,7 +136,7 @@ impl Kind for BuildEncrypted {
         };
         let names = ["sender", "recipient_document", "headers", "body", "nonce"];
         let built = |_: &Vector| vec![("/result/message", "type", Value::text("string"))];
-        question(vector, "build-encrypted", &names, expect, built)
+        library_call(vector, "build-encrypted", &names, expect, built)
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! Code shared by the kinds: [`expect`] builds the expectations of a correct answer, a rejection, or any answer.
 
 use crate::value::Value;
-use crate::vector::{Question, Twin, Vector, VectorResult};
+use crate::vector::{LibraryCall, Twin, Vector, VectorResult};
 
 /// Place, matcher, argument, and whether only the strict profile counts it.
 pub(super) type Expected = (&'static str, &'static str, Value, bool);
@@ -94,20 +94,20 @@ pub(super) fn twin(vector: &Vector) -> Option<Vector> {
 }
 
 /// A call whose rejection counts only if the twin of the vector gets the answer that `assume` describes.
-pub(super) fn question(
+pub(super) fn library_call(
     vector: &Vector,
     operation: &'static str,
     names: &[&'static str],
     expect: Vec<Expected>,
     assume: impl Fn(&Vector) -> Vec<(&'static str, &'static str, Value)>,
-) -> Result<Question, &'static str> {
+) -> Result<LibraryCall, &'static str> {
     let twin = if requires_rejection(vector) {
         let twin = twin(vector).ok_or("twin")?;
         Some(Twin { with: inputs(&twin, names), assume: assume(&twin) })
     } else {
         None
     };
-    Ok(Question { operation, with: inputs(vector, names), expect, twin })
+    Ok(LibraryCall { operation, with: inputs(vector, names), expect, twin })
 }
 
 /// The bytes that a key of the vector holds in hex.

@@ -3,7 +3,7 @@
 use super::common::{self, any_of, at, bytes, expect, reading, refusals, refused_call, same};
 use crate::protocol::amp_core::sig_input;
 use crate::value::Value;
-use crate::vector::{Kind, Question, Twin, Vector, VectorResult};
+use crate::vector::{Kind, LibraryCall, Twin, Vector, VectorResult};
 use crate::wire::canonical::Form;
 use crate::wire::cbor::{self, Limits, OddityKind};
 
@@ -22,7 +22,7 @@ impl Kind for Deterministic {
         &["cbor", "deterministic", "also"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let input = Value::text(vector.text("cbor")?);
         let refused = common::requires_rejection(vector);
         let good = if refused {
@@ -39,7 +39,7 @@ impl Kind for Deterministic {
             with: vec![("cbor", Value::text("a2616202616101"))],
             assume: vec![("/result/cbor", "equals", Value::text("a2616101616202"))],
         });
-        Ok(Question {
+        Ok(LibraryCall {
             operation: "encode-deterministic",
             with: vec![("cbor", input)],
             expect: expect(vector, good, refusals),
@@ -76,7 +76,7 @@ impl Kind for SigInput {
         &["message", "headers", "body", "sig_input", "refusal"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let wanted = at("/result/sig_input", "equals", Value::text(vector.text("sig_input")?));
         let mut readings = vec![reading("as ruled", false, vec![wanted])];
         if vector.value("refusal").is_some() {
@@ -90,7 +90,7 @@ impl Kind for SigInput {
                 ("body", Value::text(vector.text("body")?)),
             ],
         };
-        Ok(Question { operation: "sig-input", with, expect: vec![any_of(readings, false)], twin: None })
+        Ok(LibraryCall { operation: "sig-input", with, expect: vec![any_of(readings, false)], twin: None })
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {

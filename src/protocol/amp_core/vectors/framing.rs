@@ -1,9 +1,9 @@
 //! `amp-frame-decode`, `amp-frame-encode` and `amp-wrapper`: the framing of RFC 002.
 
-use super::common::{self, any_of, at, bytes, expect, question, reading, refusals, show_hex};
+use super::common::{self, any_of, at, bytes, expect, library_call, reading, refusals, show_hex};
 use crate::protocol::amp_core::frame::{self, Framing};
 use crate::value::Value;
-use crate::vector::{Kind, Question, Vector, VectorResult};
+use crate::vector::{Kind, LibraryCall, Vector, VectorResult};
 use crate::wire::canonical::Form;
 use crate::wire::cbor;
 
@@ -40,7 +40,7 @@ impl Kind for FrameDecode {
         &["data", "max_size", "frames", "rest", "also_refused", "twin"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let refused = vector.result == VectorResult::Invalid;
         let good = if refused { Vec::new() } else { declared(vector)? };
         let expect = if vector.value("also_refused") == Some(&Value::Bool(true)) {
@@ -54,7 +54,7 @@ impl Kind for FrameDecode {
             let frames = twin.value("frames").and_then(Value::as_array).map_or(0, <[Value]>::len);
             vec![("/result/frames", "length", Value::Integer(i128::try_from(frames).unwrap_or_default()))]
         };
-        question(vector, "frame-decode", &["data", "max_size"], expect, whole)
+        library_call(vector, "frame-decode", &["data", "max_size"], expect, whole)
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
@@ -92,8 +92,8 @@ impl Kind for FrameEncode {
         &["type", "payload", "frame"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
-        Ok(Question {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
+        Ok(LibraryCall {
             operation: "frame-encode",
             with: common::inputs(vector, &["type", "payload"]),
             expect: vec![("/result/frame", "equals", Value::text(vector.text("frame")?), false)],
@@ -123,15 +123,15 @@ impl Kind for Wrapper {
         &["wrapper", "cbor", "codes", "tolerate", "twin"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let taken = || at("/result/value", "exists", Value::Bool(true));
         let expect = expect(vector, vec![taken()], refusals(vector));
         let assume = |_: &Vector| vec![("/result/value", "exists", Value::Bool(true))];
-        let mut asked = question(vector, "wrapper-decode", &["wrapper", "cbor"], expect, assume)?;
+        let mut call = library_call(vector, "wrapper-decode", &["wrapper", "cbor"], expect, assume)?;
         // The operation calls it `kind`, which is already a key of vectors.
-        let inputs = asked.with.iter_mut().chain(asked.twin.iter_mut().flat_map(|twin| &mut twin.with));
+        let inputs = call.with.iter_mut().chain(call.twin.iter_mut().flat_map(|twin| &mut twin.with));
         inputs.filter(|(name, _)| *name == "wrapper").for_each(|(name, _)| *name = "kind");
-        Ok(asked)
+        Ok(call)
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {

@@ -1,12 +1,12 @@
 //! `amp-ed25519-verify`, `amp-ed25519-sign`, `amp-public-key`, `amp-box-open` and `amp-select-key`.
 
 use super::common::{
-    self, at, bytes, expect, fixed, if_reported, inputs, must, question, reading, refusals, refused_call, same,
+    self, at, bytes, expect, fixed, if_reported, inputs, library_call, must, reading, refusals, refused_call, same,
 };
 use crate::protocol::amp_core::key_selection::Purpose;
 use crate::protocol::amp_core::{document, seal, sign};
 use crate::value::Value;
-use crate::vector::{Kind, Question, Twin, Vector, VectorResult};
+use crate::vector::{Kind, LibraryCall, Twin, Vector, VectorResult};
 use crate::wire::canonical::Form;
 
 pub(super) struct Verify;
@@ -35,7 +35,7 @@ impl Kind for Verify {
         &["public_key", "data", "sig"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let says = |valid| vec![at("/result/valid", "equals", Value::Bool(valid))];
         // A key or signature of another length may also be refused before anything is verified.
         let odd = vector.text("public_key")?.len() != 64 || vector.text("sig")?.len() != 128;
@@ -50,7 +50,7 @@ impl Kind for Verify {
             with: SOUND.iter().map(|(name, hex)| (*name, Value::text(*hex))).collect(),
             assume: vec![("/result/valid", "equals", Value::Bool(true))],
         });
-        Ok(Question { operation: "verify", with: inputs(vector, self.keys()), expect, twin })
+        Ok(LibraryCall { operation: "verify", with: inputs(vector, self.keys()), expect, twin })
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
@@ -84,8 +84,8 @@ impl Kind for Sign {
         &["seed", "data", "sig"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
-        Ok(Question {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
+        Ok(LibraryCall {
             operation: "sign",
             with: inputs(vector, &["seed", "data"]),
             expect: vec![("/result/sig", "equals", Value::text(vector.text("sig")?), false)],
@@ -113,7 +113,7 @@ impl Kind for PublicKey {
         &["derive", "secret", "private_key", "public_key"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let (operation, input) = match vector.text("derive")? {
             "ed25519" => ("public-key", "seed"),
             "x25519" => ("x25519-public", "private_key"),
@@ -124,7 +124,7 @@ impl Kind for PublicKey {
         if let Some(private) = vector.value("private_key") {
             expect.push(("/result/private_key", "equals", private.clone(), false));
         }
-        Ok(Question { operation, with: vec![(input, Value::text(vector.text("secret")?))], expect, twin: None })
+        Ok(LibraryCall { operation, with: vec![(input, Value::text(vector.text("secret")?))], expect, twin: None })
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
@@ -157,12 +157,12 @@ impl Kind for BoxOpen {
         &["private_key", "public_key", "nonce", "ciphertext", "plaintext", "codes", "tolerate", "twin"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let opened = |vector: &Vector| Value::text(vector.text("plaintext").unwrap_or_default());
         let good = vec![at("/result/plaintext", "equals", opened(vector))];
         let expect = expect(vector, good, refusals(vector));
         let names = ["private_key", "public_key", "nonce", "ciphertext"];
-        question(vector, "box-open", &names, expect, |twin| vec![("/result/plaintext", "equals", opened(twin))])
+        library_call(vector, "box-open", &names, expect, |twin| vec![("/result/plaintext", "equals", opened(twin))])
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
@@ -193,7 +193,7 @@ impl Kind for SelectKey {
         &["document", "did", "purpose", "method", "written", "public_key", "codes", "tolerate", "twin"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let mut good = Vec::new();
         if !common::requires_rejection(vector) {
             let method = vector.text("method")?;
@@ -205,7 +205,7 @@ impl Kind for SelectKey {
         }
         let expect = expect(vector, good, refusals(vector));
         let chosen = |_: &Vector| vec![("/result/public_key", "type", Value::text("string"))];
-        question(vector, "select-key", &["document", "did", "purpose"], expect, chosen)
+        library_call(vector, "select-key", &["document", "did", "purpose"], expect, chosen)
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {

@@ -63,7 +63,7 @@ mod tests {
                 suite(&file).unwrap_or_else(|mistakes| panic!("{}: {}", source.name, mistakes[0].message)).cases;
             assert_eq!(cases.len(), file.vectors.len(), "{}", source.name);
             for vector in &file.vectors {
-                let operation = file.kind.question(vector).unwrap().operation;
+                let operation = file.kind.library_call(vector).unwrap().operation;
                 assert!(protocol.operation(operation).is_some(), "{operation}");
                 if let Err(made) = file.kind.confirm(vector, form) {
                     differ.push(format!("{}: {}: {made}", source.name, *vector.id));
@@ -78,7 +78,7 @@ mod tests {
         for source in files() {
             let file = load(&source, super::ALL).unwrap();
             for vector in file.vectors.iter().filter(|vector| requires_rejection(vector)) {
-                assert!(file.kind.question(vector).unwrap().twin.is_some(), "{}: {}", source.name, *vector.id);
+                assert!(file.kind.library_call(vector).unwrap().twin.is_some(), "{}: {}", source.name, *vector.id);
             }
         }
     }

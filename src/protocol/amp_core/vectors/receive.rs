@@ -1,11 +1,11 @@
 //! `amp-receive`: a message, and whether it is to be taken.
 
-use super::common::{self, Expected, any_of, at, bytes, hex, if_reported, must, question, reading, unsigned};
+use super::common::{self, Expected, any_of, at, bytes, hex, if_reported, library_call, must, reading, unsigned};
 use crate::protocol::amp_core::key_selection::Purpose;
 use crate::protocol::amp_core::sig_input::Material;
 use crate::protocol::amp_core::{codes, did, document, message, sign};
 use crate::value::Value;
-use crate::vector::{Kind, Question, Vector, VectorResult};
+use crate::vector::{Kind, LibraryCall, Vector, VectorResult};
 use crate::wire::canonical::Form;
 use crate::wire::cbor;
 
@@ -42,7 +42,7 @@ impl Kind for Receive {
         ]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         vector.text("message")?;
         let mut vector = vector.clone();
         // No relay is trusted unless the vector lists it, regardless of the configuration of the target.
@@ -51,7 +51,7 @@ impl Kind for Receive {
         }
         let names = ["message", "self", "now", "documents", "trusted_relays", "original"];
         let accepted = |_: &Vector| vec![("/outcome", "equals", Value::text("accepted"))];
-        question(&vector, "receive", &names, expected(&vector)?, accepted)
+        library_call(&vector, "receive", &names, expected(&vector)?, accepted)
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {

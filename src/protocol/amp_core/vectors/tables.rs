@@ -1,9 +1,9 @@
 //! `amp-type`, `amp-error-code`, `amp-version` and `amp-id`: the tables and small functions of RFC 001.
 
-use super::common::{self, any_of, at, bytes, fixed, inputs, must, question, reading, unsigned};
+use super::common::{self, any_of, at, bytes, fixed, inputs, library_call, must, reading, unsigned};
 use crate::protocol::amp_core::{codes, message_id};
 use crate::value::Value;
-use crate::vector::{Kind, Question, Vector, VectorResult};
+use crate::vector::{Kind, LibraryCall, Vector, VectorResult};
 use crate::wire::canonical::Form;
 
 fn unknown(vector: &Vector) -> bool {
@@ -31,7 +31,7 @@ impl Kind for Type {
         &["ask", "typ", "name", "twin"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let (operation, input, place, answer) = match vector.text("ask")? {
             "name" => ("type-info", "typ", "/result/name", "name"),
             "code" => ("type-code", "name", "/result/typ", "typ"),
@@ -42,7 +42,7 @@ impl Kind for Type {
             Some(answer) => vec![(place, "equals", answer.clone(), false)],
             None => return Err(answer),
         };
-        question(vector, operation, &[input], expect, |twin| answers(twin, &[(place, answer)]))
+        library_call(vector, operation, &[input], expect, |twin| answers(twin, &[(place, answer)]))
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
@@ -70,7 +70,7 @@ impl Kind for ErrorCode {
         &["code", "name", "category", "retry", "twin"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let expect = if unknown(vector) {
             vec![("/result/unknown", "equals", Value::Bool(true), false)]
         } else {
@@ -83,7 +83,7 @@ impl Kind for ErrorCode {
                 ("/result/retry", "equals", vector.value("retry").ok_or("retry")?.clone(), false),
             ]
         };
-        question(vector, "error-info", &["code"], expect, |twin| answers(twin, &[("/result/name", "name")]))
+        library_call(vector, "error-info", &["code"], expect, |twin| answers(twin, &[("/result/name", "name")]))
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
@@ -110,7 +110,7 @@ impl Kind for Version {
         &["ask", "version", "major", "supported", "offered", "selected", "twin"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         match vector.text("ask")? {
             "major" => {
                 let expect = match vector.value("major") {
@@ -128,11 +128,11 @@ impl Kind for Version {
                     Some(major) => vec![("/result/major", "equals", major.clone(), false)],
                     None => return Err("major"),
                 };
-                question(vector, "major", &["version"], expect, |twin| answers(twin, &[("/result/major", "major")]))
+                library_call(vector, "major", &["version"], expect, |twin| answers(twin, &[("/result/major", "major")]))
             }
             "select" => {
                 let assume = |_: &Vector| vec![("/result/selected", "type", Value::text("string"))];
-                question(vector, "select-version", &["supported", "offered"], selection(vector)?, assume)
+                library_call(vector, "select-version", &["supported", "offered"], selection(vector)?, assume)
             }
             _ => Err("ask"),
         }
@@ -188,7 +188,7 @@ impl Kind for Id {
         &["ts", "random", "count", "ids"]
     }
 
-    fn question(&self, vector: &Vector) -> Result<Question, &'static str> {
+    fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let ts = unsigned(vector.value("ts")).ok_or("ts")?;
         let expect = match vector.value("ids") {
             Some(ids) => vec![("/result/ids", "equals", ids.clone(), false)],
@@ -198,7 +198,7 @@ impl Kind for Id {
                 vec![("/result/ids", "length", count, false), ("/result/ids", "each", form, false)]
             }
         };
-        Ok(Question { operation: "make-id", with: inputs(vector, &["ts", "random", "count"]), expect, twin: None })
+        Ok(LibraryCall { operation: "make-id", with: inputs(vector, &["ts", "random", "count"]), expect, twin: None })
     }
 
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
