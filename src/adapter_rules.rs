@@ -18,7 +18,7 @@ use crate::wire::json;
 /// Requests that are written without waiting for an answer in between.
 const PIPELINED: usize = 64;
 
-/// Bytes of the text in a large request: beyond every buffer on the way, below what a package may weigh.
+/// Bytes of the text in a large request: larger than any buffer, smaller than the largest package.
 const LARGE: usize = 4 << 20;
 
 /// Bytes of an answer that are read.
@@ -33,13 +33,13 @@ pub struct Rule {
     pub name: &'static str,
     /// What a well-behaved adapter does.
     pub rule: &'static str,
-    /// What to look at in one that does not.
+    /// A hint for an adapter that breaks the rule.
     pub advice: &'static str,
-    check: for<'a> fn(&'a Adapter) -> Asking<'a>,
+    check: for<'a> fn(&'a Adapter) -> RuleCheck<'a>,
 }
 
-/// What comes of asking: nothing, or what was observed instead.
-type Asking<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+/// A future that checks a rule: `Err` is the observation that breaks it.
+type RuleCheck<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
 /// The result of one rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -48,12 +48,12 @@ pub struct Finding {
     pub name: &'static str,
     /// What a well-behaved adapter does.
     pub rule: &'static str,
-    /// Whether this one does.
+    /// Whether the adapter follows the rule.
     pub kept: bool,
-    /// What it did instead.
+    /// The observation that breaks the rule.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub observed: String,
-    /// What to look at.
+    /// A hint.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub advice: &'static str,
 }
@@ -78,37 +78,37 @@ pub const RULES: &[Rule] = &[
     rule!("silent-before-first-request", "Nothing is written to standard output before the first request.",
         "Write banners and logs to standard error.", silent_before_first_request),
     rule!("describes-itself", "`describe` is answered with `name`, `version`, `protocols` and `operations`.",
-        "Answer `describe` with an object of these members; names and versions are texts, the others lists of texts.", describes_itself),
-    rule!("answers-in-the-form", "An answer is one line with one JSON object: `jsonrpc` \"2.0\", the id, and either `result` or `error`.",
+        "Answer `describe` with an object of these members; `name` and `version` are strings, the others lists of strings.", describes_itself),
+    rule!("answers-in-form", "An answer is one line with one JSON object: `jsonrpc` \"2.0\", the id, and either `result` or `error`.",
         "Write exactly one of `result` and `error`, and no line end inside the object.", answers_in_the_form),
-    rule!("gives-back-ids", "The id of a request comes back as it was: number or text.",
-        "Copy the id as the JSON value that it is.", gives_back_ids),
-    rule!("refuses-unknown-methods", "An unknown method is answered with error -32601.",
+    rule!("returns-ids-unchanged", "An answer has the id of the request with the same JSON type: number or string.",
+        "Copy the id as a JSON value.", gives_back_ids),
+    rule!("rejects-unknown-methods", "An unknown method is answered with error -32601.",
         "This is how an operation is declared unsupported; any other error is a failure of the library.", refuses_unknown_methods),
-    rule!("offers-what-it-describes", "An operation that `describe` lists is offered: it is not answered with -32601.",
+    rule!("offers-described-operations", "A call of an operation that `describe` lists is not answered with -32601.",
         "Do not list operations that the library does not have.", offers_what_it_describes),
-    rule!("hides-what-it-does-not-offer", "An operation of the protocol that `describe` does not list is answered with -32601.",
+    rule!("rejects-undescribed-operations", "An operation of the protocol that `describe` does not list is answered with -32601.",
         "List in `operations` everything that is answered.", hides_what_it_does_not_offer),
     rule!("survives-invalid-json", "A line that is not JSON is answered with error -32700 and the id null, and the next request is answered as usual.",
-        "Catch the parser's error, answer, and go on with the next line.", survives_invalid_json),
+        "Catch the parser's error, answer it, and continue with the next line.", survives_invalid_json),
     rule!("survives-invalid-requests", "JSON that is not a request is answered with error -32600 or -32602, and the next request is answered as usual.",
         "Check that the line is an object with a text `method` before dispatching.", survives_invalid_requests),
-    rule!("survives-bad-parameters", "Parameters of another type than an object are answered with error -32602 or -32600, and the next request is answered as usual.",
-        "Check that `params` is an object; catch what the library throws.", survives_bad_parameters),
-    rule!("keeps-order", "Requests that are written together are answered in order, each once.",
+    rule!("survives-bad-parameters", "Parameters that are not an object are answered with error -32602 or -32600, and the next request is answered as usual.",
+        "Check that `params` is an object; catch exceptions of the library.", survives_bad_parameters),
+    rule!("keeps-order", "Requests that are written at once are answered in order, each exactly once.",
         "Answer one request after the other, and flush after each answer.", keeps_order),
-    rule!("takes-large-requests", "A request of four megabytes is answered, with a result or an error, and the next request is answered as usual.",
+    rule!("accepts-large-requests", "A request of four megabytes is answered, with a result or an error, and the next request is answered as usual.",
         "Read whole lines, however long, and do not write while the request is still being read.", takes_large_requests),
-    rule!("takes-requests-in-pieces", "A request that arrives in pieces is answered once it is whole.",
-        "Read up to the line end, not whatever a read returns.", takes_requests_in_pieces),
-    rule!("takes-text-of-any-script", "A text outside ASCII, U+2028 and escapes included, does not split or spoil a line.",
+    rule!("accepts-requests-in-pieces", "A request that arrives in pieces is answered once it is complete.",
+        "Read up to the line end, not the bytes of a single read.", takes_requests_in_pieces),
+    rule!("accepts-non-ascii-text", "Text outside ASCII, including U+2028 and escapes, does not split or corrupt a line.",
         "Read and write UTF-8, and split lines at U+000A only.", takes_text_of_any_script),
     rule!("is-silent-on-notifications", "A request without an id is not answered.",
         "Write nothing if the request has no id.", is_silent_on_notifications),
-    rule!("can-be-started-again", "A second start describes the same adapter.",
+    rule!("can-be-restarted", "A second instance returns the same description.",
         "Keep no state outside the process, such as a lock file or a port.", can_be_started_again),
-    rule!("ends-with-its-input", "When standard input is closed it exits with code 0 and writes nothing more.",
-        "Leave the loop at the end of the input.", ends_with_its_input),
+    rule!("exits-at-end-of-input", "When standard input is closed, the adapter exits with code 0 and writes nothing more.",
+        "Leave the loop at the end of standard input.", ends_with_its_input),
 ];
 
 /// Checks every rule.
@@ -123,7 +123,7 @@ pub async fn check(adapter: &Adapter) -> Vec<Finding> {
     findings
 }
 
-/// A conversation and what is expected of it.
+/// A conversation with one process of the adapter.
 struct Session<'a> {
     adapter: &'a Adapter,
     conversation: Conversation,
@@ -151,27 +151,27 @@ impl<'a> Session<'a> {
             ProgramOutput::TooLong => Err(format!("a line of more than {LIMIT} bytes")),
             ProgramOutput::Timeout => Err(format!("no answer within {:?}", self.adapter.patience)),
             ProgramOutput::End => Err(match self.conversation.ended().await {
-                Some(status) => format!("it ended ({status})"),
-                None => "it closed its standard output".to_owned(),
+                Some(status) => format!("the adapter exited ({status})"),
+                None => "the adapter closed its standard output".to_owned(),
             }),
         }
     }
 
-    /// Whether it still answers as ever.
+    /// Checks that it still answers `describe`.
     async fn still_answers(&mut self, after: &str) -> Result<(), String> {
         let answer = self.ask(&describe(97)).await.map_err(|why| format!("after {after}: {why}"))?;
         let id = answer.member("id").and_then(Value::as_integer);
         if id == Some(97) { Ok(()) } else { Err(format!("after {after}, the next request got {}", brief(&answer))) }
     }
 
-    /// Expects an error with one of the codes, and a null id where the request had none that could be read.
+    /// Expects an error with one of the codes, and a null id if the id of the request could not be read.
     async fn refused(&mut self, line: &str, codes: &[i128], null_id: bool) -> Result<(), String> {
         let what = shown(line.as_bytes());
-        let answer = self.ask(line).await.map_err(|why| format!("to {what}: {why}"))?;
+        let answer = self.ask(line).await.map_err(|why| format!("the answer to {what}: {why}"))?;
         let code = answer.member("error").and_then(|error| error.member("code")).and_then(Value::as_integer);
         let id_is_null = answer.member("id") == Some(&Value::Null);
         if !code.is_some_and(|code| codes.contains(&code)) || (null_id && !id_is_null) {
-            return Err(format!("to {what} it answers {}", brief(&answer)));
+            return Err(format!("the answer to {what} is {}", brief(&answer)));
         }
         self.still_answers(&what).await
     }
@@ -179,7 +179,7 @@ impl<'a> Session<'a> {
     async fn quiet(&mut self, when: &str) -> Result<(), String> {
         match self.conversation.read_line(LIMIT, QUIET).await {
             ProgramOutput::Timeout => Ok(()),
-            ProgramOutput::Line(line) => Err(format!("{when} it writes {}", shown(&line))),
+            ProgramOutput::Line(line) => Err(format!("{when} the adapter writes {}", shown(&line))),
             other => Err(format!("{when}: {}", self.read(other).await.err().unwrap_or_default())),
         }
     }
@@ -202,7 +202,7 @@ fn empty() -> Value {
     Value::map::<&str>([])
 }
 
-/// A line as it may be printed.
+/// A line, safe to print.
 fn shown(line: &[u8]) -> String {
     let text = String::from_utf8_lossy(line);
     let short: String = text.chars().take(100).flat_map(char::escape_debug).collect();
@@ -219,18 +219,18 @@ fn fault_in_form(answer: &Value, id: &Value) -> Option<&'static str> {
     let error = answer.member("error").filter(|error| **error != Value::Null);
     let result = answer.member("result").is_some();
     if answer.as_map().is_none() {
-        Some("it is not an object")
+        Some("the answer is not an object")
     } else if answer.member("jsonrpc").and_then(Value::as_text) != Some("2.0") {
         Some("`jsonrpc` is not \"2.0\"")
     } else if !answer.member("id").is_some_and(|found| found.same_as(id)) {
-        Some("the id is another one")
+        Some("the id differs from that of the request")
     } else if result == error.is_some() {
-        Some("there is not exactly one of `result` and `error`")
+        Some("the answer does not have exactly one of `result` and `error`")
     } else if error.is_some_and(|error| {
         error.member("code").and_then(Value::as_integer).is_none()
             || error.member("message").and_then(Value::as_text).is_none()
     }) {
-        Some("an error has a whole number as `code` and a text as `message`")
+        Some("`error` needs an integer `code` and a string `message`")
     } else {
         None
     }
@@ -245,23 +245,27 @@ fn names(value: Option<&Value>) -> Option<Vec<String>> {
     }
 }
 
-/// What an adapter declares: its protocols and operations, read by the methods of the binding if it has no `describe`.
+/// The protocols and operations of an adapter, read with the methods of the binding if it has no `describe`.
 async fn description(session: &mut Session<'_>) -> Result<(Vec<&'static dyn Protocol>, Vec<String>), String> {
     let answer = session.ask(&describe(1)).await?;
-    let result = answer.member("result").ok_or_else(|| format!("`describe` is answered with {}", brief(&answer)))?;
+    let result = answer.member("result").ok_or_else(|| format!("the answer to `describe` is {}", brief(&answer)))?;
     for name in ["name", "version"] {
         if result.member(name).and_then(Value::as_text).is_none_or(str::is_empty) {
-            return Err(format!("`describe` has no text `{name}`: {}", brief(result)));
+            return Err(format!("the result of `describe` has no string `{name}`: {}", brief(result)));
         }
     }
     let protocols = names(result.member("protocols"))
-        .ok_or_else(|| format!("`describe` has no list of `protocols`: {}", brief(result)))?;
+        .ok_or_else(|| format!("the result of `describe` has no list `protocols`: {}", brief(result)))?;
     let operations = names(result.member("operations"))
-        .ok_or_else(|| format!("`describe` has no list of `operations`: {}", brief(result)))?;
+        .ok_or_else(|| format!("the result of `describe` has no list `operations`: {}", brief(result)))?;
     let known: Vec<_> = protocols.iter().filter_map(|slug| protocol::find(slug)).collect();
     if known.is_empty() {
         let slugs: Vec<_> = protocol::ALL.iter().map(|protocol| protocol.slug()).collect();
-        return Err(format!("none of `protocols` is one of {}: {}", slugs.join(", "), protocols.join(", ")));
+        return Err(format!(
+            "`protocols` names no supported protocol ({}): {}",
+            slugs.join(", "),
+            protocols.join(", ")
+        ));
     }
     Ok((known, operations))
 }
@@ -271,7 +275,7 @@ async fn silent_before_first_request(adapter: &Adapter) -> Result<(), String> {
     // Programs in some languages write unexpected output only after a moment.
     match session.conversation.read_line(LIMIT, Duration::from_secs(1)).await {
         ProgramOutput::Timeout => session.still_answers("the start").await,
-        ProgramOutput::Line(line) => Err(format!("at its start it writes {}", shown(&line))),
+        ProgramOutput::Line(line) => Err(format!("before the first request the adapter writes {}", shown(&line))),
         other => Err(session.read(other).await.err().unwrap_or_default()),
     }
 }
@@ -288,7 +292,7 @@ async fn answers_in_the_form(adapter: &Adapter) -> Result<(), String> {
             return Err(format!("{fault}: {}", brief(&answer)));
         }
     }
-    session.quiet("after its answers").await
+    session.quiet("after the last answer").await
 }
 
 async fn gives_back_ids(adapter: &Adapter) -> Result<(), String> {
@@ -310,7 +314,7 @@ async fn gives_back_ids(adapter: &Adapter) -> Result<(), String> {
         let answer = session.ask(&line).await?;
         let found = answer.member("id");
         if found.is_none_or(|found| !found.same_as(&id) || found.type_name() != id.type_name()) {
-            return Err(format!("the id {} comes back in {}", json::compact(&id), brief(&answer)));
+            return Err(format!("the id {} is answered with {}", json::compact(&id), brief(&answer)));
         }
     }
     Ok(())
@@ -331,14 +335,14 @@ async fn offers_what_it_describes(adapter: &Adapter) -> Result<(), String> {
     let (protocols, operations) = description(&mut session).await?;
     let methods = methods(&protocols);
     for name in operations.iter().filter(|name| methods.contains(&name.as_str())) {
-        // Whatever it makes of a call without parameters, it knows the method.
+        // The call lacks parameters, so any answer but -32601 shows that the method exists.
         let answer = session
             .ask(&request(6, name, empty()))
             .await
-            .map_err(|why| format!("to `{name}` without parameters: {why}"))?;
+            .map_err(|why| format!("the answer to `{name}` without parameters: {why}"))?;
         let code = answer.member("error").and_then(|error| error.member("code")).and_then(Value::as_integer);
         if code == Some(-32601) {
-            return Err(format!("`describe` lists `{name}`, and it is answered with {}", brief(&answer)));
+            return Err(format!("`describe` lists `{name}`, but a call is answered with {}", brief(&answer)));
         }
     }
     Ok(())
@@ -353,11 +357,12 @@ async fn hides_what_it_does_not_offer(adapter: &Adapter) -> Result<(), String> {
     let mut session = Session::start(adapter)?;
     let (protocols, operations) = description(&mut session).await?;
     for name in methods(&protocols).into_iter().filter(|name| !operations.iter().any(|known| known == name)) {
-        let answer = session.ask(&request(6, name, empty())).await.map_err(|why| format!("to `{name}`: {why}"))?;
+        let answer =
+            session.ask(&request(6, name, empty())).await.map_err(|why| format!("the answer to `{name}`: {why}"))?;
         let code = answer.member("error").and_then(|error| error.member("code")).and_then(Value::as_integer);
         // A greeting under the protocol's own name has the same content as `describe`.
         if code != Some(-32601) && !name.ends_with("/hello") {
-            return Err(format!("`describe` does not list `{name}`, and it is answered with {}", brief(&answer)));
+            return Err(format!("`describe` does not list `{name}`, but a call is answered with {}", brief(&answer)));
         }
     }
     Ok(())
@@ -365,7 +370,7 @@ async fn hides_what_it_does_not_offer(adapter: &Adapter) -> Result<(), String> {
 
 async fn survives_invalid_json(adapter: &Adapter) -> Result<(), String> {
     let mut session = Session::start(adapter)?;
-    for line in ["this is no JSON", "{\"jsonrpc\":\"2.0\",\"id\":1,", "{'id':1}", "\u{0}\u{1}"] {
+    for line in ["this is not JSON", "{\"jsonrpc\":\"2.0\",\"id\":1,", "{'id':1}", "\u{0}\u{1}"] {
         session.refused(line, &[-32700], true).await?;
     }
     Ok(())
@@ -392,7 +397,7 @@ async fn survives_invalid_requests(adapter: &Adapter) -> Result<(), String> {
             });
             let ids: Vec<_> = answers.map(|answer| answer.member("id").cloned()).collect();
             if ids.last() != Some(&Some(Value::from(97_u64))) {
-                return Err("after `{}`, the next request is not answered".to_owned());
+                return Err("the request after `{}` is not answered".to_owned());
             }
             continue;
         }
@@ -415,7 +420,7 @@ async fn survives_bad_parameters(adapter: &Adapter) -> Result<(), String> {
     let odd = Value::map([("json_hex", Value::text("zz")), ("store", Value::map::<&str>([]))]);
     let answer = session.ask(&request(9, name, odd)).await?;
     match fault_in_form(&answer, &Value::from(9_u64)) {
-        Some(fault) => Err(format!("to parameters of the wrong types: {fault}: {}", brief(&answer))),
+        Some(fault) => Err(format!("the answer to parameters of the wrong types: {fault}: {}", brief(&answer))),
         None => session.still_answers("parameters of the wrong types").await,
     }
 }
@@ -435,7 +440,7 @@ async fn keeps_order(adapter: &Adapter) -> Result<(), String> {
             return Err(format!("answer {} of {PIPELINED} is {}", position + 1, brief(&answer)));
         }
     }
-    session.quiet("after its answers").await
+    session.quiet("after the last answer").await
 }
 
 async fn takes_large_requests(adapter: &Adapter) -> Result<(), String> {
@@ -455,9 +460,9 @@ async fn takes_requests_in_pieces(adapter: &Adapter) -> Result<(), String> {
     let line = describe(12) + "\n";
     let (first, rest) = line.split_at(line.len() / 2);
     if !session.conversation.write(first.as_bytes(), adapter.patience).await {
-        return Err("it does not read".to_owned());
+        return Err("the adapter does not read standard input".to_owned());
     }
-    session.quiet("to half a request").await?;
+    session.quiet("after half a request").await?;
     let answer = session.ask(rest.trim_end()).await?;
     fault_in_form(&answer, &Value::from(12_u64)).map_or(Ok(()), |fault| Err(format!("{fault}: {}", brief(&answer))))
 }
@@ -468,10 +473,14 @@ async fn takes_text_of_any_script(adapter: &Adapter) -> Result<(), String> {
     {
         let answer = session.ask(&request(13, "describe", Value::map([("note", Value::text(text))]))).await?;
         if let Some(fault) = fault_in_form(&answer, &Value::from(13_u64)) {
-            return Err(format!("to a text such as {}: {fault}: {}", shown(text.as_bytes()), brief(&answer)));
+            return Err(format!(
+                "the answer to a text such as {}: {fault}: {}",
+                shown(text.as_bytes()),
+                brief(&answer)
+            ));
         }
     }
-    session.quiet("after its answers").await
+    session.quiet("after the last answer").await
 }
 
 async fn is_silent_on_notifications(adapter: &Adapter) -> Result<(), String> {
@@ -481,7 +490,7 @@ async fn is_silent_on_notifications(adapter: &Adapter) -> Result<(), String> {
     let outputs = session.conversation.exchange_lines(&bytes, 1, LIMIT, adapter.patience).await;
     let answer = session.read(outputs.into_iter().next().unwrap_or(ProgramOutput::Timeout)).await?;
     if answer.member("id").and_then(Value::as_integer) != Some(14) {
-        return Err(format!("to {} it answers {}", shown(line.as_bytes()), brief(&answer)));
+        return Err(format!("the notification {} is answered with {}", shown(line.as_bytes()), brief(&answer)));
     }
     Ok(())
 }
@@ -490,9 +499,9 @@ async fn can_be_started_again(adapter: &Adapter) -> Result<(), String> {
     let mut first = Session::start(adapter)?;
     let one = first.ask(&describe(1)).await?;
     let mut second = Session::start(adapter)?;
-    let two = second.ask(&describe(1)).await.map_err(|why| format!("beside a first one: {why}"))?;
+    let two = second.ask(&describe(1)).await.map_err(|why| format!("while another instance runs: {why}"))?;
     if one.member("result").map(json::compact) != two.member("result").map(json::compact) {
-        return Err(format!("first {}, then {}", brief(&one), brief(&two)));
+        return Err(format!("the first instance returns {}, the second {}", brief(&one), brief(&two)));
     }
     Ok(())
 }
@@ -502,11 +511,11 @@ async fn ends_with_its_input(adapter: &Adapter) -> Result<(), String> {
     session.ask(&describe(1)).await?;
     let (rest, status) = session.conversation.finish(LIMIT, adapter.patience).await;
     if let Some(ProgramOutput::Line(line)) = rest.first() {
-        return Err(format!("after the end of its input it writes {}", shown(line)));
+        return Err(format!("after the end of standard input the adapter writes {}", shown(line)));
     }
     match status {
         Some(status) if status.success() => Ok(()),
-        Some(status) => Err(format!("it ends with {status}")),
-        None => Err(format!("it has not ended {:?} after its input did", adapter.patience)),
+        Some(status) => Err(format!("the adapter exits with {status}")),
+        None => Err(format!("the adapter is still running {:?} after the end of standard input", adapter.patience)),
     }
 }

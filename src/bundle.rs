@@ -1,4 +1,4 @@
-//! The data files of a run: the ones that the program embeds, or a folder that replaces them.
+//! The data files of a run: those that the program embeds, or a folder that replaces them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ pub enum BundleError {
         /// Why.
         error: std::io::Error,
     },
-    /// There is no suite in the folder.
-    #[error("{} holds no suite: no folder <protocol>/ with a protocol.yaml in it", .0.display())]
+    /// The folder contains no suite.
+    #[error("{} contains no suite: expected a folder <protocol>/ with a protocol.yaml", .0.display())]
     Empty(PathBuf),
 }
 
@@ -35,11 +35,11 @@ impl Bundle {
         Self { files: files.iter().map(source).collect(), cases: Vec::new() }
     }
 
-    /// Replaces the suites by those in `folder`, which is laid out as `suites/` is: a folder for each protocol.
+    /// Replaces the suites by those in `folder`, which has the layout of `suites/`: a folder for each protocol.
     ///
     /// # Errors
     ///
-    /// [`BundleError`] if the folder cannot be read or holds no suite.
+    /// [`BundleError`] if the folder cannot be read or contains no suite.
     pub fn with_suites(self, folder: &Path) -> Result<Self, BundleError> {
         let bundle = self.replace("suites/", folder)?;
         if bundle.files.iter().any(|file| file.name.ends_with("protocol.yaml")) {
@@ -49,7 +49,7 @@ impl Bundle {
         }
     }
 
-    /// Replaces the vectors by those in `folder`, which is laid out as `vectors/` is.
+    /// Replaces the vectors by those in `folder`, which has the layout of `vectors/`.
     ///
     /// # Errors
     ///
@@ -65,7 +65,7 @@ impl Bundle {
         Ok(self)
     }
 
-    /// Adds a file of cases that lies anywhere.
+    /// Adds a file of cases from any folder.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Bundle {
         Ok(self)
     }
 
-    /// The files of cases besides those of the folders; each names its protocol in its text.
+    /// The additional files of cases; each names its protocol.
     pub fn cases(&self) -> &[Arc<Source>] {
         &self.cases
     }
@@ -96,7 +96,7 @@ impl Bundle {
         let wanted = |file: &&Arc<Source>| {
             let mut parts = file.name.rsplit('/');
             let name = parts.next().unwrap_or_default();
-            // `regressions/` lies one level deeper.
+            // `regressions/` is one level deeper.
             name.ends_with(ending) && parts.take(2).any(|folder| folder == slug)
         };
         self.files.iter().filter(wanted).collect()
@@ -108,7 +108,7 @@ impl Bundle {
         catalogues.filter_map(|folder| folder.rsplit('/').next()).collect()
     }
 
-    /// The file of a protocol with this very name.
+    /// The file of a protocol with exactly this name.
     pub fn file(&self, slug: &str, name: &str) -> Option<&Arc<Source>> {
         self.files(slug, name).into_iter().find(|file| file.name.rsplit('/').next() == Some(name))
     }

@@ -1,45 +1,45 @@
 //! proofmark: the conformance test harness and fuzzer for agent protocols.
 //!
-//! A run goes from data to a verdict in one direction: files become cases, cases become a plan for one target, the plan is
-//! put to the target, the exchanges are judged, and reports are drawn from the record. Start with [`suite`] for what an
-//! author writes, [`plan`] for what is put, [`walk`] for how a case is taken, [`judge`] for what is made of the answers.
+//! A run goes from data to a verdict in one direction: files become cases, cases become a plan for one target, the plan runs
+//! against the target, the exchanges are judged, and reports are rendered from the record. Start with [`suite`] for the
+//! format of cases, [`plan`] for the selection, [`walk`] for the steps of a case, [`judge`] for the verdicts.
 //!
 //! # The map
 //!
 //! Each module imports only what the last column names; "above" means every row further up. `tests/layers.rs` reads this
-//! table and holds the source files against it.
+//! table and checks the source files against it.
 //!
-//! | modules | what lives there | may import |
+//! | modules | contents | may import |
 //! |---|---|---|
-//! | [`value`] | one value for JSON and CBOR, paths into it, the first difference of two | nothing |
+//! | [`value`] | a value type for JSON and CBOR, paths into values, the first difference of two values | nothing |
 //! | [`suggest`] | the nearest of several names | nothing |
-//! | [`parallel`] | the same work for many items, in several threads | nothing |
-//! | [`wire`] | bytes to values and back: JSON with its oddities, canonical form | value |
-//! | [`source`] | places in data files, and everything that can be wrong at one | above |
+//! | [`parallel`] | parallel map over items with threads | nothing |
+//! | [`wire`] | decoders and encoders: JSON with its oddities, CBOR, canonical form | value |
+//! | [`source`] | locations in data files, and the diagnostics about them | above |
 //! | [`bundle`] | the data files of a run: embedded, or from a folder | source |
 //! | [`requirement`] | the catalogue of a specification, and its errata | value, source |
 //! | [`template`] | `${…}` in values: bindings, captures, seeded ids and times | above but bundle, requirement |
-//! | [`exchange`] | what was sent and what came back, as bytes | value |
-//! | [`verdict`] | the words for what came of a question | nothing |
-//! | [`edit`] | one way to be wrong on purpose | value, wire, source, template |
+//! | [`exchange`] | messages that were sent and received, as bytes | value |
+//! | [`verdict`] | verdicts of cases, requirements and levels | nothing |
+//! | [`edit`] | edits that make a message invalid | value, wire, source, template |
 //! | [`target`] | the implementation under test: how to reach it, claims, limits, waivers | value, wire, source, exchange |
 //! | [`suite`] | cases, steps and expectations as written, and the manifest of a protocol | above but bundle |
-//! | [`matcher`] | what an expectation may say about one value | value, suggest, wire |
-//! | [`record`] | everything that a report may know about a run | exchange, verdict |
-//! | [`report`] | every format, drawn from the record and from nothing else | value, wire, exchange, verdict, record, requirement |
+//! | [`matcher`] | checks of an expectation on one value | value, suggest, wire |
+//! | [`record`] | the record of a run, from which reports are rendered | exchange, verdict |
+//! | [`report`] | the report formats, rendered from the record alone | value, wire, exchange, verdict, record, requirement |
 //! | [`vector`] | examples with a declared result, as cases | value, wire, source, requirement, template, suite, suggest |
-//! | [`protocol`] | operations, and how answers are read; pure | above but bundle, edit, suite |
-//! | [`plan`] | everything looked up, checked and made ready for one target | above but record |
-//! | [`walk`] | the one interpreter of a case: what to send next, and what the answers show; pure | above but bundle |
+//! | [`protocol`] | operations, and how answers are observed; pure | above but bundle, edit, suite |
+//! | [`plan`] | suites and catalogue, checked and ready to run against one target | above but record |
+//! | [`walk`] | the interpreter of a case: what to send next, and which expectations hold; pure | above but bundle |
 //! | [`judge`] | from transcripts to verdicts; pure | above but bundle |
 //! | [`transport`] | the only module that opens sockets and starts processes | value, wire, exchange, target |
-//! | [`run`] | sends what the plan asks for, side by side and within limits | above but bundle |
-//! | [`adapter_rules`] | whether an adapter keeps to the adapter protocol | value, wire, exchange, target, protocol, transport |
-//! | [`trivial`] | targets that are no implementation: what nothing may pass at | value, wire, exchange, target, transport |
-//! | [`prove`] | what the suites catch and what they miss | above but bundle |
-//! | [`fuzz`] | messages that nobody has thought of, put to any target, and cases made of what they find | above but bundle, prove, adapter_rules, trivial |
+//! | [`run`] | runs the cases of a plan concurrently and within limits | above but bundle |
+//! | [`adapter_rules`] | whether an adapter follows the adapter protocol | value, wire, exchange, target, protocol, transport |
+//! | [`trivial`] | trivial targets, at which no case may pass | value, wire, exchange, target, transport |
+//! | [`prove`] | which planted faults the suites catch and miss | above but bundle |
+//! | [`fuzz`] | fuzzing: generated messages for any target, and cases made of the findings | above but bundle, prove, adapter_rules, trivial |
 //! | [`schema`] | JSON Schemas of the data files, for editors | above |
-//! | [`cli`] | the command line, and the only place that names the reference implementation | above |
+//! | [`cli`] | the command line, and the only module that uses the reference implementation | above |
 
 pub mod adapter_rules;
 pub mod bundle;

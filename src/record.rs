@@ -1,6 +1,6 @@
 //! The record: everything that a report may know about a run (`report.json`).
 //!
-//! Every report is drawn from this and from nothing else, and `rejudge` reads it back. Its shape is versioned by
+//! Every report is rendered from the record alone, and `rejudge` reads it back. Its shape is versioned by
 //! [`SCHEMA`]; fields are only ever added within a version.
 
 use std::collections::BTreeMap;
@@ -21,17 +21,17 @@ pub struct RunRecord {
     pub schema: String,
     /// Version of proofmark that wrote it.
     pub proofmark: String,
-    /// Decides every generated value of the run.
+    /// Random seed of the run.
     pub seed: u64,
-    /// Decides generated identities; equal to `seed` unless the run asked for new ones.
+    /// Random seed of generated identities; equal to `seed` unless the run used new identities.
     pub identity_seed: u64,
     /// Which findings count.
     pub profile: Profile,
-    /// Start of the run, RFC 3339 in UTC. Every time stamp that was sent counts from it.
+    /// Start of the run, RFC 3339 in UTC. Every timestamp that was sent is relative to it.
     pub started_at: String,
-    /// What the person who started the run asked for.
+    /// The selection of the run.
     pub asked: Asked,
-    /// What was tested.
+    /// The target.
     pub target: TargetRecord,
     /// One entry for each protocol, in the order in which proofmark lists protocols.
     pub protocols: Vec<ProtocolRecord>,
@@ -39,7 +39,7 @@ pub struct RunRecord {
     pub summary: Summary,
 }
 
-/// What the run was asked to show.
+/// The selection of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// The levels or profiles that must be granted.
@@ -51,64 +51,64 @@ pub struct Asked {
     /// Requirement ids; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<String>,
-    /// Which part of the cases this run took, as `K/N`.
+    /// The part of the cases that this run included, as `K/N`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
 }
 
-/// What was tested, as far as it may be written down: never a credential.
+/// The target, without credentials.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRecord {
     /// What was tested: an endpoint, a library behind an adapter, or the embedded reference implementation.
     pub kind: TargetClass,
     /// URL, adapter command or a name from the target file.
     pub name: String,
-    /// What the target says of itself: level, implementation name and version, capabilities, by protocol.
+    /// What the target declares about itself: level, implementation name and version, capabilities, by protocol.
     #[serde(default)]
     pub declared: BTreeMap<String, serde_json::Value>,
-    /// What of its configuration bears on how answers are read, so that they can be read again.
+    /// The part of its configuration that `rejudge` needs to read the answers again.
     #[serde(default)]
     pub config: TargetConfig,
 }
 
-/// The configuration of a target as far as it bears on how its answers are read. Holds no credential.
+/// The part of a target's configuration that affects how answers are read. It contains no credential.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetConfig {
-    /// The paths by which it was reached.
+    /// The transports over which it was reached.
     pub transports: Vec<Transport>,
-    /// The levels that its owner claims; empty if the target was asked.
+    /// The levels that the target file claims; empty if the target declares its levels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<String>,
-    /// The kinds of target that its owner says it is; empty for the usual ones.
+    /// Its kinds according to the target file; empty for the default kinds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
-    /// The roles that its owner says it plays, if the owner says so.
+    /// Its roles according to the target file, if given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
-    /// Features that its owner says it has or lacks.
+    /// Features that it has or lacks according to the target file.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, bool>,
-    /// What its owner says about it in the words of the protocol.
+    /// Settings that the protocol defines.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, serde_json::Value>,
-    /// Operations whose route its owner configured.
+    /// Operations with a route in the target file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routes: Vec<String>,
     /// Places in answers that are tried before the protocol's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub places: BTreeMap<String, Vec<String>>,
-    /// Status codes that stand for the one that the protocol names.
+    /// Status codes that replace the specified one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<String, Vec<u16>>,
-    /// Times of the protocol that its owner set, in milliseconds.
+    /// Timeouts of the protocol that the target file sets, in milliseconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub timeouts_ms: BTreeMap<String, u64>,
-    /// Added to both ends of every span of time, in milliseconds.
+    /// Tolerance for timestamps in both directions, in milliseconds.
     #[serde(default)]
     pub clock_skew_ms: u64,
 }
 
-/// What came of one protocol.
+/// The results for one protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProtocolRecord {
     /// Slug.
@@ -119,22 +119,22 @@ pub struct ProtocolRecord {
     pub suite_hash: String,
     /// The levels, in the order of the manifest.
     pub levels: Vec<LevelRecord>,
-    /// What the probes found the target to offer.
+    /// The features of the target, as probed.
     pub features: Vec<FeatureRecord>,
     /// Every requirement of the catalogue, in its order.
     pub requirements: Vec<RequirementRecord>,
     /// Every case, in the order of the plan.
     pub cases: Vec<CaseRecord>,
-    /// Where the hosts of the run were reached, by name and transport.
+    /// The URLs of the hosts of the run, by name and transport.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostUrls>,
-    /// Messages at hosts that no case received: they belong to no case, or came after it had ended.
+    /// Messages at hosts that no case received: they match no case, or arrived after it had ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub strays: Vec<Stray>,
-    /// How many more there were than are kept.
+    /// Number of further such messages that were not kept.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more_strays: u64,
-    /// Set aside by the owner of the target.
+    /// The waivers of the target file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<WaiverRecord>,
 }
@@ -144,7 +144,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Whether a level was shown to hold.
+/// The outcome of a level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelRecord {
     /// Name of the level or profile.
@@ -153,48 +153,48 @@ pub struct LevelRecord {
     pub outcome: Grant,
     /// Whether the target claims it.
     pub claimed: bool,
-    /// Whether everything that it demands was seen to hold although the target does not claim it.
+    /// Whether all its demands were met although the target does not claim it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub met: bool,
-    /// Whether this kind of target cannot show it.
+    /// Whether it is not observable at this kind of target.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unobservable: bool,
-    /// The requirements that refuse it or leave it undecided, with verdict and reason; empty when granted.
+    /// The requirements because of which it is refused or undecided, with verdict and reason; empty when granted.
     pub because: Vec<Because>,
-    /// Requirements of the level that no case judges yet.
+    /// Requirements of the level without a case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncovered: Vec<String>,
 }
 
-/// One requirement that stands between a target and a level.
+/// One requirement because of which a level is not granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Because {
     /// Its id.
     pub requirement: String,
-    /// What came of it.
+    /// Its verdict.
     pub verdict: Verdict,
-    /// Why it was not run, if it was not.
+    /// Why it did not run, if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<NotRun>,
 }
 
-/// An option of the protocol, and whether the target offers it.
+/// An optional feature of the protocol, and whether the target offers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FeatureRecord {
     /// Name.
     pub feature: String,
-    /// What it is.
+    /// Description.
     pub about: String,
-    /// Whether it was found.
+    /// Whether the target offers it.
     pub state: FeatureState,
-    /// What to do where it was not found and should have been.
+    /// A hint for a target that should offer it and does not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub advice: String,
     /// The exchanges of the probe.
     pub exchanges: Vec<Exchange>,
 }
 
-/// What a probe found.
+/// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureState {
@@ -202,13 +202,13 @@ pub enum FeatureState {
     Offered,
     /// The target does not offer it.
     Absent,
-    /// The answer says neither; the cases that need it are run and judged.
+    /// The answer is inconclusive; the cases that need the feature run and are judged.
     Unclear,
-    /// The probe could not be put.
+    /// The probe could not be run.
     Unknown,
 }
 
-/// What came of one requirement over all of its cases.
+/// The result of one requirement over all of its cases.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequirementRecord {
     /// Id of the catalogue.
@@ -223,106 +223,106 @@ pub struct RequirementRecord {
     pub summary: String,
     /// The worst verdict of its cases.
     pub verdict: Verdict,
-    /// Why it was not run, if it was not.
+    /// Why it did not run, if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<NotRun>,
     /// Why no case covers it: `gap`, or `untestable: ` and the catalogue's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncovered: Option<String>,
-    /// Entries of the errata register that bear on it.
+    /// Entries of the errata register about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errata: Vec<String>,
     /// The cases that cover it.
     pub cases: Vec<String>,
 }
 
-/// What came of one case.
+/// The result of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseRecord {
-    /// `<protocol>/<suite>#<case>`, with `[<row>]` for a row of a table, and with `@ws`, `@tcp`, `@tree` or `@adapter` where the same
-    /// case is put over several transports.
+    /// `<protocol>/<suite>#<case>`, with `[<row>]` for a row of a table, and with `@ws`, `@tcp`, `@tree` or `@adapter` if the same
+    /// case runs over several transports.
     pub id: String,
-    /// What carried the question, and so the verdict.
+    /// The transport over which it ran.
     pub transport: Transport,
     /// One sentence, or the empty string.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The worst of its findings.
     pub verdict: Verdict,
-    /// Why it was not run, if it was not.
+    /// Why it did not run, if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<NotRun>,
-    /// The reason in words: why it was not run, is inconclusive, or ended in an error.
+    /// The reason in words: why it did not run, is inconclusive, or ended in an error.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
     /// The requirements it covers.
     pub covers: Vec<String>,
-    /// Requirements of `covers` that it decided, with what came of each.
+    /// Requirements of `covers` that it decided, with the verdict of each.
     #[serde(default)]
     pub outcomes: BTreeMap<String, Verdict>,
-    /// When its first step was taken, in milliseconds after the start of the run: its present time.
+    /// When its first step ran, in milliseconds after the start of the run: the current time of the case.
     #[serde(default)]
     pub started_ms: u64,
-    /// The same of its twin.
+    /// When the first step of its twin ran.
     #[serde(default)]
     pub twin_started_ms: u64,
     /// Milliseconds from its first step to its last.
     pub elapsed_ms: u64,
     /// Where it is written: `file:line:column`.
     pub at: String,
-    /// Departures from what was expected.
+    /// Failed expectations.
     pub findings: Vec<FindingRecord>,
-    /// Which of several permitted readings were seen.
+    /// The permitted readings that were observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<ReadingRecord>,
-    /// What was sent and received, in order.
+    /// The messages that were sent and received, in order.
     pub exchanges: Vec<Exchange>,
-    /// The same case without its edits, where it has any.
+    /// The exchanges of its twin, the same case without its edits, if it has edits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub twin: Vec<Exchange>,
-    /// The edits that make it a negative case, in words, with the step they belong to.
+    /// The edits that make it a negative case, in words, with the step of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditRecord>,
-    /// The command that puts the same question again.
+    /// The command that runs the case again.
     pub replay: String,
 }
 
 /// One deliberate defect of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EditRecord {
-    /// The step whose message has it.
+    /// The step whose message is edited.
     pub step: usize,
     /// For example `remove /title`.
     pub edit: String,
 }
 
-/// One observed departure from what was expected.
+/// One failed expectation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FindingRecord {
-    /// The requirement that it concerns.
+    /// The requirement that it violates.
     pub requirement: String,
-    /// What it weighs.
+    /// Its severity.
     pub verdict: Verdict,
-    /// What had to be seen.
+    /// The expected observation.
     pub expected: String,
-    /// What was seen.
+    /// The actual observation.
     pub observed: String,
-    /// Which part of the answer was looked at, as a JSON Pointer into the observation.
+    /// The part of the answer that was checked, as a JSON Pointer into the observation.
     pub path: String,
     /// Index into `exchanges` of the case, if one exchange shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exchange: Option<usize>,
     /// Where the expectation is written: `file:line:column`.
     pub at: String,
-    /// Whether only the strict profile counts it.
+    /// Whether it counts only under the strict profile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict_only: bool,
-    /// What the suite's author adds.
+    /// A note of the suite's author.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
 
-/// One of several permitted readings that was seen.
+/// A permitted reading that was observed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadingRecord {
     /// The reading, in words.
@@ -333,16 +333,16 @@ pub struct ReadingRecord {
     pub at: String,
 }
 
-/// A case or requirement that the target's owner set aside.
+/// A waiver: a known failure that the implementer accepts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaiverRecord {
     /// The case pattern or requirement id.
     pub what: String,
-    /// Why, in the owner's words.
+    /// The reason that the target file gives.
     pub reason: String,
     /// Where it is written.
     pub at: String,
-    /// Why it no longer applies: it matches nothing, or what it excuses now passes. Makes the run exit 1.
+    /// Why it is stale: it matches no case, or the waived cases pass. A stale waiver makes the run exit 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
 }
@@ -410,7 +410,7 @@ impl CaseTotals {
         ]
     }
 
-    /// Cases that were put to the target.
+    /// Cases that ran.
     pub fn judged(&self) -> u64 {
         self.pass + self.warn + self.fail
     }

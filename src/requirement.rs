@@ -1,4 +1,4 @@
-//! Requirement catalogues: the fixed denominator of coverage, and the errata that travel with them.
+//! Requirement catalogues, which are the denominator of coverage, and their errata.
 
 mod keys;
 
@@ -21,7 +21,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The requirement called `id`.
+    /// The requirement with this id.
     pub fn find(&self, id: &str) -> Option<&Requirement> {
         self.requirements.iter().find(|requirement| requirement.id.as_str() == id)
     }
@@ -56,7 +56,7 @@ impl std::fmt::Display for RequirementId {
     }
 }
 
-/// One clause of a requirement, as a case names it: `ID/2`, or `ID` for the first.
+/// One clause of a requirement, as a case refers to it: `ID/2`, or `ID` for the first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClauseId {
     /// The requirement.
@@ -66,7 +66,7 @@ pub struct ClauseId {
 }
 
 impl ClauseId {
-    /// Reads `ID` or `ID/2`. `None` if what follows the slash is not the number of a clause.
+    /// Reads `ID` or `ID/2`. `None` if the part after the slash is not a clause number.
     pub fn parse(text: &str) -> Option<Self> {
         match text.rsplit_once('/') {
             None => Some(Self { requirement: text.into(), clause: 1 }),
@@ -114,25 +114,25 @@ pub struct Requirement {
     pub keyword: Keyword,
     /// Lowest level at which it binds.
     pub level: Located<String>,
-    /// Whom it binds.
+    /// The party that it binds.
     pub role: String,
-    /// Whom it binds in the words of the protocol, where `role` only says which side of an exchange it is.
+    /// The party in the protocol's own terms, if `role` names only the side of an exchange.
     pub actor: Option<String>,
-    /// One sentence in our own words.
+    /// One sentence, a paraphrase of the specification.
     pub summary: String,
-    /// What can show it.
+    /// Where it is observable.
     pub testable: Testable,
-    /// How it is checked, in words: each clause is a demand that a case can be about.
+    /// How it is checked: each clause is a demand that a case can cover.
     pub clauses: Vec<String>,
-    /// Why it cannot be tested, where it cannot.
+    /// Why it cannot be tested, if so.
     pub why_not: Option<String>,
-    /// Entries of the errata register that bear on it.
+    /// Entries of the errata register about it.
     pub errata: Vec<String>,
-    /// The version of the specification that added it, if that is not the one that the catalogue names.
+    /// The version of the specification that added it, if it is not the one that the catalogue names.
     pub since: Option<String>,
-    /// The option of the protocol that it is about.
+    /// The optional feature of the protocol to which it belongs.
     pub feature: Option<String>,
-    /// Whether it counts under the strict profile only.
+    /// Whether it counts only under the strict profile.
     pub strict_only: bool,
 }
 
@@ -143,13 +143,13 @@ pub enum Keyword {
     Must,
     /// RFC 2119 MUST NOT.
     MustNot,
-    /// Stated by the text without an RFC 2119 word; binds like a MUST.
+    /// A statement without an RFC 2119 keyword; binds like a MUST.
     Shape,
     /// RFC 2119 SHOULD.
     Should,
     /// RFC 2119 SHOULD NOT.
     ShouldNot,
-    /// RFC 2119 MAY: only a target that refuses what is permitted departs from it.
+    /// RFC 2119 MAY: violated only by a target that rejects what is permitted.
     May,
 }
 
@@ -168,27 +168,27 @@ impl Keyword {
         }
     }
 
-    /// Whether a level stands or falls with it.
+    /// Whether a violation means that a level is not granted.
     pub fn is_demand(self) -> bool {
         matches!(self, Self::Must | Self::MustNot | Self::Shape)
     }
 
-    /// Whether a departure is only a warning outside the strict profile.
+    /// Whether a violation is only a warning outside the strict profile.
     pub fn is_advice(self) -> bool {
         matches!(self, Self::Should | Self::ShouldNot)
     }
 }
 
-/// What can show whether a requirement holds.
+/// Where a requirement is observable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Testable {
     /// An endpoint and a library.
     Both,
-    /// An endpoint alone.
+    /// Only an endpoint.
     Endpoint,
-    /// A library alone.
+    /// Only a library.
     Library,
-    /// Nothing.
+    /// Nowhere: it cannot be tested.
     No,
 }
 
@@ -198,19 +198,19 @@ impl Requirement {
         self.clauses.join(" ")
     }
 
-    /// Whom it binds, in the most specific word of the catalogue.
+    /// The party that it binds, in the most specific term of the catalogue.
     pub fn binds(&self) -> &str {
         self.actor.as_deref().unwrap_or(&self.role)
     }
 }
 
 impl Testable {
-    /// Whether an endpoint can show it.
+    /// Whether it is observable at an endpoint.
     pub fn at_endpoint(self) -> bool {
         matches!(self, Self::Both | Self::Endpoint)
     }
 
-    /// Whether a library behind an adapter can show it.
+    /// Whether it is observable at a library behind an adapter.
     pub fn at_adapter(self) -> bool {
         matches!(self, Self::Both | Self::Library)
     }
@@ -239,7 +239,7 @@ pub fn load(source: &Arc<Source>) -> Result<Catalogue, Vec<Diagnostic>> {
     }
 }
 
-/// Reads what can be read of a catalogue; `None` if an entry is missing from it, so that its ids are not all known.
+/// Reads the valid entries of a catalogue; `None` if an entry is invalid, so that not all ids are known.
 pub fn load_partly(source: &Arc<Source>, problems: &mut Problems) -> Option<Catalogue> {
     let root = match parse(source) {
         Ok(root) => root,
@@ -297,8 +297,9 @@ fn one(node: &crate::source::Node, problems: &mut Problems) -> Option<Requiremen
         let found = Keyword::ALL.into_iter().find(|keyword| keyword.word() == word.value);
         if found.is_none() {
             let known = Keyword::ALL.map(Keyword::word).join(", ");
-            problems
-                .note(Diagnostic::new(&word.span, format!("no keyword `{}`", *word)).hint(format!("one of {known}")));
+            problems.note(
+                Diagnostic::new(&word.span, format!("unknown keyword `{}`", *word)).hint(format!("one of {known}")),
+            );
         }
         found
     });
@@ -307,7 +308,7 @@ fn one(node: &crate::source::Node, problems: &mut Problems) -> Option<Requiremen
         let found = all.into_iter().find(|testable| testable.word() == word.value);
         if found.is_none() {
             problems.note(
-                Diagnostic::new(&word.span, format!("`testable` is not `{}`", *word))
+                Diagnostic::new(&word.span, format!("invalid value `{}` of `testable`", *word))
                     .hint("one of both, endpoint, library, no"),
             );
         }
@@ -339,15 +340,15 @@ fn one(node: &crate::source::Node, problems: &mut Problems) -> Option<Requiremen
 pub struct Erratum {
     /// Its number, such as `E04`.
     pub id: String,
-    /// Heading, or what it bears on.
+    /// Its heading, or the places that it concerns.
     pub title: String,
     /// The ruling.
     pub ruling: String,
 }
 
-/// Reads the entries of an errata register: headings `### E04: title` (the colon may be missing) or paragraphs that start
-/// with `**E04 - title.**`, each with a ruling behind the word `Ruling` and a colon, over as many lines as the item or
-/// paragraph has; and rows `| E83 | bears on | ruling |` of an addendum.
+/// Reads the entries of an errata register: headings `### E04: title` (the colon is optional) or paragraphs that start with
+/// `**E04 - title.**`, each with a ruling after the word `Ruling` and a colon, up to the end of the item or paragraph; and
+/// rows `| E83 | bears on | ruling |` of an addendum.
 pub fn errata(text: &str) -> Vec<Erratum> {
     let mut entries: Vec<Erratum> = Vec::new();
     let mut ruling = false;
@@ -382,7 +383,7 @@ fn entry_heading(line: &str) -> Option<(&str, &str)> {
     let heading = line.strip_prefix("### ").or_else(|| line.strip_prefix("## ")).or_else(|| line.strip_prefix("**"))?;
     let (id, title) = heading.split_once([':', ' '])?;
     let title = title.trim_start_matches(['-', ' ']);
-    // The title of a paragraph ends where its bold print does.
+    // The title of a paragraph ends at the end of its bold text.
     let title = if line.starts_with("**") { title.split("**").next().unwrap_or(title) } else { title };
     is_erratum_id(id).then_some((id, title.trim_end_matches(['.', ' '])))
 }

@@ -17,17 +17,17 @@ use crate::wire::json;
 /// Bytes of a request that are read; the rest of a longer one meets a closed connection.
 const REQUEST_BYTES: usize = 4 << 20;
 
-/// What a trivial target answers.
+/// The answers of a trivial target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behaviour {
     /// Nothing: it reads the request and waits.
     Silent,
-    /// It closes every connection at once.
+    /// It closes every connection immediately.
     Closing,
-    /// Bytes that belong to no protocol.
+    /// Bytes that are invalid in every protocol.
     Garbage,
-    /// Always the same: status, media type and body at an endpoint; the body as the result of a call, or the call refused
-    /// from status 400 on.
+    /// A constant answer: status, media type and body at an endpoint; at a library the body as the result of a call, or an
+    /// error for a status of 400 or more.
     Constant(u16, &'static str, Vec<u8>),
     /// The request itself.
     Echo,
@@ -38,13 +38,13 @@ pub enum Behaviour {
 pub struct Kind {
     /// Its name in reports.
     pub name: String,
-    /// What it says.
+    /// Its answers.
     pub behaviour: Behaviour,
 }
 
 const JSON: &str = "application/json";
 
-/// Every kind that needs to know nothing of a protocol.
+/// Every kind that is independent of a protocol.
 pub fn kinds() -> Vec<Kind> {
     let constant = |status, media_type, body: &str| Behaviour::Constant(status, media_type, body.as_bytes().to_vec());
     let kind = |name: &str, behaviour| Kind { name: name.to_owned(), behaviour };
@@ -66,7 +66,7 @@ pub fn kinds() -> Vec<Kind> {
     ]
 }
 
-/// A trivial endpoint on a free port of the loopback interface. It ends when it is dropped.
+/// A trivial endpoint on a free port of the loopback interface. It stops when it is dropped.
 pub struct Endpoint {
     /// Where it listens.
     pub url: String,
@@ -88,7 +88,7 @@ impl Endpoint {
             while let Ok((stream, _)) = listener.accept().await {
                 let behaviour = Arc::clone(&behaviour);
                 conversations.spawn(async move {
-                    // A client that goes away is the end of the conversation, not a mistake.
+                    // A client that disconnects ends the conversation; that is not an error.
                     let _ = converse(stream, &behaviour).await;
                 });
                 while conversations.try_join_next().is_some() {}
@@ -194,7 +194,7 @@ async fn calls(
         let text = match behaviour {
             Behaviour::Silent => continue,
             Behaviour::Closing => return Ok(()),
-            Behaviour::Garbage => "this is no JSON\n".to_owned(),
+            Behaviour::Garbage => "this is not JSON\n".to_owned(),
             Behaviour::Echo => reply("result", call.member("params").cloned().unwrap_or(Value::Null)),
             Behaviour::Constant(501, ..) => reply("error", error(-32601)),
             Behaviour::Constant(status, ..) if *status >= 400 => reply("error", error(-32001)),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_kind_says_what_it_is_made_to_say() {
+    async fn each_kind_sends_its_answer() {
         for kind in kinds() {
             for transport in [Transport::Http, Transport::Adapter] {
                 let received = ask(kind.behaviour.clone(), transport).await;

@@ -1,25 +1,25 @@
-//! Verdicts: what a case, a requirement or a level came to (DESIGN section 3).
+//! Verdicts of cases, requirements and levels (DESIGN section 3).
 //!
-//! Only words live here; how a verdict is reached is `judge`'s business.
+//! This module only defines the values; `judge` decides them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What came of a case, and of a requirement over all of its cases.
+/// The verdict of a case, or of a requirement over all of its cases.
 ///
 /// The order is the order of severity: the worst of several verdicts is their maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The question was not put; a [`NotRun`] says why.
+    /// The case did not run; a [`NotRun`] has the reason.
     NotRun,
-    /// What the requirement demands was observed.
+    /// The requirement was observed to be met.
     Pass,
-    /// A SHOULD or SHOULD NOT was not followed, or a point that only the strict profile counts was not met.
+    /// A SHOULD or SHOULD NOT was not followed, or a strict-only requirement was not met.
     Warn,
-    /// The question was put, and the answer decides nothing.
+    /// The case ran, and its answers decide neither way.
     Inconclusive,
-    /// proofmark could not put the question.
+    /// The case could not be run.
     Error,
     /// A MUST, MUST NOT or SHAPE was violated.
     Fail,
@@ -29,7 +29,7 @@ impl Verdict {
     /// Every verdict, in the order in which summaries print them.
     pub const ALL: [Self; 6] = [Self::Pass, Self::Warn, Self::Fail, Self::Inconclusive, Self::Error, Self::NotRun];
 
-    /// The word used in data, reports and on the terminal.
+    /// Its name in data, in reports and on the terminal.
     pub fn word(self) -> &'static str {
         match self {
             Self::NotRun => "not-run",
@@ -48,24 +48,24 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// Why a question was not put.
+/// Why a case did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NotRun {
-    /// The target honestly does not offer the option, or does not claim the level.
+    /// The target does not offer the optional feature, or does not claim the level.
     NotClaimed,
-    /// The situation to judge never came up.
+    /// The situation to judge never occurred.
     NotExercised,
-    /// The selection on the command line leaves it out.
+    /// The selection on the command line excludes it.
     NotSelected,
-    /// This kind of target cannot show it.
+    /// It is not observable at this kind of target.
     Unobservable,
-    /// The owner of the target set it aside, with a reason.
+    /// A waiver in the target file covers it.
     Waived,
 }
 
 impl NotRun {
-    /// The word used in data, reports and on the terminal.
+    /// Its name in data, in reports and on the terminal.
     pub fn word(self) -> &'static str {
         match self {
             Self::NotClaimed => "not-claimed",
@@ -83,20 +83,20 @@ impl std::fmt::Display for NotRun {
     }
 }
 
-/// Whether a level or profile was shown to hold.
+/// The outcome of a level or conformance profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Grant {
-    /// Each of its demands that this kind of target can show was seen to hold.
+    /// Each of its demands that is observable at this kind of target was met.
     Granted,
     /// At least one of its demands was violated.
     Refused,
-    /// Nothing was violated, but at least one demand was not decided.
+    /// No demand was violated, but at least one was not decided.
     Undecided,
 }
 
 impl Grant {
-    /// The word used in data, reports and on the terminal.
+    /// Its name in data, in reports and on the terminal.
     pub fn word(self) -> &'static str {
         match self {
             Self::Granted => "granted",
@@ -118,7 +118,7 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The word used in data, reports and on the command line.
+    /// Its name in data, in reports and on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Self::Lenient => "lenient",

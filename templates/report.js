@@ -94,7 +94,7 @@
       selection.addRange(range);
       if (document.execCommand("copy")) done();
     }
-    // A page opened from a file may not use the clipboard interface; the selection works everywhere.
+    // A page opened from a file may not use the clipboard API; copying a selection always works.
     if (navigator.clipboard && window.isSecureContext) navigator.clipboard.writeText(code.textContent).then(done, select);
     else select();
   }

@@ -205,7 +205,7 @@ fn the_lists_in_the_manual_of_suites_are_current() {
         after.replace_range(start..end, &list(what));
     }
     if std::env::var_os("BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(root().join("suites/README.md"), &after).expect("it can be written");
+        std::fs::write(root().join("suites/README.md"), &after).expect("the file can be written");
     } else {
         assert!(before == after, "a list is out of date: BLESS=1 cargo test --test contributing");
     }

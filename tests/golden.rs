@@ -1,5 +1,5 @@
-//! Every report format over a real run against the reference implementation, compared with `reports/reference/`, and what no
-//! report may ever contain, over a record made by hand.
+//! Every report format for a real run against the reference implementation, compared with `reports/reference/`; and checks of
+//! what no report may contain, with a hand-written record.
 //!
 //! `INSTA_UPDATE=always cargo test --test golden` writes the files under `reports/reference/`; review them like code.
 
@@ -23,7 +23,7 @@ fn written(name: &str, record: &RunRecord) -> String {
     String::from_utf8(out).expect("UTF-8")
 }
 
-/// Runs the cases of `golden/golden.yaml`, or the vectors of amp-core, and returns the record without what differs from run to run.
+/// Runs the cases of `golden/golden.yaml`, or the vectors of amp-core, and returns the record with varying values normalised.
 fn run(protocol: &str, words: &[&str]) -> RunRecord {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = tempfile::tempdir().expect("a folder");
@@ -37,7 +37,7 @@ fn run(protocol: &str, words: &[&str]) -> RunRecord {
         std::fs::create_dir_all(at("vectors/agentic")).expect("a folder");
         std::fs::copy(root.join("tests/golden/golden.yaml"), at("suites/agentic/golden.yaml")).expect("the cases");
     } else {
-        // Its report is about vectors alone.
+        // The report of this protocol covers only vectors.
         for entry in std::fs::read_dir(root.join("vectors").join(protocol)).expect("the vectors").flatten() {
             std::fs::create_dir_all(at("vectors").join(protocol)).expect("a folder");
             std::fs::copy(entry.path(), at("vectors").join(protocol).join(entry.file_name())).expect("a copy");
@@ -65,7 +65,7 @@ fn run(protocol: &str, words: &[&str]) -> RunRecord {
     report::json::read(record.to_string().as_bytes()).expect("a record")
 }
 
-/// What differs from run to run, and a constant for it.
+/// Patterns of values that vary between runs, each with a constant that replaces it.
 static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let varying = [
         (r"[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT", "Fri, 20 Nov 2026 12:00:00 GMT"),
@@ -83,7 +83,7 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     varying.map(|(pattern, constant)| (Regex::new(pattern).expect("a pattern"), constant)).into()
 });
 
-/// Replaces times, and what follows from them or from the machine, by constants.
+/// Replaces times, and values that depend on them or on the machine, by constants.
 fn normalise(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -296,8 +296,8 @@ fn a_record_round_trips() {
 fn a_large_page_stays_usable() {
     let html = written("html", &record::large_record());
     assert!(html.len() < 12_000_000, "{} bytes", html.len());
-    assert!(html.contains("Left out to keep this page small"));
-    assert!(html.contains("/last: "), "the departing member beyond the cut is shown");
+    assert!(html.contains("Omitted to keep this page small"));
+    assert!(html.contains("/last: "), "the mismatched member beyond the cut is shown");
 }
 
 #[test]

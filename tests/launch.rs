@@ -14,7 +14,7 @@ with open("child", "w") as file: file.write(str(child.pid))
 child.wait()
 "#;
 
-/// Python that writes its number into `own` and then does this.
+/// A Python script that writes its process id to `own` and then runs `body`.
 fn python(body: &str) -> String {
     format!("import os, signal, sys, time\nopen('own', 'w').write(str(os.getpid()))\n{body}\n")
 }
@@ -230,8 +230,8 @@ fn a_target_that_is_killed_during_the_run_is_named_as_the_cause() {
     assert_eq!(child.wait().expect("a child").code(), Some(3));
     let text = std::fs::read_to_string(place.path("stderr")).expect("its messages");
     let shown = std::fs::read_to_string(place.path("stdout")).expect("its summary");
-    assert!(text.contains("the target ended by itself: signal 9"), "{text}\n{shown}");
-    assert!(shown.contains("the target ended by itself: signal 9"), "{text}\n{shown}");
+    assert!(text.contains("the target exited during the run: signal 9"), "{text}\n{shown}");
+    assert!(shown.contains("the target exited during the run: signal 9"), "{text}\n{shown}");
     assert!(gone(grandchild, Duration::from_secs(5)), "the child of the target is left behind");
     assert!(Path::new(&place.path("reports/local/report.json")).exists());
 }

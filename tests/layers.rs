@@ -31,7 +31,7 @@ fn map(lib: &str) -> Vec<Row> {
         let above = || rows.iter().map(|row| row.module.clone()).collect::<BTreeSet<_>>();
         let names = |text: &str| -> BTreeSet<String> {
             let names: BTreeSet<_> = text.split(", ").map(str::to_owned).collect();
-            assert!(names.is_subset(&above()), "{module} names {text}, of which something is not above it");
+            assert!(names.is_subset(&above()), "{module} names {text}, one of which is not above it");
             names
         };
         let imports = match words.split_once(" but ") {
@@ -90,7 +90,7 @@ fn breaches(path: &str, text: &str, rows: &[Row]) -> Vec<Breach> {
     for (index, line) in text.lines().enumerate() {
         let code = line.split("//").next().unwrap_or_default();
         if code.contains("reference_impl") && module != "cli" {
-            breach(index + 1, format!("{module} names reference_impl, which only cli may"));
+            breach(index + 1, format!("{module} uses reference_impl, which only cli may use"));
         }
         if code.starts_with(&format!("use {}", "super::".repeat(depth))) {
             breach(index + 1, "a path to the root of the crate that is not written `crate::`".to_owned());
@@ -190,7 +190,7 @@ fn modules_import_only_what_the_map_permits() {
 }
 
 #[test]
-fn imports_form_no_circle() {
+fn imports_are_acyclic() {
     let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, text) in sources() {
         let module = path.split('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned();
@@ -206,15 +206,15 @@ fn imports_form_no_circle() {
 fn files_have_no_import_cycles() {
     let edges = graph::Graph::new(&sources()).edges();
     assert!(edges["matcher/equals"].contains("matcher/definition"), "a re-export is not followed: {edges:#?}");
-    let found = graph::circles(&edges);
+    let found = graph::cycles(&edges);
     assert!(found.is_empty(), "{found:#?}");
 }
 
 #[test]
-fn a_circle_between_files_is_found_through_a_re_export() {
+fn a_cycle_between_files_is_found_through_a_re_export() {
     let of = |files: &[(&str, &str)]| {
         let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
-        graph::circles(&graph::Graph::new(&files).edges())
+        graph::cycles(&graph::Graph::new(&files).edges())
     };
     let facade = "mod one;\nmod two;\npub use one::One;\npub use two::Two;\n";
     let one = ("a/one.rs", "use super::Two;\npub struct One(Two);\n");
@@ -236,7 +236,7 @@ fn generic_modules_are_free_of_protocol_words() {
         sources().iter().flat_map(|(path, text)| words::breaches(path, text, &words, &mut used)).collect();
     assert!(found.is_empty(), "{found:#?}");
     let unused = words::unused(&used);
-    assert!(unused.is_empty(), "permitted and not needed: {unused:?}");
+    assert!(unused.is_empty(), "permitted words that do not occur, remove them from the list: {unused:?}");
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn protocol_words_are_found_in_code_and_in_texts() {
         assert_eq!(found("transport/session.rs", line), 1, "{line}");
         assert_eq!(found("protocol/amp_core/mod.rs", line), 0, "{line}");
     }
-    for line in ["    let sample = clamp(stamp);", "/// What it did: nothing.", "pub mod agentically;"] {
+    for line in ["    let sample = clamp(stamp);", "/// Its result: nothing.", "pub mod agentically;"] {
         assert_eq!(found("transport/session.rs", line), 0, "{line}");
     }
 }
@@ -292,7 +292,7 @@ fn a_forbidden_import_is_found_however_it_is_written() {
 }
 
 #[test]
-fn a_circle_is_found() {
+fn a_cycle_is_found() {
     let of = |pairs: &[(&str, &str)]| {
         let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (from, to) in pairs {
@@ -300,12 +300,12 @@ fn a_circle_is_found() {
         }
         imports
     };
-    assert_eq!(circle(&of(&[("a", "b"), ("b", "c"), ("a", "c")])), None);
-    assert!(circle(&of(&[("a", "b"), ("a", "d"), ("b", "c"), ("c", "d"), ("c", "a")])).is_some());
+    assert_eq!(cycle(&of(&[("a", "b"), ("b", "c"), ("a", "c")])), None);
+    assert!(cycle(&of(&[("a", "b"), ("a", "d"), ("b", "c"), ("c", "d"), ("c", "a")])).is_some());
 }
 
 #[test]
 #[should_panic(expected = "not above it")]
-fn a_map_that_names_a_lower_row_is_refused() {
+fn a_map_that_names_a_lower_row_is_rejected() {
     map("//! | [`value`] | words | wire |\n//! | [`wire`] | bytes | value |\n");
 }

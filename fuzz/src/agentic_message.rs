@@ -130,7 +130,7 @@ fn look(text: &[u8]) {
                     let wrong = errors.iter().find(|pointer| !is_tolerated(pointer, value));
                     assert_eq!(wrong, None, "only the harness accepts {}", shown());
                 }
-                Outcome::Departs(mismatch) => {
+                Outcome::Mismatch(mismatch) => {
                     let path = mismatch.path.to_string();
                     assert!(errors.contains(&&*path), "the reference does not mind {path:?} in {}", shown());
                 }
@@ -191,7 +191,7 @@ fn hash(text: &[u8], value: &Value) {
     let last = if hash.ends_with('0') { '1' } else { '0' };
     let wrong = format!("{}{last}", &hash[..hash.len() - 1]);
     assert!(
-        matches!(check.check(Some(&seen(&wrong))), Outcome::Departs(_)),
+        matches!(check.check(Some(&seen(&wrong))), Outcome::Mismatch(_)),
         "{wrong} of {}",
         String::from_utf8_lossy(text)
     );

@@ -37,7 +37,7 @@ fn print(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
         writeln!(out, "{word}  {}", finding.name)?;
         if !finding.kept {
             for (what, text) in
-                [("expected", finding.rule), ("observed", finding.observed.as_str()), ("what to do", finding.advice)]
+                [("expected", finding.rule), ("observed", finding.observed.as_str()), ("hint", finding.advice)]
             {
                 for (row, part) in printable::wrap(&printable::short(text, 600), 64).iter().enumerate() {
                     writeln!(out, "          {:<12}{part}", if row == 0 { what } else { "" })?;
@@ -49,7 +49,8 @@ fn print(findings: &[Finding], out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "\n{kept} of {} rules followed", RULES.len())
 }
 
-/// The words of a command: blanks separate, quotes of either kind hold together, a backslash takes the next character.
+/// Splits a command into words: whitespace separates words, single and double quotes group them, a backslash escapes
+/// the next character.
 pub(super) fn words(command: &str) -> Result<Vec<String>, Failure> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -72,7 +73,7 @@ pub(super) fn words(command: &str) -> Result<Vec<String>, Failure> {
         }
     }
     if let Some(quote) = quote {
-        return Err(Failure::usage(format!("the adapter command has a {quote} without its end")));
+        return Err(Failure::usage(format!("the adapter command has an unclosed {quote}")));
     }
     words.extend(word);
     if words.is_empty() {

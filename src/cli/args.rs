@@ -25,9 +25,9 @@ use crate::report::printable;
 
 Exit codes:
   0  conformant
-  1  at least one violation, or a waiver that is no longer needed
+  1  at least one violation, or a stale waiver
   2  wrong usage, or a mistake in a data file
-  3  undecided: no answer that decides, or nothing was judged
+  3  undecided: a required verdict is inconclusive, or no case was judged
   70 proofmark itself failed")]
 pub struct Arguments {
     /// What to do.
@@ -40,15 +40,15 @@ pub struct Arguments {
 pub enum Command {
     /// Check a target against the specification: the main job
     Check(Box<CheckOptions>),
-    /// Put messages to a target that nobody has thought of, and make cases of what they find
+    /// Fuzz a target with generated messages, and write each finding as a case
     Fuzz(Box<FuzzOptions>),
-    /// Take a case that `fuzz` wrote into a folder of suites
+    /// Copy a case that `fuzz` wrote into a suites folder
     Promote(PromoteOptions),
     /// Serve the reference implementation
     Serve(ServeOptions),
-    /// Be the reference implementation as a library behind the adapter protocol, or check an adapter against the adapter protocol rules
+    /// Run the reference implementation as an adapter, or check an adapter against the adapter protocol rules
     Adapter(AdapterOptions),
-    /// Show that the suites catch every planted fault and pass no dumb target: the test of the tests
+    /// Verify the suites: each planted fault is caught, and trivial targets pass no case
     Prove(ProveOptions),
     /// Read all suites and vectors and report every mistake
     #[command(after_help = "Examples:
@@ -59,42 +59,42 @@ pub enum Command {
     List(ListOptions),
     /// Print which requirements are covered by cases
     Coverage(CoverageOptions),
-    /// Compare the vectors with proofmark's own reading and writing of bytes
+    /// Compare the vectors with proofmark's own encoders and decoders
     Vectors(VectorsOptions),
     /// Judge the exchanges of a record again, without a network
     Rejudge(RejudgeOptions),
-    /// Draw reports from a record
+    /// Render reports from a record
     Report(ReportOptions),
     /// Print a JSON Schema for editors
     Schema(SchemaOptions),
     /// Write a commented target file
     Init(InitOptions),
-    /// Write something to start from: a case, or the fixture for a read-only target
+    /// Write a template of a case, or the fixture for a read-only target
     New(NewOptions),
-    /// Explain a requirement: its sentence, rulings, cases and the faults that they catch
+    /// Explain a requirement or a case: specification text, rulings, cases, and the faults that they catch
     Explain(ExplainOptions),
     /// Print a completion script for a shell
     Completions(CompletionsOptions),
 }
 
-/// Which data files are used.
+/// Which data files to use.
 #[derive(Clone, Debug, Default, Args)]
 pub struct DataOptions {
-    /// Suites to use instead of the embedded ones: a folder laid out as suites/ is
+    /// Suites to use instead of the embedded ones: a folder with the layout of suites/
     #[arg(long, value_name = "DIR")]
     pub suites: Option<PathBuf>,
-    /// Vectors to use instead of the embedded ones: a folder laid out as vectors/ is
+    /// Vectors to use instead of the embedded ones: a folder with the layout of vectors/
     #[arg(long, value_name = "DIR")]
     pub vectors: Option<PathBuf>,
-    /// A file of cases besides the others, such as one that `fuzz` wrote; may be repeated
+    /// Additional file of cases, such as one that `fuzz` wrote; may be repeated
     #[arg(long, value_name = "FILE")]
     pub cases: Vec<PathBuf>,
-    /// Protocols, by slug; all if not said
+    /// Protocols, by slug [default: all]
     #[arg(long, short, value_name = "SLUG", value_delimiter = ',')]
     pub protocol: Vec<String>,
 }
 
-/// Which implementation is looked at.
+/// The implementation under test.
 #[derive(Clone, Debug, Default, Args)]
 pub struct TargetOptions {
     /// URL of an endpoint
@@ -106,16 +106,16 @@ pub struct TargetOptions {
     /// Command that wraps a library (JSON-RPC on stdin and stdout)
     #[arg(long, value_name = "CMD", conflicts_with = "reference")]
     pub adapter: Option<String>,
-    /// The embedded reference implementation, as an endpoint and as a library
+    /// Check the embedded reference implementation, as an endpoint and as a library
     #[arg(long)]
     pub reference: bool,
     /// Plant a fault in the embedded reference implementation (see `serve --list-faults`)
     #[arg(long, value_name = "NAME", requires = "reference")]
     pub fault: Option<String>,
-    /// Which readings the embedded reference implementation takes (see `serve --help`)
+    /// Readings of the embedded reference implementation (see `serve --help`)
     #[arg(long, value_enum, default_value_t = VariantWord::Own, requires = "reference")]
     pub variant: VariantWord,
-    /// How the embedded reference implementation is set up, such as `auth` or `read-only` [default: default]
+    /// Setup of the embedded reference implementation, such as `auth` or `read-only` [default: default]
     #[arg(long, value_name = "NAME", requires = "reference")]
     pub setup: Option<String>,
 }
@@ -133,29 +133,29 @@ pub struct CheckOptions {
     pub at: TargetOptions,
     #[command(flatten)]
     pub data: DataOptions,
-    /// A level that must be granted, such as L1; cases of levels that it does not include are skipped; may be repeated
+    /// Level that must be granted, such as L1; cases of levels that it does not include are skipped; may be repeated
     #[arg(long, value_name = "LEVEL")]
     pub level: Vec<String>,
     /// `strict` counts only the rulings of the errata, and a SHOULD as a MUST; the name of a conformance profile, such as
     /// `core`, is the level that must be granted; may be repeated
     #[arg(long, value_name = "PROFILE")]
     pub profile: Vec<String>,
-    /// Cases to put, as a pattern with * and ?; may be repeated
+    /// Cases to run, as a pattern with * and ?; may be repeated
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
-    /// Requirements to decide, by id; may be repeated
+    /// Requirements to check, by id; may be repeated
     #[arg(long, value_name = "ID")]
     pub requirement: Vec<String>,
-    /// One part of the cases, for machines side by side
+    /// Run only part K of N of the cases, to split a run over several machines
     #[arg(long, value_name = "K/N")]
     pub shard: Option<crate::plan::Shard>,
-    /// Decides every generated value; random if not said
+    /// Random seed; the same seed sends the same messages [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Use new identities and ids although the seed is given: for a target that keeps what an earlier run stored
+    /// Use new identities and ids even with --seed: for a target that keeps data of an earlier run
     #[arg(long)]
     pub new_ids: bool,
-    /// Cases side by side
+    /// Number of cases that run concurrently
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Time limit of one answer, such as 500ms or 10s
@@ -164,16 +164,16 @@ pub struct CheckOptions {
     /// Folder for report.json, report.html, junit.xml and summary.md
     #[arg(long, value_name = "DIR", default_value = "reports/local")]
     pub out: PathBuf,
-    /// A report at a place of its own, in addition; may be repeated
+    /// Additional report, written to PATH; may be repeated
     #[arg(long, value_name = "FORMAT=PATH")]
     pub report: Vec<String>,
-    /// Print the cases that would be put, and stop
+    /// Print the cases that would run, and exit
     #[arg(long)]
     pub list: bool,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
-    /// Print every undecided case and what was not run
+    /// Print each undecided case and each case that did not run
     #[arg(long, short)]
     pub verbose: bool,
 }
@@ -187,54 +187,54 @@ pub struct CheckOptions {
   proofmark fuzz --target target.yaml --resume
 
 Exit codes:
-  0  nothing was found
+  0  no findings
   1  at least one finding
-  3  undecided: the target takes no message, or was gone, or the campaign was interrupted")]
+  3  undecided: the target accepts no message or stopped answering, or the campaign was interrupted")]
 pub struct FuzzOptions {
     #[command(flatten)]
     pub at: TargetOptions,
     #[command(flatten)]
     pub data: DataOptions,
-    /// How long, such as 60s or 10m
+    /// Duration of the campaign, such as 60s or 10m
     #[arg(long = "for", value_name = "TIME", default_value = "60s")]
     pub time: String,
-    /// Stop after so many inputs
+    /// Stop after N inputs
     #[arg(long, value_name = "N")]
     pub inputs: Option<u64>,
-    /// Decides every input; random if not said
+    /// Random seed; the same seed sends the same inputs [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Use new identities and ids although the seed is given: for a target that keeps what an earlier campaign stored
+    /// Use new identities and ids even with --seed: for a target that keeps data of an earlier campaign
     #[arg(long)]
     pub new_ids: bool,
-    /// Go on where the campaign in the folder --out stopped, with its seed
+    /// Resume the campaign in the folder --out, with its seed
     #[arg(long, conflicts_with = "seed")]
     pub resume: bool,
-    /// Inputs a second at most
+    /// Maximum number of inputs per second
     #[arg(long, value_name = "N")]
     pub rate: Option<f64>,
-    /// Inputs side by side
+    /// Number of inputs that are sent concurrently
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub jobs: usize,
-    /// Transports: http, ws, tcp, adapter; all that the target has if not said
+    /// Transports: http, ws, tcp, adapter [default: all that the target has]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub transport: Vec<String>,
-    /// Time limit of one answer; one that takes longer is a finding
+    /// Time limit of one answer; a slower answer is a finding
     #[arg(long, value_name = "TIME", default_value = "5s")]
     pub timeout: String,
-    /// How long a target that does not answer any more is waited for
+    /// How long to wait for a target that stopped answering
     #[arg(long, value_name = "TIME", default_value = "10s")]
     pub patience: String,
-    /// Stop after so many findings
+    /// Stop after N findings
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub findings: usize,
     /// Folder for fuzz.json and a file for each finding
     #[arg(long, value_name = "DIR", default_value = "reports/fuzz")]
     pub out: PathBuf,
-    /// Write a line for each input to this file: its number, seed, edits and answer
+    /// Log file: one line per input, with its number, seed message, edits and answer
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// Print nothing but errors and findings
+    /// Print only errors and findings
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -247,10 +247,10 @@ pub struct PromoteOptions {
     /// The file that `fuzz` wrote
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The folder of suites that takes it, as regressions/NAME.yaml of its protocol
+    /// Suites folder; the file becomes regressions/NAME.yaml of its protocol
     #[arg(long, value_name = "DIR")]
     pub suites: PathBuf,
-    /// How the suite and its file are called from now on; as before if not said
+    /// New name of the suite and of its file [default: unchanged]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
 }
@@ -264,7 +264,7 @@ pub enum ProfileWord {
     Strict,
 }
 
-/// How the reference implementation of a protocol is started.
+/// How to start the reference implementation of a protocol.
 #[derive(Debug, Args)]
 pub struct ReferenceOptions {
     /// Protocol, by slug
@@ -273,13 +273,13 @@ pub struct ReferenceOptions {
     /// Plant a fault
     #[arg(long, value_name = "NAME")]
     pub fault: Option<String>,
-    /// Which readings to take where the specification leaves room
+    /// Readings to use where the specification allows several
     #[arg(long, value_enum, default_value_t = VariantWord::Own)]
     pub variant: VariantWord,
     /// Level to implement, of a protocol that has levels [default: the highest]
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<String>,
-    /// Fixed present time, RFC 3339 [default: the clock of the machine]
+    /// Fixed current time, RFC 3339 [default: the system clock]
     #[arg(long, value_name = "INSTANT")]
     pub clock: Option<String>,
     /// A setting of the protocol; may be repeated. The settings are listed below
@@ -304,7 +304,7 @@ pub struct ServeOptions {
     /// SQLite file [default: in memory]
     #[arg(long, value_name = "FILE")]
     pub db: Option<PathBuf>,
-    /// Print the faults and what they break, and stop
+    /// Print the faults and the requirements that they break, and exit
     #[arg(long)]
     pub list_faults: bool,
 }
@@ -348,8 +348,8 @@ pub enum VariantWord {
     /// The rulings of the errata
     #[default]
     Own,
-    /// Wherever a ruling tolerates another reading, that one: other statuses, envelopes and places of the hash, other
-    /// spellings of JSON and of times, and so on. It is correct too: a check that it fails is a mistake of the check
+    /// Another tolerated reading, wherever the errata tolerate one: other statuses, envelopes and places of the hash, other
+    /// spellings of JSON and of times, and so on. This variant is correct too: a case that it fails is a false positive
     Other,
 }
 
@@ -369,10 +369,10 @@ pub struct AdapterOptions {
     pub reference: ReferenceOptions,
 }
 
-/// What else can be done with adapters.
+/// Subcommands of `adapter`.
 #[derive(Debug, Subcommand)]
 pub enum AdapterCommand {
-    /// Check an adapter against the adapter protocol rules: form, order, errors, large and broken input, its end
+    /// Check an adapter against the adapter protocol rules: form, order, errors, large and broken input, end of input
     Check(AdapterCheckOptions),
 }
 
@@ -384,25 +384,25 @@ pub enum AdapterCommand {
 
 Exit codes:
   0  every rule is followed
-  1  at least one is not")]
+  1  at least one rule is broken")]
 pub struct AdapterCheckOptions {
     /// Command that wraps a library (JSON-RPC on stdin and stdout)
     #[arg(value_name = "CMD")]
     pub command: String,
-    /// Time limit of one answer, such as 500ms or 10s; 10s if not said
+    /// Time limit of one answer, such as 500ms or 10s [default: 10s]
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<String>,
-    /// text or json
+    /// Output format
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     pub format: DataFormat,
 }
 
-/// How a command that prints data prints it.
+/// Output format of a command that prints data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DataFormat {
-    /// For people
+    /// Human-readable
     Text,
-    /// For programs
+    /// Machine-readable
     Json,
 }
 
@@ -420,7 +420,7 @@ pub struct ListOptions {
     /// Cases whose id matches; may be repeated
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
-    /// text or json
+    /// Output format
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     pub format: DataFormat,
 }
@@ -434,11 +434,11 @@ pub enum What {
     Operations,
     /// Matchers, with an example of each
     Matchers,
-    /// Functions of templates
+    /// Template functions
     Functions,
     /// Features that a target may offer
     Features,
-    /// What a target file may say under `settings`
+    /// Keys under `settings` of a target file
     Settings,
     /// Peers that proofmark hosts for a target, for `hosts` of a target file
     Hosts,
@@ -456,30 +456,30 @@ pub enum What {
   proofmark prove --protocol agentic --wire
 
 Exit codes:
-  0  every fault is caught, the clean reference passes, nothing passes at a dumb target
-  1  something is not proven")]
+  0  every fault is caught, the clean reference passes, and trivial targets pass no case
+  1  at least one of these does not hold")]
 pub struct ProveOptions {
     #[command(flatten)]
     pub data: DataOptions,
-    /// Faults to plant, by name; all if not said; may be repeated
+    /// Faults to plant, by name; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     pub fault: Vec<String>,
-    /// Put every case to every fault, not only the cases that cover what it breaks: the whole matrix, in minutes
+    /// Run every case against every fault, not only the cases that cover a broken requirement; takes minutes
     #[arg(long)]
     pub all_cases: bool,
-    /// Change each member of each answer, one at a time, and list what no case watches
+    /// Change each member of each answer, one at a time, and list the changes that no case detects
     #[arg(long)]
     pub wire: bool,
-    /// Decides every generated value; random if not said
+    /// Random seed; the same seed sends the same messages [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Threads; four for each processor if not said, since many of them wait
+    /// Number of threads [default: four per processor, since most of them wait]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Folder for proof.json, proof.md and matrix.csv, in a folder for each protocol
     #[arg(long, value_name = "DIR", default_value = "reports/prove")]
     pub out: PathBuf,
-    /// text or json
+    /// Output format
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     pub format: DataFormat,
     /// Print no progress
@@ -498,10 +498,10 @@ pub struct CoverageOptions {
     /// A level, with the levels that it includes; may be repeated
     #[arg(long, value_name = "LEVEL")]
     pub level: Vec<String>,
-    /// Print each clause of each requirement with the cases that are about it
+    /// Print each clause of each requirement with the cases that cover it
     #[arg(long)]
     pub clauses: bool,
-    /// text or json
+    /// Output format
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     pub format: DataFormat,
 }
@@ -525,13 +525,13 @@ pub struct RejudgeOptions {
     pub record: PathBuf,
     #[command(flatten)]
     pub data: DataOptions,
-    /// Which findings count; as in the record if not said
+    /// Which findings count [default: as in the record]
     #[arg(long, value_enum)]
     pub profile: Option<ProfileWord>,
-    /// Folder for reports; none are written if not said
+    /// Folder for reports [default: none are written]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -544,10 +544,10 @@ pub struct ReportOptions {
     /// The record
     #[arg(value_name = "REPORT.JSON")]
     pub record: PathBuf,
-    /// What to draw, and where; the terminal summary if not said; may be repeated
+    /// Report to render, and its file; may be repeated [default: the terminal summary]
     #[arg(long, value_name = "FORMAT=PATH")]
     pub report: Vec<String>,
-    /// Print every undecided case and what was not run
+    /// Print each undecided case and each case that did not run
     #[arg(long, short)]
     pub verbose: bool,
 }
@@ -557,7 +557,7 @@ pub struct ReportOptions {
 #[command(after_help = "Example:
   proofmark schema suite > suite.schema.json")]
 pub struct SchemaOptions {
-    /// Of which kind of file
+    /// Kind of file
     #[arg(value_enum)]
     pub kind: SchemaKind,
 }
@@ -587,10 +587,10 @@ pub struct InitOptions {
     /// Protocol, by slug
     #[arg(long, short, value_name = "SLUG", default_value = protocol::ALL[0].slug())]
     pub protocol: String,
-    /// URL to put in
+    /// URL of the target
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8787")]
     pub url: String,
-    /// File to write, which must not be there yet; standard output if not said
+    /// File to write, which must not exist yet [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }
@@ -610,10 +610,10 @@ pub struct NewOptions {
     /// Requirement that the case covers
     #[arg(long, value_name = "ID")]
     pub requirement: Option<String>,
-    /// Instant from which the times of the fixture count; now if not said
+    /// Reference time of the fixture, RFC 3339 [default: now]
     #[arg(long, value_name = "INSTANT")]
     pub at: Option<String>,
-    /// Suites to use instead of the embedded ones: a folder laid out as suites/ is
+    /// Suites to use instead of the embedded ones: a folder with the layout of suites/
     #[arg(long, value_name = "DIR")]
     pub suites: Option<PathBuf>,
 }
@@ -621,9 +621,9 @@ pub struct NewOptions {
 /// What `new` writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NewWhat {
-    /// A case to fill in
+    /// A template of a case
     Case,
-    /// NDJSON for a target that takes no writes
+    /// NDJSON for a read-only target
     Fixture,
 }
 

@@ -1,4 +1,4 @@
-//! `check`: the main job.
+//! `check`: runs the cases against a target, judges them and writes the reports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
@@ -50,8 +50,8 @@ pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failu
     let known = data::knowledge(&data, program)?;
     if known.len() > 1 && !options.at.reference && options.data.protocol.is_empty() {
         let slugs: Vec<_> = known.iter().map(|knowledge| knowledge.protocol.slug()).collect();
-        let hint = format!("--protocol with one of {}", slugs.join(", "));
-        return Err(Failure::Usage("which protocol does the target speak?".into(), Some(hint)));
+        let hint = format!("give --protocol with one of {}", slugs.join(", "));
+        return Err(Failure::Usage("no protocol given".into(), Some(hint)));
     }
     routes(&target, &known)?;
     let selection = selection(options, &known)?;
@@ -64,7 +64,7 @@ pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failu
     let written = report::files::write_all(&record, &reports)?;
     if !options.quiet {
         match print(&record, options.verbose, &written) {
-            // The verdict stands whether or not anybody reads the summary.
+            // The exit code does not depend on whether the summary could be printed.
             Ok(()) | Err(Failure::Unread) => {}
             Err(failure) => return Err(failure),
         }
@@ -72,8 +72,8 @@ pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failu
     Ok(record.summary.exit_code)
 }
 
-/// The files to write: the standard ones in the folder, and those asked for by name. Old ones are gone afterwards, so that
-/// a run that ends early, for whatever reason, leaves nothing that looks like its result.
+/// The reports to write: the standard files in the folder, and those of `--report`. Removes old files, so that a run that
+/// ends early leaves no outdated report behind.
 fn reports(options: &CheckOptions) -> Result<Vec<(Format, PathBuf)>, Failure> {
     let standard = ["json", "html", "junit", "markdown"];
     let mut reports: Vec<(Format, PathBuf)> = report::FORMATS
@@ -99,7 +99,7 @@ pub(super) fn report_file(word: &str) -> Result<(Format, PathBuf), Failure> {
     let names = || formats.iter().map(|format| format.name);
     let (name, path) = word.split_once('=').ok_or_else(|| {
         Failure::Usage(
-            format!("`{word}` is no FORMAT=PATH"),
+            format!("--report `{word}`: expected FORMAT=PATH"),
             Some(format!("FORMAT is one of {}", names().collect::<Vec<_>>().join(", "))),
         )
     })?;
@@ -111,7 +111,7 @@ pub(super) fn report_file(word: &str) -> Result<(Format, PathBuf), Failure> {
         )
     })?;
     if path.is_empty() {
-        return Err(Failure::usage(format!("`{word}` names no file")));
+        return Err(Failure::usage(format!("--report `{word}`: expected a path after `=`")));
     }
     Ok((*format, PathBuf::from(path)))
 }
@@ -135,7 +135,7 @@ pub(super) fn target(at: &TargetOptions) -> Result<Target, Failure> {
     }
     let Some(url) = &at.url else {
         return Err(Failure::Usage(
-            "there is no target".into(),
+            "no target given".into(),
             Some("give a URL, --target FILE, --adapter CMD or --reference".into()),
         ));
     };
@@ -144,12 +144,12 @@ pub(super) fn target(at: &TargetOptions) -> Result<Target, Failure> {
         .map_err(|message| Failure::Usage(message, Some("such as http://127.0.0.1:8787".into())))
 }
 
-/// Whether only the rulings of the errata count.
+/// Whether `--profile strict` was given.
 fn is_strict(options: &CheckOptions) -> bool {
     options.profile.iter().any(|word| word == "strict")
 }
 
-/// Puts a conformance profile that was given by `--profile` where a level is.
+/// Moves the conformance profiles that were given by `--profile` to the levels.
 fn with_level(mut options: CheckOptions) -> Result<CheckOptions, Failure> {
     let (judging, claimed): (Vec<_>, Vec<_>) =
         options.profile.drain(..).partition(|word| ["strict", "lenient"].contains(&word.as_str()));
@@ -186,7 +186,7 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
             ));
         }
     }
-    // A pattern that matches nothing asks for nothing: that is no success.
+    // A pattern that matches no case is not a success.
     for pattern in &options.only {
         let ids: Vec<String> = known
             .iter()
@@ -212,14 +212,14 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
     })
 }
 
-/// Looks up what a target file says of operations and options.
+/// Checks the names of operations, timeouts and options in a target file.
 pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
     for (name, route) in &target.routes {
         let operations = || known.iter().flat_map(|knowledge| knowledge.protocol.operations());
         let found = operations().find(|operation| operation.name == name).ok_or_else(|| {
             let hint = nearest(name, operations().map(|operation| operation.name));
             Failure::Usage(
-                format!("the target file has a route for `{name}`, which is no operation"),
+                format!("the target file has a route for an unknown operation `{name}`"),
                 hint.map_or_else(
                     || Some("`proofmark list --what operations` prints them".into()),
                     |name| Some(format!("did you mean `{name}`?")),
@@ -231,8 +231,10 @@ pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure
             if found.input(place).is_none() {
                 let inputs: Vec<_> = found.inputs.iter().map(|input| input.name).collect();
                 return Err(Failure::Usage(
-                    format!("the route for `{name}` has a place `{{{place}}}`, which is no input of the operation"),
-                    Some(format!("it has {}", inputs.join(", "))),
+                    format!(
+                        "the route for `{name}` has a placeholder `{{{place}}}`, which is not an input of the operation"
+                    ),
+                    Some(format!("the inputs are {}", inputs.join(", "))),
                 ));
             }
         }
@@ -249,7 +251,7 @@ pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure
             }
             Some(Some(place)) => {
                 return Err(Failure::usage(format!(
-                    "the path for `{name}` has a place `{{{place}}}`, which is not an input of the operation"
+                    "the path for `{name}` has a placeholder `{{{place}}}`, which is not an input of the operation"
                 )));
             }
             Some(None) => {}
@@ -270,7 +272,7 @@ pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure
         if !features().any(|feature| feature.name.value == *name) {
             let hint = nearest(name, features().map(|feature| feature.name.value.as_str()));
             return Err(Failure::Usage(
-                format!("the target file has an option `{name}`, which is no feature"),
+                format!("the target file has an unknown option `{name}`"),
                 hint.map_or_else(
                     || Some("`proofmark list --what features` prints them".into()),
                     |name| Some(format!("did you mean `{name}`?")),
@@ -281,7 +283,7 @@ pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure
     claims(target, known)
 }
 
-/// Looks up the levels, kinds and roles that a target file names.
+/// Checks the levels, kinds and roles that a target file claims.
 fn claims(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
     let manifests = || known.iter().map(|knowledge| &knowledge.manifest);
     let levels = || manifests().flat_map(|manifest| manifest.levels.names()).collect::<Vec<_>>();
@@ -302,8 +304,9 @@ fn claims(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
         let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
         for name in &target.levels {
             if knowledge.manifest.levels.find(name).is_some_and(|level| !scope.observable_levels().includes(level)) {
-                let message =
-                    format!("the target file claims level `{name}`, which a target of kind {kinds} cannot show");
+                let message = format!(
+                    "the target file claims level `{name}`, which is not observable at a target of kind {kinds}"
+                );
                 return Err(Failure::Usage(message, Some("give its `kind`, or leave the level out".into())));
             }
         }
@@ -321,7 +324,7 @@ fn claims(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether each of the names that a target file gives is one of `known`.
+/// Checks that each name from a target file is one of `known`.
 fn named<'n>(what: &str, names: impl IntoIterator<Item = &'n String>, known: &[&str]) -> Result<(), Failure> {
     for name in names {
         if !known.contains(&name.as_str()) {
@@ -339,7 +342,7 @@ fn named<'n>(what: &str, names: impl IntoIterator<Item = &'n String>, known: &[&
 fn limits(options: &CheckOptions, target: &mut Target) -> Result<(), Failure> {
     if let Some(jobs) = options.jobs {
         if jobs == 0 {
-            return Err(Failure::usage("--jobs is at least 1"));
+            return Err(Failure::usage("--jobs must be at least 1"));
         }
         target.limits.jobs = jobs;
     }
@@ -419,7 +422,7 @@ async fn check(
             Some(running) => running.stop().await,
             None => None,
         };
-        // Whatever the run noticed first, that is why.
+        // The first reason that the run noticed counts.
         transcript.cut_short = transcript.cut_short.map(|why| ended.unwrap_or(why));
         if let Some(reference) = reference {
             reference.stop().await;
@@ -445,7 +448,7 @@ async fn check(
     Ok(record)
 }
 
-/// Starts the peers that the run hosts, and says where they are: a target that is launched is told so.
+/// Starts the peers that the run hosts. Returns their addresses, which a launched target receives.
 pub(super) async fn start_hosts(
     knowledge: &Knowledge,
     target: &Target,
@@ -460,7 +463,7 @@ pub(super) async fn start_hosts(
     Ok(connections.hosts.as_ref().map(|hosts| hosts.addresses()).unwrap_or_default())
 }
 
-/// The connections to a target, which is started first if it is the reference implementation.
+/// Connects to a target; starts it first if it is the reference implementation.
 pub(super) async fn connect(
     program: &Program,
     at: &TargetOptions,
@@ -487,7 +490,7 @@ pub(super) async fn connect(
     Ok((Some(reference), connections))
 }
 
-/// What of the target's configuration a later judgement needs.
+/// The part of the target's configuration that `rejudge` needs.
 fn config(plan: &Plan<'_>) -> TargetConfig {
     let target = plan.target;
     TargetConfig {
@@ -511,18 +514,18 @@ fn to_ms(time: std::time::Duration) -> u64 {
 
 /// A setting as the record holds it.
 fn stored(value: &Value) -> serde_json::Value {
-    // Bytes and the like do not stand in a target file.
+    // A target file cannot contain bytes and other values that JSON lacks.
     serde_json::from_str(&wire::json::compact(value)).unwrap_or_default()
 }
 
-/// A seed for a run that names none. Small enough to be typed.
+/// A random seed for a run without `--seed`, short enough to be typed.
 pub(super) fn random() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // The keys of a new `RandomState` come from the operating system.
     std::collections::hash_map::RandomState::new().build_hasher().finish() % 1_000_000_000_000
 }
 
-/// The command that puts the question of one case again.
+/// The command that runs one case again.
 fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64) -> String {
     let mut words = check_words(&options.at, &options.data);
     let mut add = |words_to_add: &[&str]| words.extend(words_to_add.iter().map(|word| quote(word)));
@@ -532,7 +535,7 @@ fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64) -> String {
     }
     add(&["--seed", &seed.to_string()]);
     if !options.at.reference && options.at.adapter.is_none() {
-        // The target keeps what this run stored, so the question is put under new names.
+        // The target keeps what this run stored, so the case must run with new identities.
         add(&["--new-ids"]);
     }
     words.join(" ")
@@ -638,7 +641,7 @@ impl Sink for Progress {
                 self.bar.set_length(count as u64);
                 if self.plain {
                     let mut out = anstream::stderr();
-                    let _ = writeln!(out, "{}: putting {count} cases", self.what);
+                    let _ = writeln!(out, "{}: running {count} cases", self.what);
                 }
             }
             Event::Done(_) => self.bar.inc(1),
@@ -665,7 +668,7 @@ pub(super) fn target_of_record(record: &RunRecord) -> Target {
     target.settings = config.settings.iter().map(|(name, value)| (name.clone(), read(value))).collect();
     target.transports = Some(config.transports.clone());
     for transport in &config.transports {
-        // Nothing is asked again, so that any address does.
+        // Nothing is sent again, so any address will do.
         match transport {
             Transport::Http => target.url = url::Url::parse("http://127.0.0.1:1").ok(),
             Transport::Ws => target.ws = url::Url::parse("ws://127.0.0.1:1").ok(),

@@ -13,7 +13,7 @@ use crate::source::Diagnostic;
 use crate::suggest::nearest;
 use crate::vector;
 
-/// The data files that the options name, in place of or beside those that ship with the program.
+/// The data files that the options name, instead of or in addition to those that ship with the program.
 pub(super) fn bundle(options: &DataOptions, program: &Program) -> Result<Bundle, Failure> {
     let mut bundle = program.data.clone();
     if let Some(folder) = &options.suites {
@@ -40,7 +40,7 @@ pub(super) fn protocols(program: &Program, slugs: &[String]) -> Result<Vec<&'sta
                 let known = || program.protocols.iter().map(|protocol| protocol.slug());
                 let hint = match nearest(slug, known()) {
                     Some(name) => format!("did you mean `{name}`?"),
-                    None => format!("there is {}", known().collect::<Vec<_>>().join(", ")),
+                    None => format!("one of {}", known().collect::<Vec<_>>().join(", ")),
                 };
                 Failure::Usage(format!("no protocol `{slug}`"), Some(hint))
             })
@@ -48,13 +48,13 @@ pub(super) fn protocols(program: &Program, slugs: &[String]) -> Result<Vec<&'sta
         .collect()
 }
 
-/// Everything known of the protocols that the options name. Mistakes of all of them are reported together.
+/// Loads the suites of the protocols that the options name. Mistakes in all of them are reported together.
 pub(super) fn knowledge(options: &DataOptions, program: &Program) -> Result<Vec<Knowledge>, Failure> {
     let bundle = bundle(options, program)?;
     let mut known = Vec::new();
     let mut mistakes = Vec::new();
     for protocol in protocols(program, &options.protocol)? {
-        // A folder of suites need not have every protocol, unless one is asked for by name.
+        // A suites folder may lack a protocol, unless the protocol is named by an option.
         let absent = bundle.file(protocol.slug(), "requirements.yaml").is_none();
         if absent && options.protocol.is_empty() && !bundle.slugs().is_empty() {
             continue;
@@ -65,13 +65,13 @@ pub(super) fn knowledge(options: &DataOptions, program: &Program) -> Result<Vec<
             Err(missing) => return Err(missing.into()),
         }
     }
-    // A file of further cases is read for each protocol.
+    // A file of additional cases is read once for each protocol, so its mistakes are found several times.
     Diagnostic::sort(&mut mistakes);
     mistakes.dedup();
     if mistakes.is_empty() { Ok(known) } else { Err(Failure::Mistakes(mistakes)) }
 }
 
-/// The catalogue of a protocol that no cases are written for yet.
+/// The catalogue of a protocol that has no cases yet.
 pub(super) struct BareCatalogue {
     /// Its requirements.
     pub(super) catalogue: Catalogue,
@@ -79,7 +79,7 @@ pub(super) struct BareCatalogue {
     pub(super) errata: Vec<Erratum>,
 }
 
-/// The catalogues of the protocols that the options name and that proofmark does not speak yet.
+/// The catalogues of the protocols that the options name and that proofmark does not support yet.
 pub(super) fn bare_catalogues(options: &DataOptions, program: &Program) -> Result<Vec<BareCatalogue>, Failure> {
     let bundle = bundle(options, program)?;
     let mut found = Vec::new();
@@ -97,7 +97,7 @@ pub(super) fn bare_catalogues(options: &DataOptions, program: &Program) -> Resul
     Ok(found)
 }
 
-/// The options without the protocols that have no more than a catalogue; `None` if none is left.
+/// The options without the protocols that have only a catalogue; `None` if no protocol is left.
 pub(super) fn spoken(options: &DataOptions, program: &Program) -> Result<Option<DataOptions>, Failure> {
     let bundle = bundle(options, program)?;
     let slugs = bundle.slugs();
@@ -127,7 +127,7 @@ pub(super) fn lint(options: &DataOptions, program: &Program) -> Result<u8, Failu
     Ok(0)
 }
 
-/// Compares vectors with proofmark's own reading and writing of bytes.
+/// Compares vectors with proofmark's own encoders and decoders.
 pub(super) fn vectors(options: &VectorsOptions, program: &Program) -> Result<u8, Failure> {
     let bundle = bundle(&options.data, program)?;
     let mut out = anstream::stdout();
@@ -141,7 +141,7 @@ pub(super) fn vectors(options: &VectorsOptions, program: &Program) -> Result<u8,
                 total += 1;
                 if let Err(observed) = vectors.kind.confirm(vector, protocol.codec().canonical_form()) {
                     bad += 1;
-                    writeln!(out, "{}: {}: proofmark has {observed}", vector.id.span.place(), *vector.id)?;
+                    writeln!(out, "{}: {}: proofmark computed {observed}", vector.id.span.place(), *vector.id)?;
                 }
             }
             failed += bad;
@@ -149,7 +149,7 @@ pub(super) fn vectors(options: &VectorsOptions, program: &Program) -> Result<u8,
         }
     }
     if total == 0 {
-        return Err(Failure::Undecided("there are no vectors".into(), None));
+        return Err(Failure::Undecided("no vectors found".into(), None));
     }
     writeln!(out, "{} passed, {failed} failed", total - failed)?;
     Ok(u8::from(failed > 0))

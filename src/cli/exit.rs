@@ -1,4 +1,4 @@
-//! Exit codes, and what is printed before one that is not 0.
+//! Exit codes, and the error messages of those other than 0.
 //!
 //! | code | meaning |
 //! |---|---|
@@ -17,18 +17,18 @@ use crate::source::Diagnostic;
 /// Exit code of wrong usage.
 pub const USAGE: u8 = 2;
 
-/// Why a command ends without doing what it is for.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The arguments, or a file that they name, make no sense: what, and what to do.
+    /// The arguments, or a file that they name, are invalid: the error and a hint.
     Usage(String, Option<String>),
     /// Mistakes in data files.
     Mistakes(Vec<Diagnostic>),
-    /// The question could not be decided: what, and what to do.
+    /// No verdict could be reached: the error and a hint.
     Undecided(String, Option<String>),
-    /// proofmark or this machine failed.
+    /// proofmark or the operating system failed.
     Internal(String),
-    /// Who read the output wants no more of it, as `head` does.
+    /// The reader of the output closed the pipe, as `head` does.
     Unread,
 }
 
@@ -43,16 +43,16 @@ impl Failure {
         }
     }
 
-    /// It in one line, without advice.
+    /// The error in one line, without the hint.
     pub fn message(&self) -> String {
         match self {
             Self::Usage(what, _) | Self::Undecided(what, _) | Self::Internal(what) => what.clone(),
             Self::Mistakes(diagnostics) => format!("{} mistakes in data files", diagnostics.len()),
-            Self::Unread => "nobody reads the output".to_owned(),
+            Self::Unread => "the output was closed".to_owned(),
         }
     }
 
-    /// Prints it on standard error.
+    /// Prints the error to standard error.
     pub fn print(&self) {
         let mut out = anstream::stderr();
         let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -79,7 +79,7 @@ impl Failure {
         }
     }
 
-    /// Wrong usage without advice.
+    /// Wrong usage without a hint.
     pub fn usage(what: impl Into<String>) -> Self {
         Self::Usage(what.into(), None)
     }
@@ -89,7 +89,7 @@ impl From<LoadError> for Failure {
     fn from(error: LoadError) -> Self {
         match error {
             LoadError::Missing(what) => {
-                Self::Usage(what, Some("a suite folder has requirements.yaml and protocol.yaml".into()))
+                Self::Usage(what, Some("a suite folder needs requirements.yaml and protocol.yaml".into()))
             }
             LoadError::Mistakes(diagnostics) => Self::Mistakes(diagnostics),
         }

@@ -1,4 +1,4 @@
-//! `explain`: a requirement or a case, with everything that bears on it.
+//! `explain`: a requirement or a case, with its rulings, cases and faults.
 
 use std::io::Write;
 
@@ -49,7 +49,7 @@ pub(super) fn run(options: &ExplainOptions, program: &Program) -> Result<u8, Fai
     let ids = catalogues.flat_map(|catalogue| &catalogue.requirements);
     let hint = nearest(&options.id, ids.map(|requirement| requirement.id.value.as_str()));
     Err(Failure::Usage(
-        format!("nothing has the id `{}`", options.id),
+        format!("no requirement or case has the id `{}`", options.id),
         hint.map_or_else(
             || Some("`proofmark coverage` and `proofmark list` print the ids".into()),
             |id| Some(format!("did you mean `{id}`?")),
@@ -57,7 +57,7 @@ pub(super) fn run(options: &ExplainOptions, program: &Program) -> Result<u8, Fai
     ))
 }
 
-/// What the catalogue and the errata register say.
+/// Prints the entries of the catalogue and of the errata register.
 fn sentence(catalogue: &Catalogue, errata: &[Erratum], requirement: &Requirement) -> Result<(), Failure> {
     let mut out = anstream::stdout();
     writeln!(
@@ -99,7 +99,7 @@ fn requirement_page(program: &Program, knowledge: &Knowledge, requirement: &Requ
     if requirement.clauses.len() < 2 {
         writeln!(out, "\nCases")?;
     } else {
-        writeln!(out, "\nClauses, and the cases about each")?;
+        writeln!(out, "\nClauses, and the cases that cover each")?;
     }
     for clause in 1..=requirement.clauses.len().max(1) {
         if requirement.clauses.len() > 1 {

@@ -1,4 +1,4 @@
-//! `fuzz`: a campaign against a target, and `promote`, which keeps what it found.
+//! `fuzz`: runs a campaign against a target; `promote`: adds a finding to the suites.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ use crate::target::{Target, parse_duration};
 use crate::verdict::Profile;
 use crate::walk::Facts;
 
-/// The name and version of the file that a campaign leaves.
+/// The name and version of the state file of a campaign.
 const SCHEMA: &str = "proofmark-fuzz/1";
 
-/// What a campaign leaves in its folder, so that it can go on and its findings can be read by programs.
+/// The state file of a campaign: lets a campaign resume, and makes its findings machine-readable.
 #[derive(Debug, Serialize, Deserialize)]
 struct Stored {
     schema: String,
@@ -42,12 +42,12 @@ struct Stored {
     inputs: u64,
     seconds: f64,
     end: String,
-    /// Kinds of answers and how often each came, of the last campaign.
+    /// Kinds of answers and the count of each, of the last campaign.
     answers: std::collections::BTreeMap<String, u64>,
     findings: Vec<Finding>,
 }
 
-/// Puts messages to a target that nobody has thought of.
+/// Fuzzes a target with generated messages.
 pub(super) fn run(options: &FuzzOptions, program: &Program) -> Result<u8, Failure> {
     let mut target = target(&options.at)?;
     let mut data = options.data.clone();
@@ -59,11 +59,11 @@ pub(super) fn run(options: &FuzzOptions, program: &Program) -> Result<u8, Failur
         }
     }
     if data.protocol.len() != 1 {
-        return Err(Failure::Usage("a campaign is about one protocol".into(), Some("give --protocol SLUG".into())));
+        return Err(Failure::Usage("fuzz needs exactly one protocol".into(), Some("give --protocol SLUG".into())));
     }
     let known = data::knowledge(&data, program)?;
     let Some(knowledge) = known.first() else {
-        return Err(Failure::usage("there are no suites for the protocol"));
+        return Err(Failure::usage("no suites found for the protocol"));
     };
     routes(&target, &known)?;
     let time = |name: &str, text: &str| {
@@ -72,13 +72,13 @@ pub(super) fn run(options: &FuzzOptions, program: &Program) -> Result<u8, Failur
         })
     };
     if options.jobs == 0 || options.findings == 0 || options.inputs == Some(0) {
-        return Err(Failure::usage("--jobs, --findings and --inputs are at least 1"));
+        return Err(Failure::usage("--jobs, --findings and --inputs must be at least 1"));
     }
     if options.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
-        return Err(Failure::usage("--rate is a number above 0"));
+        return Err(Failure::usage("--rate must be a number above 0"));
     }
     target.limits.request = time("timeout", &options.timeout)?;
-    // Over a connection that stays open silence may be the answer: it is not waited for as long as by `check`.
+    // On a connection that stays open no answer may be correct: wait for a shorter time than `check` does.
     target.limits.reply = target.limits.reply.min(Duration::from_millis(500)).min(target.limits.request);
     target.limits.settle = target.limits.settle.min(Duration::from_millis(100));
     target.limits.jobs = options.jobs;
@@ -103,7 +103,7 @@ fn log(path: &Path) -> Result<Mutex<std::fs::File>, Failure> {
     file.map(Mutex::new).map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
 }
 
-/// The transports that are asked for by name.
+/// The transports that `--transport` names.
 fn transports(options: &FuzzOptions, knowledge: &Knowledge) -> Result<Option<Vec<Transport>>, Failure> {
     if options.transport.is_empty() {
         return Ok(None);
@@ -113,20 +113,20 @@ fn transports(options: &FuzzOptions, knowledge: &Knowledge) -> Result<Option<Vec
         spoken.iter().copied().find(|transport| transport.name() == name).ok_or_else(|| {
             let names: Vec<_> = spoken.iter().map(|transport| transport.name()).collect();
             let slug = knowledge.protocol.slug();
-            Failure::Usage(format!("no transport `{name}` of {slug}"), Some(format!("one of {}", names.join(", "))))
+            Failure::Usage(format!("{slug} has no transport `{name}`"), Some(format!("one of {}", names.join(", "))))
         })
     };
     options.transport.iter().map(named).collect::<Result<_, _>>().map(Some)
 }
 
-/// What an earlier campaign left, or the beginning of a new one. What a new one does not go on with is taken away, so that
-/// nothing in the folder looks like its own.
+/// The state of an earlier campaign to resume, or that of a new one. A new campaign first removes the files of an earlier
+/// one from the folder.
 fn stored(options: &FuzzOptions, knowledge: &Knowledge, target: &Target) -> Result<Stored, Failure> {
     let path = options.out.join("fuzz.json");
     let before = match std::fs::read(&path) {
         Ok(bytes) => Some(serde_json::from_slice::<Stored>(&bytes).map_err(|error| {
             Failure::Usage(
-                format!("{} is not what a campaign has left: {error}", path.display()),
+                format!("{} is not the state file of a campaign: {error}", path.display()),
                 Some("give another folder with --out, or remove the file".into()),
             )
         })?),
@@ -137,14 +137,14 @@ fn stored(options: &FuzzOptions, knowledge: &Knowledge, target: &Target) -> Resu
     match (before, options.resume) {
         (Some(before), true) if before.protocol == slug && before.schema == SCHEMA => Ok(before),
         (Some(before), true) => Err(Failure::usage(format!(
-            "the campaign in {} is of {} ({})",
+            "cannot resume the campaign in {}: it is for {} ({})",
             options.out.display(),
             before.protocol,
             before.schema
         ))),
         (None, true) => Err(Failure::Usage(
-            format!("there is no campaign in {}", options.out.display()),
-            Some("start one without --resume".into()),
+            format!("no campaign to resume in {}", options.out.display()),
+            Some("start a campaign without --resume".into()),
         )),
         (before, false) => {
             for finding in before.iter().flat_map(|before| &before.findings) {
@@ -168,10 +168,10 @@ fn stored(options: &FuzzOptions, knowledge: &Knowledge, target: &Target) -> Resu
     }
 }
 
-/// The file of a finding: the part of its id that is its suite's.
+/// The file of a finding, named after its suite.
 fn finding_file(out: &Path, finding: &Finding) -> PathBuf {
     let suite = finding.case.split('#').next().unwrap_or_default();
-    // A name that a campaign made has no other characters; what somebody wrote into the file is no path.
+    // Generated names have no other characters; an edited state file must not lead to another folder.
     let name: String = suite
         .rsplit('/')
         .next()
@@ -197,7 +197,7 @@ async fn campaign_against(
     let (clock, _) = now();
     let facts = Facts {
         seed: campaign.seed,
-        // A target keeps what an earlier campaign stored, and a campaign that goes on meets it again.
+        // The target keeps what the resumed campaign stored.
         identity_seed: if options.new_ids || options.resume { random() } else { campaign.seed },
         clock,
         profile: Profile::Lenient,
@@ -210,7 +210,7 @@ async fn campaign_against(
     }
     let plan = plan::build(knowledge, &target, &Selection::default());
     if plan.transports.is_empty() {
-        return Err(Failure::usage("the target has no address for any of the transports"));
+        return Err(Failure::usage("the target has no address for any of the transports; give one in the target file"));
     }
     let (_cancel, cancelled) = interrupt::flag();
     let (running, cancelled) = launch::start(&target, &addresses, &cancelled).await?;
@@ -248,9 +248,9 @@ async fn campaign_against(
 /// Why a campaign ended, in words.
 fn end(end: &End) -> String {
     match end {
-        End::Done => "its time was over".to_owned(),
+        End::Done => "the time was up".to_owned(),
         End::Interrupted => "it was interrupted".to_owned(),
-        End::Enough => "there were enough findings".to_owned(),
+        End::Enough => "the limit of --findings was reached".to_owned(),
         End::Gone(why) | End::Nothing(why) => why.clone(),
     }
 }
@@ -273,8 +273,8 @@ fn summary(options: &FuzzOptions, campaign: &Options, outcome: &Outcome, path: &
         )?;
         writeln!(
             out,
-            "{} of {} messages of the suites taken; {} inputs not built, {} without an answer, {} suspicions not confirmed, \
-             {} findings repeated",
+            "{} of {} messages of the suites accepted; {} inputs not built, {} without an answer, {} suspected findings not \
+             confirmed, {} duplicate findings",
             progress.seeds.0,
             progress.seeds.1,
             progress.unbuilt,
@@ -291,7 +291,7 @@ fn summary(options: &FuzzOptions, campaign: &Options, outcome: &Outcome, path: &
     if matches!(outcome.end, End::Nothing(_)) && !options.new_ids && !options.at.reference {
         writeln!(
             out,
-            "A target that keeps what an earlier campaign stored takes its messages only under new ids: --new-ids"
+            "hint: a target that kept data of an earlier campaign rejects messages with the same ids; add --new-ids"
         )?;
     }
     writeln!(out, "{count} finding{}; ended because {end}. {}", if count == 1 { "" } else { "s" }, path.display())?;
@@ -307,7 +307,7 @@ fn print_finding(out: &mut dyn Write, options: &FuzzOptions, finding: &Finding) 
     }
     writeln!(out, "  input   {}, from {}", finding.input, show(&finding.seed))?;
     if !finding.confirmed {
-        writeln!(out, "  not confirmed: the target was gone, and other inputs were under way")?;
+        writeln!(out, "  not confirmed: the target stopped answering while several inputs were in flight")?;
     }
     writeln!(out, "  case    {}", file.display())?;
     let mut words = check_words(&options.at, &options.data);
@@ -323,7 +323,7 @@ fn print_finding(out: &mut dyn Write, options: &FuzzOptions, finding: &Finding) 
     Ok(())
 }
 
-/// Shows how far a campaign is, writes its findings as they come, and keeps its log.
+/// Shows the progress of a campaign, writes each finding at once, and writes the log.
 struct Watching<'o> {
     options: &'o FuzzOptions,
     bar: ProgressBar,
@@ -394,7 +394,7 @@ impl Watcher for Watching<'_> {
     }
 
     fn finding(&self, finding: &Finding) {
-        // As soon as it stands: a campaign that is killed keeps what it found.
+        // Written at once, so that a killed campaign keeps its findings.
         if let Err(error) = files::write_bytes(&finding_file(&self.options.out, finding), finding.text.as_bytes()) {
             self.fail(error.into());
         }
@@ -406,7 +406,7 @@ impl Watcher for Watching<'_> {
     }
 }
 
-/// Takes a case that `fuzz` wrote into a folder of suites.
+/// Copies a case that `fuzz` wrote into a suites folder.
 pub(super) fn promote(options: &PromoteOptions, program: &Program) -> Result<u8, Failure> {
     let shown = options.file.display().to_string();
     let text = std::fs::read_to_string(&options.file)
@@ -414,7 +414,7 @@ pub(super) fn promote(options: &PromoteOptions, program: &Program) -> Result<u8,
     let source = Arc::new(Source { name: shown.clone(), text: text.clone() });
     let suite = read_suite(&source).map_err(Failure::Mistakes)?;
     let (slug, old) = suite.name.value.split_once('/').ok_or_else(|| {
-        Failure::Usage(format!("the suite `{}` is of no protocol", *suite.name), Some("its name is SLUG/NAME".into()))
+        Failure::Usage(format!("the suite name `{}` has no protocol", *suite.name), Some("expected SLUG/NAME".into()))
     })?;
     let name = options.name.as_deref().unwrap_or(old);
     let is_name = |name: &str| {
@@ -422,35 +422,38 @@ pub(super) fn promote(options: &PromoteOptions, program: &Program) -> Result<u8,
     };
     if !is_name(name) || !is_name(slug) {
         return Err(Failure::Usage(
-            format!("`{name}` is no name for a suite"),
-            Some("lower-case letters, digits and hyphens: refuses-a-title-of-a-kilobyte".into()),
+            format!("invalid suite name `{name}`"),
+            Some("use lower-case letters, digits and hyphens, such as rejects-title-over-1-kib".into()),
         ));
     }
     let folder = options.suites.join(slug);
     if !folder.join("protocol.yaml").is_file() {
         return Err(Failure::Usage(
-            format!("{} has no suites of {slug}", options.suites.display()),
-            Some("--suites is a folder laid out as suites/ is".into()),
+            format!("{} has no suites for {slug}", options.suites.display()),
+            Some("--suites must be a folder with the layout of suites/".into()),
         ));
     }
     let file = folder.join("regressions").join(format!("{name}.yaml"));
     if file.exists() {
-        return Err(Failure::Usage(format!("{} is there already", file.display()), Some("give another --name".into())));
+        return Err(Failure::Usage(format!("{} already exists", file.display()), Some("give another --name".into())));
     }
-    // The case is called like the suite, where it was called like the old one.
+    // Rename the suite.
     let case = written(&source).map_err(Failure::Mistakes)?.len();
     let renamed = text.replacen(&format!("suite: {slug}/{old}"), &format!("suite: {slug}/{name}"), 1);
     let renamed = renamed.replacen(&format!("suite: \"{slug}/{old}\""), &format!("suite: {slug}/{name}"), 1);
-    // All that is known of the protocol with it, before anything is written.
+    // Load all suites together with the new file before writing it.
     let bundle = program.data.clone().with_suites(&options.suites)?;
     let bundle = bundle.with_file(&file.display().to_string(), &renamed);
-    let protocol = program.protocol(slug).ok_or_else(|| Failure::usage(format!("there is no protocol `{slug}`")))?;
+    let protocol = program.protocol(slug).ok_or_else(|| Failure::usage(format!("no protocol `{slug}`")))?;
     let knowledge = plan::load(protocol, &bundle)?;
     std::fs::create_dir_all(folder.join("regressions"))?;
     files::write_bytes(&file, renamed.as_bytes())?;
     let mut out = anstream::stdout();
     let cases = knowledge.cases().count();
-    writeln!(out, "{}: {case} case{}; {slug} has {cases} now", file.display(), if case == 1 { "" } else { "s" })?;
-    writeln!(out, "Plant the mistake that it shows in the reference, so that `proofmark prove` sees it caught.")?;
+    writeln!(out, "{}: {case} case{}; {slug} now has {cases}", file.display(), if case == 1 { "" } else { "s" })?;
+    writeln!(
+        out,
+        "Next: add a fault to the reference implementation that this case catches, and run `proofmark prove`."
+    )?;
     Ok(0)
 }

@@ -1,4 +1,4 @@
-//! `init` and `new`: files to start from.
+//! `init` and `new`: templates of target files, cases and fixtures.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -38,23 +38,23 @@ fn one(slug: &str, suites: Option<&Path>, program: &Program) -> Result<Knowledge
     let options =
         DataOptions { suites: suites.map(Path::to_owned), protocol: vec![slug.to_owned()], ..DataOptions::default() };
     let found = data::knowledge(&options, program)?.pop();
-    found.ok_or_else(|| Failure::Internal(format!("nothing was read of `{slug}`")))
+    found.ok_or_else(|| Failure::Internal(format!("no suites were loaded for `{slug}`")))
 }
 
-/// Writes a file that must not be there yet.
+/// Writes a file that must not exist yet.
 fn write_new(path: &Path, text: &str) -> Result<(), Failure> {
     let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| {
         let exists = error.kind() == std::io::ErrorKind::AlreadyExists;
-        let hint = exists.then(|| "it is left as it is: remove it first, or name another file".to_owned());
+        let hint = exists.then(|| "the file is unchanged: remove it first, or name another file".to_owned());
         Failure::Usage(format!("cannot write {}: {error}", path.display()), hint)
     })?;
     writeln!(anstream::stdout(), "wrote {}", path.display())?;
     Ok(())
 }
 
-/// A target file with every key explained. Prose has a space behind its `#`; what can be switched on has none.
+/// A target file with every key explained. Prose has a space after `#`; keys that can be enabled have none.
 fn target_file(knowledge: &Knowledge, url: &str) -> String {
     let slug = knowledge.protocol.slug();
     let levels: Vec<_> = knowledge.manifest.levels.names().collect();
@@ -99,122 +99,122 @@ fn target_file(knowledge: &Knowledge, url: &str) -> String {
     let roles: Vec<_> = knowledge.manifest.roles.iter().map(|role| role.name.value.as_str()).collect();
     let roles = roles.join(", ");
     format!(
-        "# How proofmark reaches one implementation, and what its owner says about it.
+        "# How proofmark connects to one implementation, and what the implementer claims.
 # Use it with: proofmark check --target FILE
-# Every key but `protocol` and one of `url` and `adapter` may be left out.
-# Remove the # in front of a key to use it.
+# Required are `protocol` and one of `url` and `adapter`; all else is optional.
+# Remove the # in front of a key to enable it.
 
-# The protocol that it speaks.
+# The protocol of the target.
 protocol: {slug}
 
-# Where its HTTP endpoint is; the paths of operations are put behind it.
+# Base URL of its HTTP endpoint; the paths of operations are appended to it.
 url: {url}
 
-# Further base URLs by name, for operations that are elsewhere: a route says
-# `base: NAME`.
+# Further base URLs by name, for operations with another base URL: set
+# `base: NAME` in the route.
 #urls:
 #  admin: http://127.0.0.1:8789
 
-# Other transports, where the protocol has them: a WebSocket endpoint that is
-# not at the usual path below the URL, and where frames over TCP are taken
+# Other transports, if the protocol has them: the WebSocket endpoint if it is
+# not at the usual path below the URL, and the TCP address
 # (HOST:PORT{secure}).
 #ws: ws://127.0.0.1:8080{websocket}
 #tcp: 127.0.0.1:8081
 
-# The transports that are tried; each that has an address if left out.
+# The transports to use [default: each that has an address].
 #transports: [http, ws, tcp, adapter]
 
-# What you say about it in the words of the protocol, and `file` for JSON in a
-# file: `proofmark list --what settings` prints what there is.
+# Settings that the protocol defines; `file` reads JSON from a file.
+# `proofmark list --what settings` prints them.
 #settings:
 {settings}
-# Where the peers listen that proofmark plays for it, where the protocol has
-# any (`proofmark list --what hosts`): the address to bind, and the URL that
-# the target is given. A host that is left out has a free port.
+# Addresses of the peers that proofmark hosts for the target, if the protocol
+# has any (`proofmark list --what hosts`): the address to bind, and the URL
+# that the target uses [default: a free port].
 #hosts:
 #  peer: {{ listen: \"127.0.0.1:8931\", announce: \"http://127.0.0.1:8931\" }}
 
-# Where another instance of it is, with a state of its own: what is exported
-# from the one is imported into the other.
+# URL of a second instance with separate state: data exported from one
+# instance is imported into the other.
 #second-instance: {url}
 
-# A library instead of, or beside, an endpoint: the program that wraps it. It
-# answers JSON-RPC 2.0 on stdin and stdout, one object a line.
+# A library instead of, or in addition to, an endpoint: the program that wraps
+# it. It answers JSON-RPC 2.0 on stdin and stdout, one object per line.
 #adapter: [python3, my_adapter.py]
 
-# A directory, or with `git` a git work tree, in which it and proofmark write
-# files for each other, where the protocol has operations on files.
+# A directory, or with `git` a git work tree, in which the target and proofmark
+# exchange files, if the protocol has operations on files.
 #tree: {{ root: ../state, git: false }}
 
-# How proofmark starts it before a run and ends it afterwards; `{{port}}` is a
-# free port, here and in the addresses above.
+# The command that starts the target before a run; proofmark stops it after the
+# run. `{{port}}` is a free port, here and in the addresses above.
 #launch:
 #  command: [./my_server, --port, \"{{port}}\"]
 #  ready: {{ http: / }}
 
-# Times of the protocol that differ here, by name.
+# Timeouts of the protocol that differ for this target, by name.
 #timeouts: {{}}
 
-# How it is called in reports.
+# Name of the target in reports.
 #name: my implementation
 
-# The level that you claim, or several [default: what the target says itself].
+# The level that you claim, or several [default: what the target declares].
 # The levels are {levels}.
 #level: {top}
 #levels: [{top}]
 
-# Which kind of target it is, or which kinds: {kinds}
-# [default: the first that is reached in this way].
+# The kind of target, or several kinds: {kinds}
+# [default: the first that is reachable with these addresses].
 #kind: {kind}
 
-# The roles of the protocol that it plays [default: all that its kind can play].
+# The roles that the target plays [default: all that its kind can play].
 #roles: [{roles}]
 
-# Options that it has or lacks, whatever proofmark finds out by itself. An
-# option that can only be configured is missing until it is true here.
+# Optional features that the target has (true) or lacks (false); overrides what
+# proofmark detects. A feature that proofmark cannot detect is off by default.
 #features:
 {options}
-# What each party sends as credentials: proofmark plays the parties a and b.
-# Secrets come from the environment (`env`) or from a file (`file`), and are
-# never printed or stored. `prefix` stands before the secret.
+# Credentials of each party: proofmark plays the parties a and b. Secrets come
+# from the environment (`env`) or from a file (`file`), and are never printed
+# or stored. `prefix` is inserted before the secret.
 #credentials:
 #  a: {{ header: Authorization, env: TOKEN_A, prefix: \"Bearer \" }}
 #  b: {{ header: X-Api-Key, file: token-b.txt }}
 
-# Routes of your own, where they differ from those of the specification, by
-# operation. What is left out (method, path, query) stays as it is. Inputs
-# stand in braces: `proofmark list --what operations` prints them.
+# Routes that differ from those of the specification, by operation. Keys that
+# are left out (method, path, query) keep their defaults. Inputs are written
+# in braces: `proofmark list --what operations` prints them.
 #routes:
 {route}
-# Places in answers that are tried before the usual ones: JSON Pointers into
+# Places of values in answers, tried before the usual ones: JSON Pointers into
 # the body, or `header:NAME`.
 #places:
 {places}
-# Status codes that mean what the specification says with another one.
+# Status codes that the target uses instead of the specified one.
 #statuses:
 #  400: [422]
 
-# Bounds on time (ms, s, m), size and number; these are the defaults.
+# Limits on time (ms, s, m), size and concurrency, with their defaults.
 #limits:
-    # One answer, from the first byte sent to the last byte read.
+    # Time for one answer, from the first byte sent to the last byte read.
 #  request: 10s
-    # The first answer, where it is not the response to a request.
+    # Time for the first message on a connection without request and response.
 #  reply: 5s
-    # Further answers, after one that is not what was wanted.
+    # Time for further messages, after one that is not the expected answer.
 #  collect-for: 1s
-    # One case, from its first step to its last.
+    # Time for one case, from its first step to its last.
 #  case: 2m
-    # The whole run.
+    # Time for the whole run.
 #  run: 15m
-    # Added to both ends of every span of time that an answer is held against.
+    # Tolerance for timestamps in answers, in both directions.
 #  clock-skew: 5s
-    # Bytes of one body that are read.
+    # Maximum number of bytes that are read of one body.
 #  body: 8388608
-    # Cases side by side.
+    # Number of cases that run concurrently.
 #  jobs: 16
 
-# What you set aside, and why. A waiver that is no longer needed makes the run
-# fail, so that none outlives its reason.
+# Waivers: known failures, with the reason. A stale waiver, whose case or
+# requirement passes, makes the run fail.
 #waivers:
 #  - case: \"{slug}/some-suite#some-case*\"
 #    reason: issue 12
@@ -226,7 +226,7 @@ url: {url}
     )
 }
 
-/// Adds `text` as comment, broken into lines.
+/// Adds `text` as a comment, wrapped at [`WIDTH`].
 fn comment(out: &mut String, prefix: &str, text: &str) {
     let mut line = String::new();
     for word in text.split_whitespace() {
@@ -258,9 +258,11 @@ pub(super) fn new(options: &NewOptions, program: &Program) -> Result<u8, Failure
     let text = match options.what {
         NewWhat::Case => {
             let id = options.requirement.as_deref().ok_or_else(|| {
-                let hint =
-                    format!("--requirement ID; `proofmark coverage --protocol {}` prints gaps", options.protocol);
-                Failure::Usage("which requirement does the case cover?".into(), Some(hint))
+                let hint = format!(
+                    "give --requirement ID; `proofmark coverage --protocol {}` prints requirements without a case",
+                    options.protocol
+                );
+                Failure::Usage("no requirement given".into(), Some(hint))
             })?;
             new_case(&knowledge, id)?
         }
@@ -268,7 +270,10 @@ pub(super) fn new(options: &NewOptions, program: &Program) -> Result<u8, Failure
             let at = match &options.at {
                 None => i128::from(chrono::Utc::now().timestamp()) * 1_000_000_000,
                 Some(text) => parse_time(text).ok_or_else(|| {
-                    Failure::Usage(format!("`{text}` is no instant"), Some("such as 2026-01-02T03:04:05Z".into()))
+                    Failure::Usage(
+                        format!("--at: invalid timestamp `{text}`"),
+                        Some("such as 2026-01-02T03:04:05Z".into()),
+                    )
                 })?,
             };
             fixture(&knowledge, at)?
@@ -291,7 +296,7 @@ fn new_case(knowledge: &Knowledge, id: &str) -> Result<String, Failure> {
     Ok(case_file(knowledge, requirement))
 }
 
-/// A suite of one case. It has no mistakes as it stands; what is to be filled in says so.
+/// A suite of one case, with placeholders `fill-in`. It passes `lint` unchanged.
 fn case_file(knowledge: &Knowledge, requirement: &Requirement) -> String {
     let slug = knowledge.protocol.slug();
     let id = &requirement.id.value;
@@ -308,12 +313,12 @@ fn case_file(knowledge: &Knowledge, requirement: &Requirement) -> String {
         comment(&mut text, "#   ", &requirement.check());
     }
     if !requirement.errata.is_empty() {
-        text.push_str("# Rulings that bear on it:\n");
+        text.push_str("# Related errata:\n");
         comment(&mut text, "#   ", &requirement.errata.join(", "));
     }
     let _ = writeln!(text, "# More: proofmark explain {id}");
-    text.push_str("# Fill in what says fill-in, put the case into a suite, and run `proofmark lint`.\n");
-    let _ = writeln!(text, "suite: {slug}/fill-in\nabout: fill-in what the cases of this file are about.");
+    text.push_str("# Replace each `fill-in`, add the case to a suite, and run `proofmark lint`.\n");
+    let _ = writeln!(text, "suite: {slug}/fill-in\nabout: fill-in, a sentence about the cases of this file.");
     let _ = writeln!(text, "cases:\n  - case: fill-in-a-sentence-about-the-target");
     let _ = writeln!(text, "    covers: [{id}]");
     let Some(operation) = operation(knowledge, requirement) else { return text };
@@ -325,7 +330,7 @@ fn case_file(knowledge: &Knowledge, requirement: &Requirement) -> String {
         free && needed.iter().any(|input| input.name == starter.input)
     });
     if let Some(starter) = starter {
-        text.push_str("    let:\n      # A well-formed message: `proofmark lint` knows its other names.\n");
+        text.push_str("    let:\n      # A well-formed message; other base objects are in protocol.yaml.\n");
         let _ = writeln!(text, "      {}: {{ base: {} }}", starter.name, starter.object);
     }
     let _ = writeln!(text, "    steps:\n      # {}\n      - send: {}", operation.summary, operation.name);
@@ -336,18 +341,21 @@ fn case_file(knowledge: &Knowledge, requirement: &Requirement) -> String {
         });
         let _ = writeln!(text, "        with: {{ {} }}", inputs.collect::<Vec<_>>().join(", "));
     }
-    text.push_str("        # For a defect on purpose: the same message without it must be accepted.\n");
+    text.push_str("        # To send an invalid message, edit the valid one, which the target must accept.\n");
     text.push_str("        #edit: [{ remove: /fill-in }]\n");
     let (first, last) = operation.accepted.first().copied().unwrap_or((200, 299));
     let status =
         if first == last { format!("equals: {first}") } else { format!("within: {{ min: {first}, max: {last} }}") };
-    let _ = writeln!(text, "        expect:\n          # fill-in what must be seen: proofmark list --what matchers");
+    let _ = writeln!(
+        text,
+        "        expect:\n          # fill-in: the expected answer (matchers: proofmark list --what matchers)"
+    );
     let _ = writeln!(text, "          - {{ at: /status, {status} }}");
     text
 }
 
-/// The operation that a requirement is most probably about, of those that a kind of target that can show it has: one of
-/// its level that its check mentions, else any that is mentioned, else one of its level.
+/// Guesses the operation that a requirement is about, among those of a kind of target at which it is observable: one of
+/// its level that its check mentions, else any that its check mentions, else one of its level.
 fn operation<'k>(knowledge: &'k Knowledge, requirement: &Requirement) -> Option<&'k Operation> {
     let possible = |operation: &&Operation| {
         (requirement.testable.at_endpoint() && operation.route.is_some())
@@ -367,20 +375,20 @@ fn operation<'k>(knowledge: &'k Knowledge, requirement: &Requirement) -> Option<
         .or_else(|| operations().next())
 }
 
-/// Every object of the manifest whose name starts so is part of the fixture for targets that take no writes.
+/// Prefix of the objects of the manifest that form the fixture for read-only targets.
 const FIXTURE: &str = "fixture_";
 
-/// The fixture as NDJSON, one object a line, for a target that is checked soon after the instant `at`.
+/// The fixture as NDJSON, one object per line, for a target that is checked soon after the time `at`.
 pub(super) fn fixture(knowledge: &Knowledge, at: i128) -> Result<String, Failure> {
     let manifest = &knowledge.manifest;
-    // Nothing of the fixture may depend on the run that it is made for.
+    // The fixture must not depend on the seed of a run.
     let mut scope = Scope::new(&manifest.objects, &manifest.bindings, Seed::new(0), Clock(at));
     scope.bind("newest", Value::Text(format!("{}Z", format_time(at - 3_600_000_000_000))));
     let mut lines = String::new();
     for (name, expr) in manifest.objects.iter().filter(|(name, _)| name.starts_with(FIXTURE)) {
         let value = scope.render(expr, name).map_err(|error| {
             let place = error.span.as_ref().map(|span| format!(" at {}", span.place())).unwrap_or_default();
-            Failure::Usage(format!("`{name}` cannot be written: {}{place}", error.message), None)
+            Failure::Usage(format!("cannot render `{name}`: {}{place}", error.message), None)
         })?;
         lines.push_str(&json::compact(&value));
         lines.push('\n');
@@ -388,8 +396,8 @@ pub(super) fn fixture(knowledge: &Knowledge, at: i128) -> Result<String, Failure
     if lines.is_empty() {
         let slug = knowledge.protocol.slug();
         return Err(Failure::Usage(
-            format!("there is no fixture for `{slug}`"),
-            Some(format!("its objects would be named `{FIXTURE}…` in suites/{slug}/protocol.yaml")),
+            format!("`{slug}` has no fixture"),
+            Some(format!("add objects named `{FIXTURE}…` to suites/{slug}/protocol.yaml")),
         ));
     }
     Ok(lines)
@@ -432,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_file_explains_every_key_and_each_can_be_switched_on() {
+    fn the_target_file_explains_every_key_and_each_can_be_enabled() {
         let text = target_file(&agentic(), "http://127.0.0.1:8787");
         let switched: Vec<&str> = text
             .lines()
@@ -441,7 +449,7 @@ mod tests {
             })
             .collect();
         let switched = switched.join("\n");
-        // Only the secrets are not there.
+        // Only the secrets are missing.
         let problems = load(&switched).unwrap_err();
         let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(shown.len(), 2, "{shown:#?}");
@@ -474,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_case_has_no_mistakes_whatever_it_covers() {
+    fn a_new_case_for_any_requirement_passes_lint() {
         let knowledge = agentic();
         let mut suites = String::new();
         for (number, requirement) in knowledge.catalogue.requirements.iter().enumerate() {
@@ -484,7 +492,7 @@ mod tests {
             }
             let text = case_file(&knowledge, requirement);
             assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-            // One file for all of them is read much faster.
+            // One file with all cases is read much faster.
             let case = text.split_once("cases:\n").unwrap().1;
             suites.push_str(&case.replace("fill-in-a-sentence", &format!("fill-in-{number}-a-sentence")));
         }
@@ -504,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixture_is_its_objects_in_the_order_of_their_names_an_hour_back() {
+    fn a_fixture_lists_its_objects_by_name_with_times_one_hour_ago() {
         let manifest = shipped().file("agentic", "protocol.yaml").unwrap().text.clone();
         // Names that come before those of the shipped fixture.
         let text = manifest.replace(

@@ -1,10 +1,10 @@
-//! Ctrl-C and SIGTERM: the first ends a run in good order, the second at once.
+//! Ctrl-C and SIGTERM: the first ends a run gracefully, the second at once.
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-/// A flag that turns true at the first signal, and its sender, for other reasons to end early. The second signal ends the
-/// process.
+/// A flag that becomes true at the first signal, and its sender, for other reasons to end early. The second signal ends
+/// the process.
 pub(super) fn flag() -> (watch::Sender<bool>, watch::Receiver<bool>) {
     let (cancel, cancelled) = watch::channel(false);
     let sender = cancel.clone();

@@ -1,4 +1,4 @@
-//! Starting the target that a target file says how to start, and ending it.
+//! Starts and stops a target whose target file has a `launch` command.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -11,14 +11,14 @@ use crate::report::printable;
 use crate::target::Target;
 use crate::transport::launch::{LaunchError, Launched};
 
-/// A target that runs because this run started it.
+/// A target that this run started.
 pub(super) struct Running {
     launched: Launched,
     watcher: JoinHandle<()>,
 }
 
-/// Starts the target, if its file says how. `hosts` are the addresses of the peers that the run hosts. The flag that is
-/// returned turns true when `cancelled` does, and when the target ends by itself.
+/// Starts the target, if its file has a `launch` command. `hosts` are the addresses of the peers that the run hosts. The
+/// returned flag becomes true when `cancelled` does, and when the target exits.
 pub(super) async fn start(
     target: &Target,
     hosts: &BTreeMap<String, String>,
@@ -48,23 +48,23 @@ pub(super) async fn start(
 
 fn failure(error: &LaunchError) -> Failure {
     let shown: String = error.output.iter().map(|line| format!("\n    {}", printable::line(line))).collect();
-    let hint = (!shown.is_empty()).then(|| format!("the last lines that it wrote:{shown}"));
+    let hint = (!shown.is_empty()).then(|| format!("its last output:{shown}"));
     Failure::Undecided(printable::line(&error.what).into_owned(), hint)
 }
 
 impl Running {
-    /// Ends the target. How it ended, if it had ended by itself; the last lines that it wrote are printed then.
+    /// Stops the target. If it had already exited, prints the last lines of its output and returns how it exited.
     pub(super) async fn stop(self) -> Option<String> {
         self.watcher.abort();
         let how = self.launched.ended();
         if let Some(how) = &how {
             let mut out = anstream::stderr();
-            let _ = writeln!(out, "the target ended by itself: {how}; the last lines that it wrote:");
+            let _ = writeln!(out, "the target exited during the run: {how}; its last output:");
             for line in self.launched.output() {
                 let _ = writeln!(out, "    {}", printable::line(&line));
             }
         }
         self.launched.stop().await;
-        how.map(|how| format!("the target ended by itself: {how}"))
+        how.map(|how| format!("the target exited during the run: {how}"))
     }
 }

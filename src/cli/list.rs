@@ -17,7 +17,7 @@ use crate::source::{KeyRow, Shape, reachable};
 use crate::suite::{Case, CaseId};
 use crate::template::FUNCTIONS;
 
-/// Prints what there is.
+/// Prints the entries of one kind.
 pub(super) fn list(options: &ListOptions, program: &Program) -> Result<u8, Failure> {
     let known = if options.what == What::Keys { Vec::new() } else { data::knowledge(&options.data, program)? };
     let mut rows: Vec<(String, Vec<(&str, String)>)> = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn list(options: &ListOptions, program: &Program) -> Result<u8, Failu
         }
     }
     if rows.is_empty() {
-        return Err(Failure::Undecided("nothing matches".into(), None));
+        return Err(Failure::Undecided("no entry matches".into(), None));
     }
     let mut out = anstream::stdout();
     match options.format {
@@ -137,11 +137,11 @@ enum Coverage {
     Untestable(String),
 }
 
-/// What the coverage of one protocol is drawn from.
+/// The input of a coverage table of one protocol.
 struct Subject<'k> {
     catalogue: &'k Catalogue,
-    /// The levels in their order, each with those that it includes; of a protocol that has no more than a catalogue, no
-    /// level is known to include another.
+    /// The levels in their order, each with those that it includes. If a protocol has only a catalogue, no level includes
+    /// another.
     levels: Vec<(&'k str, Vec<&'k str>)>,
     knowledge: Option<&'k Knowledge>,
 }
@@ -228,8 +228,8 @@ pub(super) fn coverage(options: &CoverageOptions, program: &Program) -> Result<u
     Ok(0)
 }
 
-/// The requirements that the options ask for.
-fn asked<'k>(subject: &Subject<'k>, options: &CoverageOptions) -> Vec<&'k Requirement> {
+/// The requirements that the options select.
+fn selected<'k>(subject: &Subject<'k>, options: &CoverageOptions) -> Vec<&'k Requirement> {
     let wanted = |requirement: &&Requirement| {
         options.level.is_empty() || options.level.iter().any(|level| subject.is_included(&requirement.level, level))
     };
@@ -248,15 +248,15 @@ fn coverage_rows(subject: &Subject<'_>, options: &CoverageOptions) -> Vec<serde_
             "level": requirement.level.value, "state": state, "detail": detail,
         })
     };
-    asked(subject, options).into_iter().map(row).collect()
+    selected(subject, options).into_iter().map(row).collect()
 }
 
-/// A clause of a requirement, and the cases that are about it.
+/// A clause of a requirement, and the cases that cover it.
 struct ClauseCoverage<'k> {
     id: ClauseId,
     requirement: &'k Requirement,
     text: &'k str,
-    /// The cases, the rows of a table as one, with the number of rows.
+    /// The cases with their number of rows; all rows of one table count as one case.
     cases: Vec<(String, usize)>,
 }
 
@@ -271,7 +271,7 @@ impl ClauseCoverage<'_> {
     }
 }
 
-/// Every clause of the requirements that the options ask for.
+/// Every clause of the requirements that the options select.
 fn clauses<'k>(subject: &Subject<'k>, options: &CoverageOptions) -> Vec<ClauseCoverage<'k>> {
     let mut marked: BTreeMap<&ClauseId, Vec<(String, usize)>> = BTreeMap::new();
     for (suite, case) in subject.knowledge.into_iter().flat_map(Knowledge::cases) {
@@ -289,7 +289,7 @@ fn clauses<'k>(subject: &Subject<'k>, options: &CoverageOptions) -> Vec<ClauseCo
         let texts: Vec<&str> = if requirement.clauses.is_empty() { vec![""] } else { texts.collect() };
         texts.into_iter().enumerate().map(move |(index, text)| (requirement, index + 1, text))
     };
-    asked(subject, options)
+    selected(subject, options)
         .into_iter()
         .flat_map(clauses_of)
         .map(|(requirement, clause, text)| {
@@ -354,7 +354,7 @@ fn coverage_table(subject: &Subject<'_>, options: &CoverageOptions, out: &mut dy
     let mut levels: BTreeMap<usize, [usize; 3]> = BTreeMap::new();
     let mut keywords: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     let mut gaps = Vec::new();
-    for requirement in asked(subject, options) {
+    for requirement in selected(subject, options) {
         let column = match subject.coverage(requirement) {
             Coverage::Covered(_) => 0,
             Coverage::Gap => 1,
@@ -382,7 +382,7 @@ fn coverage_table(subject: &Subject<'_>, options: &CoverageOptions, out: &mut dy
     let total = levels.values().fold([0; 3], |sum, row| [sum[0] + row[0], sum[1] + row[1], sum[2] + row[2]]);
     row("all", total)?;
     match (subject.knowledge, gaps.len()) {
-        (None, _) => writeln!(out, "No cases are written for it yet.")?,
+        (None, _) => writeln!(out, "This protocol has no cases yet.")?,
         (Some(_), 0) => {}
         (Some(_), _) => {
             writeln!(out, "\nGaps:")?;

@@ -1,4 +1,4 @@
-//! The command line: one file a command. The only place that names the reference implementation.
+//! The command line: one file per command. The only module that uses the reference implementation.
 
 mod adapter;
 mod args;

@@ -1,4 +1,4 @@
-//! What a program is made of.
+//! The parts that make up a program.
 
 use reference_impl::Implementation;
 
@@ -30,6 +30,6 @@ impl Program {
     /// The reference implementation of the protocol with this slug.
     pub(super) fn implementation(&self, slug: &str) -> Result<&'static dyn Implementation, Failure> {
         let found = self.implementations.iter().copied().find(|implementation| implementation.slug() == slug);
-        found.ok_or_else(|| Failure::usage(format!("there is no reference implementation of `{slug}` yet")))
+        found.ok_or_else(|| Failure::usage(format!("`{slug}` has no reference implementation yet")))
     }
 }

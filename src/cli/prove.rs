@@ -1,4 +1,4 @@
-//! `prove`: what the suites catch, with the reference implementation as the subject.
+//! `prove`: runs the suites against the reference implementation with planted faults.
 
 use std::any::Any;
 use std::future::Future;
@@ -105,7 +105,7 @@ impl<'k> Embedded<'k> {
     ) -> Result<Self, Failure> {
         let setting = |setup: &reference_impl::Setup| {
             let mut target = Target::new(TargetClass::Reference, "the embedded reference implementation");
-            // Every start of it has addresses of its own.
+            // Each start uses new addresses.
             reference::stand_in(implementation, &mut target)?;
             reference::describe(knowledge.protocol, setup, &mut target);
             let tolerated = setup.variant.is_other();
@@ -162,7 +162,7 @@ impl Subject for Embedded<'_> {
     }
 }
 
-/// Shows how far a proof is.
+/// Shows the progress of a proof.
 struct Bar {
     bar: ProgressBar,
     slug: String,

@@ -1,7 +1,7 @@
 //! The embedded reference implementation as a target.
 //!
-//! What can be started, with which settings, and what its owner declares about it, is data of the implementation:
-//! [`reference_impl::Implementation::setups`]. Nothing here depends on a protocol.
+//! The setups, their settings and the claims of each are data of the implementation:
+//! [`reference_impl::Implementation::setups`]. This module is independent of any protocol.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,10 +26,10 @@ use crate::transport::{Connections, http, session};
 use crate::value::Value;
 use crate::wire::json;
 
-/// The socket address that stands for those of a target that is not started yet. Nothing connects to it.
+/// Placeholder address of a target that is not started yet. Nothing connects to it.
 const STAND_IN: &str = "127.0.0.1:1";
 
-/// What is started, and how.
+/// What to start, and how.
 #[derive(Clone, Debug)]
 pub struct Start<'k> {
     /// The implementation.
@@ -40,11 +40,11 @@ pub struct Start<'k> {
     pub setup: &'static Setup,
     /// The fault to plant.
     pub fault: Option<String>,
-    /// Which readings it takes.
+    /// Which readings it uses.
     pub variant: Variant,
-    /// The present, from which the times of a fixture count.
+    /// The current time, to which the times of a fixture are relative.
     pub clock: Clock,
-    /// The instant from which the run counts.
+    /// The time at which the run began.
     pub begun: Instant,
 }
 
@@ -54,7 +54,7 @@ pub struct Reference {
     folder: tempfile::TempDir,
 }
 
-/// The setup called `name`; the ordinary one without a name.
+/// The setup `name`, or the default setup.
 pub(super) fn setup(implementation: &dyn Implementation, name: Option<&str>) -> Result<&'static Setup, Failure> {
     let setups = implementation.setups();
     let found = match name {
@@ -82,7 +82,7 @@ pub(super) fn check_fault(implementation: &dyn Implementation, name: &str) -> Re
     Err(Failure::Usage(format!("no fault `{name}`"), Some(hint)))
 }
 
-/// The variant that a word of the command line means.
+/// The variant that an option value names.
 pub(super) fn variant(word: VariantWord) -> Variant {
     match word {
         VariantWord::Own => Variant::Own,
@@ -90,25 +90,25 @@ pub(super) fn variant(word: VariantWord) -> Variant {
     }
 }
 
-/// The failure that an error of the reference implementation is.
+/// Converts an error of the reference implementation.
 pub(super) fn failure(error: &ServeError) -> Failure {
     Failure::usage(error.to_string())
 }
 
-/// Gives a target the addresses of an implementation that is not started yet, for a plan.
+/// Gives a target placeholder addresses of an implementation that is not started yet, so that it can be planned.
 ///
 /// # Errors
 ///
 /// If the form of an address is invalid.
 pub fn stand_in(implementation: &dyn Implementation, target: &mut Target) -> Result<(), Failure> {
     for (name, form) in implementation.addresses() {
-        put_address(target, name, &form.replace("{}", STAND_IN))?;
+        set_address(target, name, &form.replace("{}", STAND_IN))?;
     }
     target.adapter = Some(vec!["the reference".to_owned()]);
     Ok(())
 }
 
-/// Says of a target what the owner of the implementation says of it in a setup, and what follows from that.
+/// Copies the claims and credentials of a setup to a target.
 pub fn describe(protocol: &dyn Protocol, setup: &Setup, target: &mut Target) {
     let declared = &setup.declared;
     for (option, offered) in declared.options {
@@ -131,8 +131,8 @@ pub fn describe(protocol: &dyn Protocol, setup: &Setup, target: &mut Target) {
     protocol::complete(protocol, target);
 }
 
-/// Puts an address where a target has it: that of a transport by the name of the transport, any other as a further base URL.
-fn put_address(target: &mut Target, name: &str, url: &str) -> Result<(), Failure> {
+/// Sets one address of a target: `name` is a transport, or else the name of a further base URL.
+fn set_address(target: &mut Target, name: &str, url: &str) -> Result<(), Failure> {
     let invalid = |error: String| Failure::Internal(format!("the address `{name}` of the reference: {error}"));
     let parsed = || url::Url::parse(url).map_err(|error| invalid(error.to_string()));
     match name {
@@ -147,8 +147,9 @@ fn put_address(target: &mut Target, name: &str, url: &str) -> Result<(), Failure
     Ok(())
 }
 
-/// Gives a configuration settings, whose values are templates: the functions of the protocol are those of its suites,
-/// `${folder}` is the path of `folder`, `${hosts/NAME}` the URL of a peer that the run hosts, and `${fixture}` that of a file in it with the fixture of the suites, if those are there.
+/// Applies settings, whose values are templates with the functions of the protocol: `${folder}` is the path of `folder`,
+/// `${hosts/NAME}` the URL of a peer that the run hosts, and `${fixture}` the path of a file in `folder` with the fixture
+/// of the suites, if they have one.
 pub(super) fn configure(
     config: &mut Config,
     settings: Pairs,
@@ -194,8 +195,8 @@ impl Start<'_> {
 }
 
 impl Reference {
-    /// Starts it on free ports of the loopback interface with fresh SQLite files, and points `target` and the connections at
-    /// it: as an endpoint, and as a library through its adapter mode.
+    /// Starts it on free ports of the loopback interface with fresh SQLite files. Sets the addresses of `target` and
+    /// returns the connections: to the endpoint, and to the library through its adapter mode.
     ///
     /// # Errors
     ///
@@ -203,10 +204,10 @@ impl Reference {
     pub async fn start(start: &Start<'_>, target: &mut Target) -> Result<(Self, Connections), Failure> {
         let folder = tempfile::tempdir()?;
         let mut handles = Vec::new();
-        // Not those of an earlier start.
+        // Remove the addresses of an earlier start.
         (target.url, target.ws, target.tcp, target.second) = (None, None, None, None);
         target.urls.clear();
-        // The hosts are there first: the servers are told where they are.
+        // The hosts start first, since the servers need their addresses.
         let mut known = target.clone();
         protocol::complete(start.knowledge.protocol, &mut known);
         let hosts = run::start_hosts(start.knowledge, &known, start.begun).await;
@@ -222,7 +223,7 @@ impl Reference {
                 started.map_err(|error| Failure::Internal(error.to_string()))?.map_err(|error| failure(&error))?;
             if index == 0 {
                 for (name, url) in handle.addresses() {
-                    put_address(target, name, url)?;
+                    set_address(target, name, url)?;
                 }
             } else if let Some((_, url)) = handle.addresses().first() {
                 let parsed = url::Url::parse(url).map_err(|error| Failure::Internal(error.to_string()))?;
@@ -258,16 +259,16 @@ impl Reference {
     }
 }
 
-/// Where the reference runs: not on the threads that run the cases. A planted fault may keep a thread busy, and the deadlines
-/// of those who wait for it have to hold all the same.
+/// The runtime of the reference, separate from the one that runs the cases: a planted fault may block a thread, and the
+/// timeouts of the cases must still fire.
 fn threads() -> std::io::Result<&'static Runtime> {
     static THREADS: OnceLock<Runtime> = OnceLock::new();
     if let Some(threads) = THREADS.get() {
         return Ok(threads);
     }
     let mut made = Some(Builder::new_multi_thread().enable_all().thread_name("reference").build()?);
-    let threads = THREADS.get_or_init(|| made.take().expect("it is asked for once"));
-    // Another thread was faster: nothing runs on this one.
+    let threads = THREADS.get_or_init(|| made.take().expect("the closure runs at most once"));
+    // Another thread was faster: this runtime is unused.
     made.into_iter().for_each(Runtime::shutdown_background);
     Ok(threads)
 }
@@ -275,10 +276,10 @@ fn threads() -> std::io::Result<&'static Runtime> {
 fn start_adapter(implementation: &'static dyn Implementation, config: Config) -> Pipes {
     let (ours, theirs) = tokio::io::duplex(1 << 20);
     let (read, write) = tokio::io::split(theirs);
-    // Without threads nothing reads the other end, which is closed, and that is what is reported of the library.
+    // Without a runtime the other end is dropped, and the case reports a closed pipe.
     if let Ok(threads) = threads() {
         threads.spawn(async move {
-            // It ends with our end of the pipe; there is nobody to report an error to.
+            // It ends when our end of the pipe closes; errors after that do not matter.
             let _ = implementation.serve_adapter(config, Box::new(read), Box::new(write)).await;
         });
     }

@@ -1,4 +1,4 @@
-//! `report` and `rejudge`: what can be done with a record.
+//! `report` and `rejudge`: render a record, or judge it again.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn read(path: &Path) -> Result<RunRecord, Failure> {
     report::json::read(&bytes).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
-/// Draws reports from a record.
+/// Renders reports from a record.
 pub(super) fn run(options: &ReportOptions) -> Result<u8, Failure> {
     let record = read(&options.record)?;
     let reports = options.report.iter().map(|word| report_file(word)).collect::<Result<Vec<_>, _>>()?;
@@ -47,7 +47,7 @@ pub(super) fn rejudge(options: &RejudgeOptions, program: &Program) -> Result<u8,
     let known = data::knowledge(&data, program)?;
     let clock = parse_time(&record.started_at)
         .map(Clock)
-        .ok_or_else(|| Failure::usage(format!("{}: `started_at` is no time", options.record.display())))?;
+        .ok_or_else(|| Failure::usage(format!("{}: `started_at` is not a timestamp", options.record.display())))?;
     if let Some(profile) = options.profile {
         record.profile = match profile {
             ProfileWord::Lenient => Profile::Lenient,
@@ -61,7 +61,7 @@ pub(super) fn rejudge(options: &RejudgeOptions, program: &Program) -> Result<u8,
         let Some(knowledge) = known.iter().find(|knowledge| knowledge.protocol.slug() == before.protocol) else {
             continue;
         };
-        let after = again(knowledge, &record, facts, &before);
+        let after = judge_again(knowledge, &record, facts, &before);
         for case in &after.cases {
             let was = before.cases.iter().find(|old| old.id == case.id);
             changed += usize::from(was.is_none_or(|old| old.verdict != case.verdict));
@@ -84,14 +84,14 @@ pub(super) fn rejudge(options: &RejudgeOptions, program: &Program) -> Result<u8,
         use std::io::Write;
         let mut out = anstream::stdout();
         match changed {
-            0 => writeln!(out, "Every verdict is as it was.")?,
+            0 => writeln!(out, "All verdicts are unchanged.")?,
             _ => writeln!(out, "{changed} verdicts differ from those in the record.")?,
         }
     }
     Ok(record.summary.exit_code)
 }
 
-fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &ProtocolRecord) -> ProtocolRecord {
+fn judge_again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &ProtocolRecord) -> ProtocolRecord {
     let mut target = target_of_record(record);
     target.waivers = before.waivers.iter().map(|waiver| waiver_of(knowledge, waiver)).collect();
     let selection = Selection {
@@ -115,7 +115,7 @@ fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &Proto
                 let feature = before.features.iter().find(move |known| known.feature == name);
                 let exchanges = feature.map(|feature| feature.exchanges.clone()).unwrap_or_default();
                 exchanges.into_iter().map(move |mut exchange| {
-                    // The features may stand in another order than when the record was made.
+                    // The order of the features may have changed since the record was written.
                     exchange.step =
                         exchange.step / SETUP_STEPS * SETUP_STEPS + index * PROBE_STEPS + exchange.step % PROBE_STEPS;
                     exchange
@@ -129,8 +129,8 @@ fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &Proto
         .iter()
         .map(|ready| {
             let case = found(&ready.id)?;
-            let put = !case.exchanges.is_empty() || matches!(case.verdict, crate::verdict::Verdict::Error);
-            put.then(|| CaseTranscript {
+            let ran = !case.exchanges.is_empty() || matches!(case.verdict, crate::verdict::Verdict::Error);
+            ran.then(|| CaseTranscript {
                 started_ms: case.started_ms,
                 twin_started_ms: case.twin_started_ms,
                 exchanges: case.exchanges.clone(),
@@ -141,7 +141,7 @@ fn again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &Proto
         })
         .collect();
     let cut_short =
-        Some(record.summary.cut_short.clone().unwrap_or_else(|| "the record does not hold this case".to_owned()));
+        Some(record.summary.cut_short.clone().unwrap_or_else(|| "the record does not contain this case".to_owned()));
     let transcript = Transcript {
         probes,
         cases,

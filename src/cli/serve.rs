@@ -40,7 +40,7 @@ pub(super) fn run(options: ServeOptions, program: &Program) -> Result<u8, Failur
 }
 
 fn list_faults(implementation: &dyn Implementation, out: &mut dyn Write) -> Result<(), Failure> {
-    // Those that only a fuzzer finds come last.
+    // Faults that only a fuzzer finds come last.
     for fault in implementation.all_faults() {
         writeln!(
             out,
@@ -73,11 +73,11 @@ fn implementation(options: &ReferenceOptions, program: &Program) -> Result<Known
     let implementation = program.implementation(&options.protocol);
     match data::protocols(program, std::slice::from_ref(&options.protocol))?.first() {
         Some(protocol) => Ok((*protocol, implementation?)),
-        None => Err(Failure::Internal(format!("nothing was found for `{}`", options.protocol))),
+        None => Err(Failure::Internal(format!("no implementation found for `{}`", options.protocol))),
     }
 }
 
-/// Takes over what the command line says.
+/// Applies the options of the command line.
 fn configure(
     config: &mut Config,
     implementation: &dyn Implementation,

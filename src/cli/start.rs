@@ -1,9 +1,9 @@
-//! What a command starts with: the clock and the asynchronous runtime.
+//! The clock and the asynchronous runtime of a command.
 
 use super::exit::Failure;
 use crate::template::{Clock, format_time};
 
-/// Now, to the millisecond, so that the record holds it whole.
+/// The current time, truncated to milliseconds, the precision of the record.
 pub(super) fn now() -> (Clock, String) {
     let now = chrono::Utc::now();
     let milliseconds = i128::from(now.timestamp_millis());
@@ -16,5 +16,5 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::Internal(format!("no asynchronous runtime: {error}")))
+        .map_err(|error| Failure::Internal(format!("cannot start the asynchronous runtime: {error}")))
 }

@@ -68,7 +68,7 @@ pub async fn run(
     let context = Context { plan, facts, features };
     let seeds = some(seeds(&context), options.seed);
     if seeds.is_empty() {
-        return nothing("no message of the suites can be put to it".to_owned(), progress);
+        return nothing("none of the suites' messages can be sent to the target".to_owned(), progress);
     }
     let campaign =
         Campaign { context: &context, connections, runner: &runner, start, options, watcher, fresh: AtomicU64::new(0) };
@@ -95,7 +95,7 @@ pub(super) struct Campaign<'c> {
     pub(super) start: Instant,
     pub(super) options: &'c Options,
     pub(super) watcher: &'c dyn Watcher,
-    /// Makes every case id unique.
+    /// A counter that makes every case id unique.
     pub(super) fresh: AtomicU64,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct State {
     /// Number of findings by kind, operation and requirement.
     pub(super) alike: BTreeMap<String, usize>,
     /// Seeds that were tried, each with its message if the target accepted it.
-    live: BTreeMap<String, Option<Taken>>,
+    live: BTreeMap<String, Option<AcceptedMessage>>,
     /// The transports over which it accepted a message.
     heard: BTreeSet<Transport>,
     begun: Instant,
@@ -115,7 +115,7 @@ pub(super) struct State {
 
 /// A message that the target accepted.
 #[derive(Clone)]
-struct Taken {
+struct AcceptedMessage {
     bytes: Vec<u8>,
     value: Option<Value>,
 }
@@ -165,7 +165,7 @@ impl Campaign<'_> {
             }
             if state.begun.elapsed() >= self.options.time || state.progress.inputs >= self.options.inputs {
                 return match state.live.values().flatten().next() {
-                    None => End::Nothing("the target takes none of the messages of the suites".to_owned()),
+                    None => End::Nothing("the target accepts none of the suites' messages".to_owned()),
                     Some(_) => End::Done,
                 };
             }
@@ -175,7 +175,7 @@ impl Campaign<'_> {
             let began = Instant::now();
             let (reached, end) = self.batch(seeds, numbers.clone(), state, &cancel).await;
             state.progress.inputs += reached - numbers.start;
-            // A resumed campaign starts with this batch again, unless the batch is what crashed the target.
+            // A resumed campaign repeats this batch, unless the batch crashed the target.
             if !matches!(end, Some(End::Interrupted | End::Enough)) {
                 state.progress.next = reached;
             }
@@ -193,11 +193,11 @@ impl Campaign<'_> {
                 tokio::time::sleep(wanted.saturating_sub(began.elapsed())).await;
             }
         }
-        End::Done // never: there is no end of numbers
+        End::Done // unreachable: the numbers do not end
     }
 
     /// Sends the seeds that were not sent yet, to learn which the target accepts.
-    async fn meet(&self, mut untried: Vec<&Seed>, state: &mut State) -> Option<End> {
+    async fn probe_seeds(&self, mut untried: Vec<&Seed>, state: &mut State) -> Option<End> {
         untried.retain(|seed| !state.live.contains_key(&seed.id));
         untried.sort_by(|one, other| one.id.cmp(&other.id));
         untried.dedup_by(|one, other| one.id == other.id);
@@ -217,8 +217,8 @@ impl Campaign<'_> {
         drop(taken);
         // A message of the suites may crash the target: `check` reports that, and the campaign continues without it.
         if !refused.is_empty() && !self.comes_back(state).await {
-            let why = "the target does not answer any more, and was not back in time";
-            return Some(End::Gone(format!("{why}; it was sent the messages of {} before", refused.join(", "))));
+            let why = "the target stopped answering and did not recover in time";
+            return Some(End::Gone(format!("{why}; the last messages were those of {}", refused.join(", "))));
         }
         None
     }
@@ -241,7 +241,7 @@ impl Campaign<'_> {
         let mut drawn: Vec<(u64, Rng, &Seed)> =
             numbers.filter_map(|number| draw((number, Rng::new(self.options.seed, number)))).collect();
         for draws_left in (0..DRAWS).rev() {
-            if let Some(end) = self.meet(drawn.iter().map(|(.., seed)| *seed).collect(), state).await {
+            if let Some(end) = self.probe_seeds(drawn.iter().map(|(.., seed)| *seed).collect(), state).await {
                 return (first, Some(end));
             }
             // The rng of the same input draws another seed for one that is rejected, so the order of results changes nothing.
@@ -257,7 +257,7 @@ impl Campaign<'_> {
         let mut trials = Vec::new();
         for (number, mut rng, seed) in drawn {
             let Some(Some(taken)) = state.live.get(&seed.id) else {
-                self.watcher.input(number, &seed.id, &[], "the target does not take the message without edits");
+                self.watcher.input(number, &seed.id, &[], "the target rejects the message without edits");
                 continue;
             };
             let subject = Subject::new(taken.value.as_ref(), &taken.bytes, seed.transport, members, kin);
@@ -266,15 +266,16 @@ impl Campaign<'_> {
         let planned: Vec<u64> = trials.iter().map(|trial| trial.number).collect();
         let begun = state.begun;
         let in_time = stream::iter(trials).take_while(|_| std::future::ready(begun.elapsed() < self.options.time));
-        let mut tried: Vec<Tried<'_>> = in_time.map(|trial| self.put(trial)).buffer_unordered(jobs).collect().await;
+        let mut tried: Vec<Tried<'_>> =
+            in_time.map(|trial| self.run_trial(trial)).buffer_unordered(jobs).collect().await;
         let reached = planned.get(tried.len()).copied().unwrap_or(end);
-        // In the order of their numbers, however long each took.
+        // In the order of their numbers, independent of their durations.
         tried.sort_by_key(|tried| tried.trial.number);
         let mut suspects = Vec::new();
         for Tried { trial, answered } in tried {
             let Some((words, exchange)) = answered else {
                 state.progress.unbuilt += 1;
-                self.watcher.input(trial.number, &trial.seed.id, &[], "it cannot be built");
+                self.watcher.input(trial.number, &trial.seed.id, &[], "cannot be built");
                 continue;
             };
             let answer = oracle::answer(self.context, &exchange);
@@ -282,7 +283,7 @@ impl Campaign<'_> {
             let waited = exchange.received.ended == Ended::TimedOut && trial.seed.transport.is_channel();
             state.progress.silent += u64::from(waited && exchange.received.arrived.is_empty());
             let kind = format!("{} over {}: {answer}", trial.seed.operation, trial.seed.transport.name());
-            // A target that makes a new answer for each message is not counted without bound.
+            // Limit the memory for a target that sends a different answer to each message.
             if state.progress.answers.len() < 4096 || state.progress.answers.contains_key(&kind) {
                 *state.progress.answers.entry(kind).or_default() += 1;
             }
@@ -303,7 +304,7 @@ impl Campaign<'_> {
     }
 
     /// The unedited message of a seed, if the target accepts it.
-    async fn taken(&self, seed: &Seed) -> Option<Taken> {
+    async fn taken(&self, seed: &Seed) -> Option<AcceptedMessage> {
         let case = self.case(seed, Shape::Seed, "")?;
         // The id depends on the seed alone, because edits are derived from the message, which contains ids.
         let id = format!("fuzz {} seed {}", self.options.seed, seed.id);
@@ -319,7 +320,7 @@ impl Campaign<'_> {
         let operation = self.context.plan.knowledge.protocol.operation(&seed.operation)?;
         let bytes = payload(operation, exchange)?;
         let value = self.context.plan.knowledge.protocol.codec().decode(&bytes);
-        Some(Taken { bytes, value })
+        Some(AcceptedMessage { bytes, value })
     }
 
     fn begun(&self) -> u64 {
@@ -334,7 +335,7 @@ impl Campaign<'_> {
         input::read(knowledge, &input::text(knowledge, seed, shape, &title), shape)
     }
 
-    async fn put<'s>(&self, mut trial: Trial<'s>) -> Tried<'s> {
+    async fn run_trial<'s>(&self, mut trial: Trial<'s>) -> Tried<'s> {
         for again in [false, true] {
             if again {
                 // A member that exists only in the signed message cannot be changed before signing.

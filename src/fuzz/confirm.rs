@@ -1,5 +1,4 @@
-//! Confirmation: a suspicion runs again as the case that it would be written as, beside its twin, and is minimised as long as
-//! it shows the same.
+//! Confirmation: a suspicion runs again as a case with its twin, and is minimised as long as the result is the same.
 
 use std::time::{Duration, Instant};
 
@@ -23,10 +22,10 @@ const SHRINKS: usize = 64;
 /// How long that may take.
 const SHRINKING: Duration = Duration::from_secs(10);
 
-/// Findings of one kind, operation and requirement that are written; more of them are probably the same mistake.
+/// Maximum number of findings of one kind, operation and requirement; further ones are probably the same bug.
 const ALIKE: usize = 6;
 
-/// How often a case has to fail before it is a finding.
+/// How often a case must fail before it is a finding.
 const TIMES: usize = 2;
 
 enum Confirmed {
@@ -55,7 +54,7 @@ impl Campaign<'_> {
             kind: Kind::Survival,
             requirement: None,
             is_gone: false,
-            words: "does not answer any more".to_owned(),
+            words: "stopped answering".to_owned(),
         };
         for (trial, words, suspicion) in suspects {
             if *cancel.borrow() {
@@ -71,7 +70,7 @@ impl Campaign<'_> {
             let mut confirmed = self.confirmed(&trial, &suspicion, &trial.edits, state, TIMES).await;
             let unclear = matches!(confirmed, Confirmed::No) && suspicion.kind == Kind::Survival;
             if unclear && !self.is_alive(state).await {
-                // It crashed only after the probe had been answered.
+                // It crashed after it had answered the probe.
                 if !self.comes_back(state).await {
                     return Some(self.lost(vec![(trial, words, Some(suspicion))], state));
                 }
@@ -95,7 +94,7 @@ impl Campaign<'_> {
                 Confirmed::Gone(suspicion) => {
                     self.found(&trial, &suspicion, &trial.edits, words, signature, true, state);
                     if !self.comes_back(state).await {
-                        return Some(End::Gone("it died, and was not back in time".to_owned()));
+                        return Some(End::Gone("the target crashed and did not recover in time".to_owned()));
                     }
                 }
             }
@@ -106,9 +105,9 @@ impl Campaign<'_> {
         None
     }
 
-    /// The target did not come back, so which of these inputs is the cause cannot be determined.
+    /// The target did not recover, so it cannot be determined which of these inputs is the cause.
     fn lost(&self, suspects: Vec<(Trial<'_>, Vec<String>, Option<Suspicion>)>, state: &mut State) -> End {
-        let why = "the target does not answer any more, and was not back in time".to_owned();
+        let why = "the target stopped answering and did not recover in time".to_owned();
         let mut any = false;
         for (trial, words, suspicion) in suspects {
             // Inputs after the end are only reported as such.
@@ -122,7 +121,7 @@ impl Campaign<'_> {
                 }
             }
         }
-        if any { End::Gone(why) } else { End::Gone(format!("{why}; none of the last inputs was broken off")) }
+        if any { End::Gone(why) } else { End::Gone(format!("{why}; it answered all of the last inputs")) }
     }
 
     #[expect(clippy::too_many_arguments, reason = "they are the parts of a finding")]
@@ -213,7 +212,7 @@ impl Campaign<'_> {
                 }
                 // The answer itself could not be observed, but a later one could.
                 None if suspicion.kind == Kind::Survival => {
-                    "does not answer any more afterwards".clone_into(&mut found.words);
+                    "stopped answering afterwards".clone_into(&mut found.words);
                 }
                 _ => return Confirmed::No,
             }

@@ -1,6 +1,6 @@
-//! Inputs: a seed and a list of edits, and the cases that are made of them.
+//! Inputs: a seed and a list of edits, and the cases made from them.
 //!
-//! A case is written as a suite file and read back, so that the campaign runs exactly what its files say.
+//! A case is written as a suite file and read back, so that the campaign runs exactly what its files contain.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::value::Value;
 /// Edits of the message of a seed, as a suite writes them.
 pub(super) type Edits = Vec<Value>;
 
-/// What a case shows.
+/// The property that a case tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {

@@ -155,7 +155,7 @@ pub trait Watcher: Sync {
     /// From time to time.
     fn progress(&self, _progress: &Progress) {}
 
-    /// For each input, in the order of their numbers: its number, the seed that it is made of, its edits, and what came of it.
+    /// For each input, in the order of their numbers: its number, its seed, its edits and its answer.
     fn input(&self, _number: u64, _seed: &str, _edits: &[String], _answer: &str) {}
 
     /// Once for each finding, as soon as it is confirmed.

@@ -18,7 +18,7 @@ pub(super) struct Suspicion {
     pub(super) requirement: Option<&'static str>,
     /// Whether the target was gone before the message, so that the message shows nothing.
     pub(super) is_gone: bool,
-    /// In words, fit to follow the name of the target.
+    /// A predicate that follows the name of the target in a sentence.
     pub(super) words: String,
 }
 
@@ -30,21 +30,21 @@ pub(super) fn suspect(context: &Context<'_>, exchange: &Exchange) -> Option<Susp
     let survival = |words: String| Some(Suspicion { kind: Kind::Survival, requirement: None, is_gone: false, words });
     let waits = exchange.sent.transport.is_channel();
     match &exchange.received.ended {
-        Ended::Closed(why) if !waits => return survival(format!("breaks off: {why}")),
+        Ended::Closed(why) if !waits => return survival(format!("drops the connection: {why}")),
         Ended::TimedOut if !waits => return survival("does not answer in time".to_owned()),
         Ended::Unreachable(why) => {
-            let found = survival(format!("cannot be reached any more: {why}"));
+            let found = survival(format!("is unreachable: {why}"));
             return found.map(|found| Suspicion { is_gone: true, ..found });
         }
         _ => {}
     }
     let seen = protocol.observe(exchange, &seen_in);
     if !hold(context, &fuzz.answered, &seen) {
-        return survival(format!("answers with a failure of its own: {}", answer(context, exchange)));
+        return survival(format!("answers with an internal error: {}", answer(context, exchange)));
     }
     if hold(context, &fuzz.accepted, &seen) {
         let Defect { requirement, because } = protocol.oracle()?.defect(exchange, &seen_in)?;
-        let words = format!("takes a message that has {because}");
+        let words = format!("accepts a message that has {because}");
         return Some(Suspicion { kind: Kind::Refusal, requirement: Some(requirement), is_gone: false, words });
     }
     None

@@ -1,5 +1,5 @@
-//! Seeds: the well-formed messages of the suites. Each case that sends a message without a defect gives one: the steps that
-//! lead to it and the step that sends it, without expectations.
+//! Seeds: the well-formed messages of the suites. Each case that sends a message without a defect yields one seed: the steps
+//! up to the one that sends the message, without expectations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::walk::Context;
 /// A message that a target accepts, and the steps before it.
 #[derive(Clone, Debug)]
 pub(super) struct Seed {
-    /// The case that it is from, with the transport.
+    /// Its case, with the transport.
     pub(super) id: String,
     /// What carries it.
     pub(super) transport: Transport,
@@ -57,8 +57,8 @@ pub(super) fn seeds(context: &Context<'_>) -> Seeds {
     families.into_iter().map(|(key, families)| (key, families.into_values().collect())).collect()
 }
 
-/// What a message is, as far as that can be read off its case: the members that are written of it, and the small numbers in
-/// it, which are codes more often than not. Most cases ask with the same message; kinds give the rare ones their share.
+/// The kind of a message, from its case: the members that the case sets, and the small numbers in it, which are mostly codes.
+/// Most cases send the same message; kinds make sure that rare ones are chosen too.
 fn kind(seed: &Seed) -> String {
     let mut words = BTreeSet::new();
     collect(seed.steps.last().unwrap_or(&Value::Null), &mut words);
@@ -111,7 +111,7 @@ fn seed(id: &str, case: &Case, text: &Value, transport: Transport, named: &dyn F
     })
 }
 
-/// Whether a step is one message that is answered at once.
+/// Whether a step sends one message and waits for its answer.
 fn is_plain(step: &Step) -> bool {
     let once = step.over.is_none() && step.until.is_none() && step.quiet.is_none();
     once && !step.without_waiting && matches!(step.action, Action::Send { .. })

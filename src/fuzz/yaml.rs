@@ -8,7 +8,7 @@ use crate::wire::json;
 /// The longest list or map that is written on one line.
 const WIDTH: usize = 110;
 
-/// A value as a block of YAML, with a line break at its end. Values that only CBOR has stand as what they would be in JSON.
+/// A value as a block of YAML, with a line break at its end. CBOR-only values are written in their JSON form.
 pub(super) fn write(value: &Value) -> String {
     let mut text = String::new();
     block(value, 0, &mut text);
@@ -51,12 +51,12 @@ fn block(value: &Value, indent: usize, out: &mut String) {
     }
 }
 
-/// A value behind its key: on the same line if it is short.
+/// A value after its key: on the same line if it is short.
 fn below(value: &Value, indent: usize, out: &mut String) {
     let nested = matches!(value, Value::Map(members) if !members.is_empty())
         || matches!(value, Value::Array(items) if !items.is_empty());
     let line = flow(value);
-    // A list of steps reads better one below the other.
+    // A list of steps is written with one step per line.
     let steps = matches!(value, Value::Array(items) if items.iter().any(|item| item.as_map().is_some_and(|item| item.len() > 2)));
     if !nested || (!steps && line.len() + indent < WIDTH) {
         let _ = writeln!(out, " {line}");
@@ -90,7 +90,7 @@ fn scalar(value: &Value) -> String {
     }
 }
 
-/// Whether a text needs no quotes wherever it stands.
+/// Whether a text never needs quotes.
 fn is_plain(text: &str) -> bool {
     let reserved = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"];
     text.len() < 80
@@ -99,7 +99,7 @@ fn is_plain(text: &str) -> bool {
         && !reserved.contains(&text.to_ascii_lowercase().as_str())
 }
 
-/// A text in double quotes, all of it ASCII, so that no reader and no editor changes a character.
+/// A text in double quotes, ASCII only, so that no editor changes a character.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
@@ -164,7 +164,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_reads_back(value in values()) {
+        fn written_values_read_back(value in values()) {
             let whole = Value::map([("replace-message", value)]);
             prop_assert_eq!(read(&write(&whole)), whole);
         }

@@ -1,4 +1,4 @@
-//! What the features of a target mean for verdicts, and how the record shows them.
+//! The effect of the features of a target on verdicts, and their entries in the record.
 
 use crate::exchange::Transport;
 use crate::plan::{operations, probe_of};
@@ -6,7 +6,7 @@ use crate::record::{FeatureRecord, FeatureState};
 use crate::suite::Feature;
 use crate::walk::{Context, Transcript};
 
-/// The floor that a target has not shown itself to stand on, if there is one: a feature without which nothing passes.
+/// The first floor feature that the target does not offer: without it no case passes.
 pub(super) fn below_floor<'p>(context: &Context<'p>, transport: Transport) -> Option<&'p Feature> {
     let knowledge = context.plan.knowledge;
     let asked_of_it = |feature: &&Feature| {
@@ -36,7 +36,7 @@ pub(super) fn records(context: &Context<'_>, transcript: &Transcript) -> Vec<Fea
             let exchanges: Vec<_> =
                 exchanges.iter().filter(|exchange| probe_of(exchange.step) == index).cloned().collect();
             if context.plan.is_narrow && exchanges.is_empty() && state == FeatureState::Unknown {
-                // The selected cases do not need it, so it was not probed.
+                // It was not probed, since no selected case needs it.
                 continue;
             }
             records.push(FeatureRecord {

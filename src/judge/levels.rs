@@ -8,11 +8,11 @@ use crate::suite::LevelSet;
 use crate::verdict::{Grant, NotRun, Profile, Verdict};
 use crate::walk::Context;
 
-/// What came of each level, from the requirements up to it.
+/// The outcome of each level, from its requirements.
 ///
-/// A level is granted only if each of its demands that this kind of target can show was seen to hold. A demand whose
-/// condition is an option that the target may leave out, and does, is no demand on that target; nor is one that binds a role
-/// which the target does not claim. `claims` are the levels that count as claimed.
+/// A level is granted only if each of its demands that is observable at this kind of target passed. A demand does not apply if
+/// it depends on an option that the target may leave out and does, or if it binds a role that the target does not claim.
+/// `claims` are the levels that count as claimed.
 pub(super) fn levels(
     context: &Context<'_>,
     requirements: &[RequirementRecord],
@@ -27,13 +27,13 @@ pub(super) fn levels(
     let own = |entry: &Requirement| all.position(&entry.level);
     for (position, level) in all.iter().enumerate() {
         let claimed = claims.contains(position);
-        // A level that has no requirement of its own stands on those that it includes.
+        // A level without requirements depends on the levels that it includes.
         let has_own = knowledge.catalogue.requirements.iter().any(|entry| own(entry) == Some(position));
         let mut because = Vec::new();
         let mut uncovered = Vec::new();
         let mut shown = 0;
         for (requirement, entry) in requirements.iter().zip(&knowledge.catalogue.requirements) {
-            // What only the strict profile counts stands in nobody's way in the lenient one.
+            // Strict-only requirements do not block a level under the lenient profile.
             if entry.strict_only && context.facts.profile == Profile::Lenient {
                 continue;
             }

@@ -1,6 +1,6 @@
-//! Judging: from what was exchanged to verdicts. Pure: no clock, no network, no environment.
+//! Judging: from exchanges to verdicts. Pure: no clock, no network, no environment.
 //!
-//! A verdict comes of a [`Walk`] over the finished [`Transcript`], which `rejudge` repeats. Start with [`protocol`].
+//! A verdict is the result of a [`Walk`] over the finished [`Transcript`], which `rejudge` repeats. Start with [`protocol`].
 
 mod features;
 mod levels;
@@ -23,25 +23,25 @@ use outcome::write_down;
 
 pub use sweep::Swept;
 
-/// Whether a case is put to the target.
+/// Whether a case runs against the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// It is.
+    /// It runs.
     Open,
-    /// It is not.
+    /// It does not run.
     NotRun {
-        /// Why.
+        /// The reason.
         reason: NotRun,
-        /// Why, in words.
+        /// The reason in words.
         because: String,
-        /// Whether it is only that the target leaves out an option that it may leave out.
+        /// Whether the only reason is that the target lacks an optional feature.
         optional: bool,
     },
-    /// It cannot be, and that leaves the question open.
+    /// It cannot run, so its requirements are undecided; the text says why.
     Inconclusive(String),
 }
 
-/// Decides whether a case is put.
+/// Decides whether a case runs.
 pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
     if let Some((reason, because)) = &ready.skip {
         return Gate::NotRun { reason: *reason, because: because.clone(), optional: false };
@@ -63,7 +63,7 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
             context.features.state(ready.transport, need) == FeatureState::Offered
         };
         if !context.plan.clock(ready.transport).is_some_and(|way| way.needs.iter().all(offered)) {
-            let because = "the target has no test clock, which the case advances".to_owned();
+            let because = "the case advances a test clock, which the target does not have".to_owned();
             return Gate::NotRun { reason: NotRun::Unobservable, because, optional: true };
         }
     }
@@ -84,7 +84,7 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
     Gate::Open
 }
 
-/// Whether a target shows that it may have the level of a case although it does not claim it.
+/// Whether a target offers a feature that suggests the level of a case, although the target does not claim that level.
 fn may_reach(context: &Context<'_>, ready: &ReadyCase<'_>) -> bool {
     let manifest = &context.plan.knowledge.manifest;
     let is_offered = |feature: &str| context.features.state(ready.transport, feature) == FeatureState::Offered;
@@ -93,18 +93,18 @@ fn may_reach(context: &Context<'_>, ready: &ReadyCase<'_>) -> bool {
     ready.demand.is_met_by(context.features.claimed.union(shown))
 }
 
-/// Why a case is beyond what the target claims.
+/// Why a case is beyond the claims of the target.
 fn beyond_claim(context: &Context<'_>, ready: &ReadyCase<'_>) -> String {
     let levels = &context.plan.knowledge.manifest.levels;
     let claimed = context.features.claimed;
     let needed = levels.highest(ready.demand.missing(claimed));
     if claimed.is_empty() {
-        return format!("it needs {needed}, and the target claims no level");
+        return format!("the case needs level {needed}; the target claims no level");
     }
-    format!("it needs {needed}, and the target claims {}", levels.highest(claimed))
+    format!("the case needs level {needed}; the target claims {}", levels.highest(claimed))
 }
 
-/// Takes what was put beyond the claim of the target out of the reckoning: nobody is held to what he did not promise.
+/// Marks the cases beyond the claims of the target as not claimed, so that they do not count.
 fn set_beyond_aside(context: &Context<'_>, cases: &mut [CaseRecord]) {
     for (ready, case) in context.plan.cases.iter().zip(cases.iter_mut()) {
         if ready.demand.is_met_by(context.features.claimed) || case.reason.is_some() {
@@ -117,13 +117,13 @@ fn set_beyond_aside(context: &Context<'_>, cases: &mut [CaseRecord]) {
         case.verdict = Verdict::NotRun;
         case.reason = Some(NotRun::NotClaimed);
         case.outcomes.values_mut().for_each(|outcome| *outcome = Verdict::NotRun);
-        // The exchanges stay, so that judging the record again finds the same levels met.
+        // The exchanges are kept, so that `rejudge` finds the same levels met.
         case.findings.clear();
         case.readings.clear();
     }
 }
 
-/// Judges what was exchanged over one protocol.
+/// Judges the exchanges of one protocol.
 pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecord {
     let plan = context.plan;
     let knowledge = plan.knowledge;
@@ -218,7 +218,7 @@ pub fn case(
         }
         (Gate::Open, _) if ready.case.is_sweep() => swept.case(context, ready, &mut record),
         (Gate::Open, None) => {
-            record.because = cut_short.unwrap_or("the case was not put").to_owned();
+            record.because = cut_short.unwrap_or("the case did not run").to_owned();
             all(&mut record, Verdict::Error);
         }
         (Gate::Open, Some(transcript)) => {
@@ -243,9 +243,9 @@ fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseT
         walk.replay(&transcript.twin, transcript.stopped.as_deref());
         let conclusive = ready.case.stands_alone && record.verdict == Verdict::Fail;
         if let Some(why) = walk.refused().filter(|_| !conclusive) {
-            // A refusal, or an acceptance, means nothing beside a well-built message that is refused too.
+            // The verdict on an edited message is meaningless if the target also rejects the valid message.
             record.verdict = Verdict::Inconclusive;
-            record.because = format!("the twin, which is the same case without its edits, was not accepted: {why}");
+            record.because = format!("the target rejected the twin (the same message without the edits): {why}");
             for outcome in record.outcomes.values_mut() {
                 *outcome = Verdict::Inconclusive;
             }
@@ -254,9 +254,9 @@ fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseT
     if matches!(record.verdict, Verdict::Pass | Verdict::Warn)
         && let Some(floor) = features::below_floor(context, ready.transport)
     {
-        // Who accepts everything, or answers everything alike, agrees by chance.
+        // A target that accepts everything, or sends the same answer to everything, passes by chance.
         record.verdict = Verdict::Inconclusive;
-        record.because = format!("the target did not show what nothing passes without: {}", floor.about);
+        record.because = format!("the target failed the baseline check: {}", floor.about);
         for outcome in record.outcomes.values_mut() {
             *outcome = Verdict::Inconclusive;
         }
@@ -266,7 +266,7 @@ fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseT
     }
 }
 
-/// Applies waivers: what is excused counts as not run; what needs no excuse makes the waiver stale.
+/// Applies waivers: a waived failure counts as not run; a waiver without a failure is stale.
 fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> Vec<WaiverRecord> {
     let mut records = Vec::new();
     for (index, waiver) in plan.target.waivers.iter().enumerate() {
@@ -274,7 +274,7 @@ fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> Vec<WaiverRecord> {
             WaiverSubject::Case(pattern) => pattern.clone(),
             WaiverSubject::Requirement(id) => id.clone(),
         };
-        let mut stale = Some("it matches nothing".to_owned());
+        let mut stale = Some("no case matches it".to_owned());
         for (ready, case) in plan.cases.iter().zip(cases.iter_mut()) {
             let excused: Vec<String> = match &waiver.what {
                 WaiverSubject::Case(_) if ready.waiver == Some(index) => case.covers.clone(),
@@ -303,10 +303,10 @@ fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> Vec<WaiverRecord> {
                     }
                 }
             } else if case.verdict == Verdict::NotRun {
-                // What was not put needs an excuse no more and no less than before.
+                // A case that did not run says nothing about the waiver.
                 stale = stale.filter(|_| false).or(None);
             } else if stale.is_some() {
-                stale = Some("what it excuses passes now".to_owned());
+                stale = Some("the waived cases pass".to_owned());
             }
         }
         records.push(WaiverRecord { what, reason: waiver.reason.clone(), at: waiver.span.place(), stale });
@@ -342,14 +342,14 @@ fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: LevelSet) -> Vec
                     return Some(NotRun::NotClaimed);
                 }
                 let reasons = || covering.iter().filter_map(|case| case.reason);
-                // The reason that says most: what was set aside, then what never came up, then what was not asked.
+                // The most informative reason first.
                 [NotRun::Waived, NotRun::NotExercised, NotRun::NotSelected, NotRun::NotClaimed, NotRun::Unobservable]
                     .into_iter()
                     .find(|wanted| reasons().any(|reason| reason == *wanted))
                     .or_else(|| (!claimed.includes(levels.closure(&requirement.level))).then_some(NotRun::NotClaimed))
             });
             let reason = reason.flatten();
-            // A case that this target cannot run covers the requirement all the same.
+            // A case that cannot run at this target still covers the requirement.
             let is_covered = !covering.is_empty() || reason.is_some() && covered.contains(id);
             let uncovered = (!is_covered).then(|| match (&requirement.testable, &requirement.why_not) {
                 (Testable::No, Some(why)) => format!("untestable: {why}"),
@@ -404,14 +404,14 @@ pub fn conclude(record: &mut RunRecord) {
     let (exit_code, conclusion) = if totals.fail > 0 || !refused.is_empty() {
         (1, format!("not conformant: {}", plural(totals.fail, "case fails", "cases fail")))
     } else if stale > 0 {
-        (1, format!("{} no longer needed: remove it", plural(stale, "waiver is", "waivers are")))
+        (1, format!("{}: remove from the target file", plural(stale, "stale waiver", "stale waivers")))
     } else if totals.judged() == 0 {
         let why = record.summary.cut_short.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        (3, format!("undecided: nothing was judged{why}"))
+        (3, format!("undecided: no case was judged{why}"))
     } else if let Some(why) = &record.summary.cut_short {
         (3, format!("undecided: the run was cut short: {why}"))
     } else if undecided > 0 {
-        (3, format!("undecided: {} no answer that decides", plural(undecided, "case got", "cases got")))
+        (3, format!("undecided: {} inconclusive", plural(undecided, "case was", "cases were")))
     } else if !not_granted.is_empty() {
         (3, format!("undecided: {} could not be granted", not_granted.join(", ")))
     } else {

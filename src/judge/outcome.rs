@@ -4,7 +4,7 @@ use crate::record::CaseRecord;
 use crate::verdict::Verdict;
 use crate::walk::Judged;
 
-/// What a walk found, into the record of its case.
+/// Copies the result of a walk to the record of its case.
 pub(super) fn write_down(judged: Judged, record: &mut CaseRecord) {
     record.findings = judged.findings;
     record.readings = judged.readings;

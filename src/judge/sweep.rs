@@ -1,4 +1,4 @@
-//! Sweeps: what binds a sender is judged on every message that the target made in the run, whatever it was an answer to.
+//! Sweeps: requirements on a sender are judged on every message that the target made in the run.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::walk::{Context, Part, Transcript, Walk};
 #[derive(Default)]
 pub struct Swept<'t>(BTreeMap<Transport, Made<'t>>);
 
-/// What was made over one transport.
+/// The messages of one transport.
 #[derive(Default)]
 struct Made<'t> {
     exchanges: Vec<&'t Exchange>,
@@ -24,7 +24,7 @@ struct Made<'t> {
 }
 
 impl<'t> Swept<'t> {
-    /// Reads the messages of a run, if anything sweeps them.
+    /// Reads the messages of a run, if a case sweeps them.
     pub fn new(context: &Context<'_>, transcript: &'t Transcript) -> Self {
         let plan = context.plan;
         let mut swept = Self::default();
@@ -55,7 +55,7 @@ impl<'t> Swept<'t> {
         Self(BTreeMap::from([(transport, Made { exchanges, messages })]))
     }
 
-    /// The first exchanges in which there is a message that a case which sweeps is about, `limit` at most.
+    /// The first exchanges with a message that a sweeping case judges, at most `limit`.
     pub fn concerning(&self, context: &Context<'_>, ready: &ReadyCase<'_>, limit: usize) -> Vec<&'t Exchange> {
         let Some(made) = self.0.get(&ready.transport) else { return Vec::new() };
         let is_concerned = |message: &&(usize, Value)| {
@@ -68,7 +68,7 @@ impl<'t> Swept<'t> {
         places.into_iter().map(|at| made.exchanges[at]).collect()
     }
 
-    /// Judges a case that sweeps. Its record keeps the exchanges that its findings point at.
+    /// Judges a sweeping case. Its record keeps the exchanges that its findings refer to.
     pub(super) fn case(&self, context: &Context<'_>, ready: &ReadyCase<'_>, record: &mut CaseRecord) {
         let nothing = Made::default();
         let made = self.0.get(&ready.transport).unwrap_or(&nothing);
@@ -86,7 +86,7 @@ impl<'t> Swept<'t> {
             && let Some(floor) = features::below_floor(context, ready.transport)
         {
             record.verdict = Verdict::Inconclusive;
-            record.because = format!("the target did not show what nothing passes without: {}", floor.about);
+            record.because = format!("the target failed the baseline check: {}", floor.about);
             record.outcomes.values_mut().for_each(|outcome| *outcome = Verdict::Inconclusive);
         }
     }

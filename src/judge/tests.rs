@@ -1,4 +1,4 @@
-//! What a target claims by level, kind and role decides which cases run and what their absence means.
+//! The claimed levels, kinds and roles of a target decide which cases run and the reason for those that do not.
 
 use super::*;
 use crate::bundle::Bundle;
@@ -8,7 +8,7 @@ use crate::template::Clock;
 use crate::verdict::Profile;
 use crate::walk::{Facts, Features};
 
-/// Levels that are no chain: L1 and L2 include L0 and not each other, L3 includes L1 alone.
+/// Levels that do not form a chain: L1 and L2 include L0 but not each other; L3 includes only L1.
 const MANIFEST: &str = "
 protocol: agentic
 levels:
@@ -62,7 +62,7 @@ fn knowledge() -> Knowledge {
     load(protocol, &bundle).expect("no mistakes")
 }
 
-/// An endpoint whose owner claims these levels, kinds and roles.
+/// An endpoint with these claimed levels, kinds and roles.
 fn endpoint(levels: &[&str], kinds: &[&str], roles: Option<&[&str]>) -> Target {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let mut target = Target::endpoint("http://127.0.0.1:1".parse().expect("a URL"));
@@ -74,7 +74,7 @@ fn endpoint(levels: &[&str], kinds: &[&str], roles: Option<&[&str]>) -> Target {
 
 const FACTS: Facts = Facts { seed: 1, identity_seed: 1, clock: Clock(0), profile: Profile::Lenient };
 
-/// For each case whether it runs, and else why not.
+/// For each case `None` if it runs, or the reason why it does not.
 fn gates(target: &Target) -> BTreeMap<String, Option<NotRun>> {
     let knowledge = knowledge();
     let plan = build(&knowledge, target, &Selection::default());
@@ -89,13 +89,13 @@ fn gates(target: &Target) -> BTreeMap<String, Option<NotRun>> {
     plan.cases.iter().map(|ready| (name(&ready.id), reason(gate(&context, ready)))).collect()
 }
 
-/// The cases that are not run for a reason.
+/// The cases that do not run for a given reason.
 fn left_out(target: &Target, reason: NotRun) -> Vec<String> {
     gates(target).into_iter().filter(|(_, found)| *found == Some(reason)).map(|(name, _)| name).collect()
 }
 
 #[test]
-fn a_level_includes_what_it_names_and_not_what_stands_before_it() {
+fn a_level_includes_only_the_levels_that_it_names() {
     let target = endpoint(&["L3"], &["receiver", "relay"], None);
     assert_eq!(left_out(&target, NotRun::NotClaimed), ["needs-l2", "of-l2"]);
     assert_eq!(left_out(&target, NotRun::Unobservable), [""; 0]);
@@ -104,16 +104,16 @@ fn a_level_includes_what_it_names_and_not_what_stands_before_it() {
 }
 
 #[test]
-fn what_a_kind_cannot_show_is_unobservable_and_what_it_does_not_claim_is_not_claimed() {
-    // It claims L0 alone by default, and can show L2.
+fn cases_beyond_the_kind_are_unobservable_and_cases_beyond_the_claims_are_not_claimed() {
+    // By default it claims only L0; L2 is observable.
     let target = endpoint(&[], &["receiver"], None);
     assert_eq!(left_out(&target, NotRun::Unobservable), ["at-a-relay", "of-l1", "of-l3"]);
     assert_eq!(left_out(&target, NotRun::NotClaimed), ["needs-l2", "of-l1-or-l2", "of-l2"]);
     let target = endpoint(&["L2"], &["receiver"], None);
     assert_eq!(left_out(&target, NotRun::NotClaimed), [""; 0]);
-    // Without a word of its owner an endpoint is a receiver, the first kind that is reached over HTTP.
+    // By default an endpoint is a receiver, the first kind that is reached over HTTP.
     assert_eq!(gates(&endpoint(&[], &[], None)), gates(&endpoint(&[], &["receiver"], None)));
-    // A relay claims what the manifest says for every kind, and plays one role.
+    // A relay has the default claims of the manifest, and plays one role.
     let target = endpoint(&[], &["relay"], None);
     assert_eq!(left_out(&target, NotRun::Unobservable), ["needs-l2", "of-l2", "of-the-coordinator"]);
     assert_eq!(left_out(&target, NotRun::NotClaimed), ["of-l3"]);
@@ -136,7 +136,7 @@ fn a_role_that_is_not_claimed_is_not_judged() {
 }
 
 #[test]
-fn the_record_says_why_a_requirement_was_not_run_and_which_levels_cannot_be_shown() {
+fn the_record_lists_why_a_requirement_did_not_run_and_which_levels_are_unobservable() {
     let knowledge = knowledge();
     let target = endpoint(&["L0"], &["receiver"], Some(&["executor"]));
     let plan = build(&knowledge, &target, &Selection::default());
@@ -152,11 +152,11 @@ fn the_record_says_why_a_requirement_was_not_run_and_which_levels_cannot_be_show
     assert_eq!(["L0", "L1", "L2", "L3"].map(|name| level(name).claimed), [true, false, false, false]);
     assert_eq!(["L0", "L1", "L2", "L3"].map(|name| level(name).unobservable), [false, true, false, true]);
     let because: Vec<&str> = level("L0").because.iter().map(|because| because.requirement.as_str()).collect();
-    assert_eq!(because, ["A-0", "A-E"], "a role that is not claimed stands in no level's way");
+    assert_eq!(because, ["A-0", "A-E"], "a role that is not claimed does not block a level");
 }
 
 #[test]
-fn a_level_that_is_asked_for_leaves_out_what_it_does_not_include() {
+fn a_requested_level_skips_cases_of_other_levels() {
     let knowledge = knowledge();
     let target = endpoint(&["L2", "L3"], &["receiver", "relay"], None);
     let left_out = |levels: &[&str]| -> Vec<String> {
@@ -167,5 +167,5 @@ fn a_level_that_is_asked_for_leaves_out_what_it_does_not_include() {
     };
     assert_eq!(left_out(&["L2"]), ["of-l1", "of-l3"]);
     assert_eq!(left_out(&["L1", "L2"]), ["of-l3"]);
-    assert_eq!(left_out(&["core"]), [""; 0], "a level of another protocol leaves out nothing");
+    assert_eq!(left_out(&["core"]), [""; 0], "a level of another protocol skips no case");
 }

@@ -40,7 +40,7 @@ impl Check for Absence {
         match observed {
             None => Outcome::HOLDS,
             Some(Value::Null) if self.or_null => Outcome::HOLDS,
-            Some(_) => Outcome::departs(if self.or_null { "nothing or null" } else { "nothing" }, observed),
+            Some(_) => Outcome::mismatch(if self.or_null { "nothing or null" } else { "nothing" }, observed),
         }
     }
 }

@@ -68,7 +68,7 @@ impl Check for Alternatives {
         let mut open = Open::default();
         for Alternative { reading, conditions } in &self.0 {
             match conditions.look(observed) {
-                Outcome::Departs(mismatch) => nearest = nearest.or(Some(mismatch)),
+                Outcome::Mismatch(mismatch) => nearest = nearest.or(Some(mismatch)),
                 other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
                 Outcome::Holds(inner) => {
                     let mut readings = vec![reading.clone()];
@@ -93,7 +93,7 @@ impl Check for Alternatives {
                 _ => format!("; or {reading}"),
             });
         }
-        Outcome::Departs(Mismatch { expected, ..nearest })
+        Outcome::Mismatch(Mismatch { expected, ..nearest })
     }
 }
 
@@ -132,14 +132,14 @@ mod tests {
     fn a_value_outside_all_readings_departs_with_all_of_them() {
         let readings = "length 2 (a text of two letters); or a code and nothing else; or a bare text";
         assert_eq!(departure(WRITTEN, r#"{"e":[5]}"#), ["/e", readings, "length 1: [5]"]);
-        assert!(matches!(look_at_nothing(WRITTEN), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(WRITTEN), Outcome::Mismatch(_)));
     }
 
     #[test]
     fn a_vacuous_reading_is_not_observed() {
         let each = r#"{"reading":"ones","each":{"equals":1}}"#;
         let text = r#"{"reading":"a text","type":"string"}"#;
-        assert!(matches!(look(&format!(r#"{{"any-of":[{each},{text}]}}"#), "[]"), Outcome::Departs(_)));
+        assert!(matches!(look(&format!(r#"{{"any-of":[{each},{text}]}}"#), "[]"), Outcome::Mismatch(_)));
         assert!(matches!(look(&format!(r#"{{"any-of":[{each}]}}"#), "[]"), Outcome::Vacuous(_)));
     }
 

@@ -36,12 +36,12 @@ impl Check for OfBytes {
         });
         match (length, observed) {
             (Some(length), _) if self.0.hold_count(length) => Outcome::HOLDS,
-            (Some(length), Some(value)) => Outcome::Departs(Mismatch {
+            (Some(length), Some(value)) => Outcome::Mismatch(Mismatch {
                 path: Path::default(),
                 expected: format!("byte length {}", self.0),
                 observed: format!("byte length {length}: {}", show(value)),
             }),
-            _ => Outcome::departs(format!("a byte string or text of byte length {}", self.0), observed),
+            _ => Outcome::mismatch(format!("a byte string or text of byte length {}", self.0), observed),
         }
     }
 }

@@ -23,7 +23,7 @@ impl Conditions {
         let mut open = Open::default();
         for expectation in &self.all {
             match expectation.look(root) {
-                Outcome::Departs(mismatch) => return Outcome::Departs(mismatch),
+                Outcome::Mismatch(mismatch) => return Outcome::Mismatch(mismatch),
                 Outcome::Holds(seen) => gather(&mut readings, seen),
                 other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
             }
@@ -50,7 +50,7 @@ impl Open {
             Outcome::Vacuous(why) => {
                 self.vacuous.get_or_insert(why);
             }
-            Outcome::Holds(_) | Outcome::Departs(_) => {}
+            Outcome::Holds(_) | Outcome::Mismatch(_) => {}
         }
     }
 
@@ -130,7 +130,7 @@ mod tests {
     fn a_departure_outweighs_a_vacuous_one_and_that_outweighs_the_rest() {
         let each = r#"{"each":{"equals":1}}"#;
         let look = |written: &str| conditions(written).look(Some(&value("[]")));
-        assert!(matches!(look(&format!(r#"[{each},{{"length":1}}]"#)), Outcome::Departs(_)));
+        assert!(matches!(look(&format!(r#"[{each},{{"length":1}}]"#)), Outcome::Mismatch(_)));
         assert!(matches!(look(&format!(r#"[{each},{{"length":0}}]"#)), Outcome::Vacuous(_)));
         assert_eq!(look(r#"[{"length":0},{"type":"array"}]"#), Outcome::HOLDS);
     }
@@ -160,7 +160,7 @@ mod tests {
         fn check(&self, observed: Option<&Value>) -> Outcome {
             match observed {
                 Some(Value::Text(_)) => Outcome::Undecided("not known".to_owned()),
-                other => Outcome::departs("a text", other),
+                other => Outcome::mismatch("a text", other),
             }
         }
     }
@@ -187,7 +187,7 @@ mod tests {
             let compiler = Compiler::new(&[&Undecidable]);
             let found = match compiler.expectation(&value(written), &[]).unwrap().look(Some(&value(observed))) {
                 Outcome::Holds(_) => "holds",
-                Outcome::Departs(_) => "departs",
+                Outcome::Mismatch(_) => "departs",
                 Outcome::Vacuous(_) => "vacuous",
                 Outcome::Undecided(_) => "undecided",
             };

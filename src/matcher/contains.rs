@@ -45,7 +45,7 @@ impl Check for Containing {
             (_, Value::Text(_)) => (false, format!("an array or text with {} in it", show(&self.0))),
             (_, wanted) => (false, format!("an array with the element {}", show(wanted))),
         };
-        if holds { Outcome::HOLDS } else { Outcome::departs(expected, observed) }
+        if holds { Outcome::HOLDS } else { Outcome::mismatch(expected, observed) }
     }
 }
 
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(departure(written, r#"{"l":"xyz"}"#), ["/l", "a text with \"b\" in it", "\"xyz\""]);
         assert_eq!(departure(written, r#"{"l":{"b":1}}"#)[1], "an array or text with \"b\" in it");
         assert_eq!(departure(r#"{"contains":5}"#, "\"5\""), ["", "an array with the element 5", "\"5\""]);
-        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 
     #[test]

@@ -74,22 +74,22 @@ impl Check for Occurrence {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let shown = |text: &String| show(&Value::text(text));
         let Some(value) = observed else {
-            return Outcome::departs("a value to search for a text", None);
+            return Outcome::mismatch("a value to search for a text", None);
         };
         let places: Vec<_> = self.texts.iter().map(|text| self.find(text, value)).collect();
         match self.wanted {
             Wanted::All => match self.texts.iter().zip(&places).find(|(_, place)| place.is_none()) {
                 None => Outcome::HOLDS,
-                Some((text, _)) => Outcome::departs(format!("a value with the text {} in it", shown(text)), observed),
+                Some((text, _)) => Outcome::mismatch(format!("a value with the text {} in it", shown(text)), observed),
             },
             Wanted::Any if places.iter().any(Option::is_some) => Outcome::HOLDS,
             Wanted::Any => {
                 let texts: Vec<_> = self.texts.iter().map(shown).collect();
-                Outcome::departs(format!("a value with one of the texts {} in it", texts.join(", ")), observed)
+                Outcome::mismatch(format!("a value with one of the texts {} in it", texts.join(", ")), observed)
             }
             Wanted::None => match self.texts.iter().zip(places).find_map(|(text, place)| Some((text, place?))) {
                 None => Outcome::HOLDS,
-                Some((text, (path, found))) => Outcome::Departs(Mismatch {
+                Some((text, (path, found))) => Outcome::Mismatch(Mismatch {
                     path,
                     expected: format!("a value without the text {} in it", shown(text)),
                     observed: shown(&found),
@@ -175,7 +175,7 @@ mod tests {
         assert_eq!(departure(r#"{"contains-text":["a","x"]}"#, "[\"a\"]")[1], "a value with the text \"x\" in it");
         let any = r#"{"contains-text":{"any":["x","y"]}}"#;
         assert_eq!(departure(any, "[\"a\"]")[1], "a value with one of the texts \"x\", \"y\" in it");
-        assert!(matches!(look_at_nothing(r#"{"contains-text":{"none":"x"}}"#), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(r#"{"contains-text":{"none":"x"}}"#), Outcome::Mismatch(_)));
         assert!(!holds(r#"{"contains-text":"5"}"#, "5"));
     }
 

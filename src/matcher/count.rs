@@ -39,13 +39,13 @@ impl Check for Counted {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let expected = format!("count {} of elements with {}", self.is, self.of.wanted);
         let Some((value, elements)) = observed.and_then(|value| Some((value, elements(value)?))) else {
-            return Outcome::departs(format!("an array or map with {expected}"), observed);
+            return Outcome::mismatch(format!("an array or map with {expected}"), observed);
         };
         let (mut count, mut departed, mut undecided, mut open) = (0, 0, 0, Open::default());
         for (_, element) in elements {
             match self.of.look(Some(element)) {
                 Outcome::Holds(_) => count += 1,
-                Outcome::Departs(_) => departed += 1,
+                Outcome::Mismatch(_) => departed += 1,
                 other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => {
                     undecided += usize::from(matches!(other, Outcome::Undecided(_)));
                     open.note(other);
@@ -60,7 +60,7 @@ impl Check for Counted {
         match open.outcome() {
             Some(open) if count + departed + undecided == 0 => open,
             _ if self.is.hold_count(count) => Outcome::HOLDS,
-            _ => Outcome::Departs(Mismatch {
+            _ => Outcome::Mismatch(Mismatch {
                 path: Path::default(),
                 expected,
                 observed: format!("count {count} in {}", show(value)),
@@ -87,7 +87,7 @@ mod tests {
         let expected = "count at least 2 of elements with equals 1";
         assert_eq!(departure(written, r#"{"l":[1,2]}"#), ["/l", expected, "count 1 in [1,2]"]);
         assert_eq!(departure(written, r#"{"l":5}"#), ["/l", &format!("an array or map with {expected}"), "5"]);
-        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 
     #[test]

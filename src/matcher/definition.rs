@@ -35,7 +35,7 @@ pub enum Outcome {
     /// The value is as expected. Names the permitted readings that were observed, if there was a choice.
     Holds(Vec<Reading>),
     /// The value is not as expected.
-    Departs(Mismatch),
+    Mismatch(Mismatch),
     /// There was no value to check, so the check shows nothing; the text names what was missing.
     Vacuous(String),
     /// The observation neither confirms nor refutes the expectation; the text gives the reason.
@@ -46,9 +46,13 @@ impl Outcome {
     /// Holds, without a choice of readings.
     pub const HOLDS: Self = Self::Holds(Vec::new());
 
-    /// Departs at the value itself.
-    pub fn departs(expected: impl Into<String>, observed: Option<&Value>) -> Self {
-        Self::Departs(Mismatch { path: Path::default(), expected: expected.into(), observed: show_or_absent(observed) })
+    /// A mismatch at the value itself.
+    pub fn mismatch(expected: impl Into<String>, observed: Option<&Value>) -> Self {
+        Self::Mismatch(Mismatch {
+            path: Path::default(),
+            expected: expected.into(),
+            observed: show_or_absent(observed),
+        })
     }
 }
 
@@ -122,9 +126,9 @@ impl Expectation {
     /// As [`Expectation::check`], for a root that may be absent.
     pub(super) fn look(&self, root: Option<&Value>) -> Outcome {
         match self.check.check(root.and_then(|root| self.at.resolve(root))) {
-            Outcome::Departs(mut mismatch) => {
+            Outcome::Mismatch(mut mismatch) => {
                 mismatch.path = self.at.join(&mismatch.path);
-                Outcome::Departs(mismatch)
+                Outcome::Mismatch(mismatch)
             }
             other => other,
         }

@@ -40,12 +40,12 @@ struct Unique(Path);
 impl Check for Unique {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(items) = observed.and_then(Value::as_array) else {
-            return Outcome::departs("an array", observed);
+            return Outcome::mismatch("an array", observed);
         };
         let mut seen: Vec<(usize, &Value)> = Vec::new();
         for (at, value) in items.iter().enumerate().filter_map(|(at, item)| Some((at, self.0.resolve(item)?))) {
             if let Some((earlier, _)) = seen.iter().find(|(_, known)| known.same_as(value)) {
-                return Outcome::Departs(Mismatch {
+                return Outcome::Mismatch(Mismatch {
                     path: Path::default().child(at.to_string()),
                     expected: format!("a value other than that of element {earlier}"),
                     observed: show(value),

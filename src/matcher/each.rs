@@ -31,14 +31,14 @@ struct Every(Conditions);
 impl Check for Every {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(elements) = observed.and_then(elements) else {
-            return Outcome::departs(format!("an array or map whose elements have {}", self.0.wanted), observed);
+            return Outcome::mismatch(format!("an array or map whose elements have {}", self.0.wanted), observed);
         };
         let mut readings = Vec::new();
         let mut held = false;
         let mut open = Open::default();
         for (token, element) in elements {
             match self.0.look(Some(element)) {
-                Outcome::Departs(mismatch) => return Outcome::Departs(inside(token, mismatch)),
+                Outcome::Mismatch(mismatch) => return Outcome::Mismatch(inside(token, mismatch)),
                 other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
                 Outcome::Holds(seen) => {
                     held = true;
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(departure(written, r#"{"items":{"a/b":{}}}"#), ["/items/a~1b/n", "1", "nothing"]);
         let expected = "an array or map whose elements have type \"object\" and /n equals 1";
         assert_eq!(departure(written, r#"{"items":5}"#), ["/items", expected, "5"]);
-        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 
     #[test]

@@ -30,11 +30,11 @@ struct EqualTo(Value);
 impl Check for EqualTo {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(value) = observed else {
-            return Outcome::departs(show(&self.0), None);
+            return Outcome::mismatch(show(&self.0), None);
         };
         match first_difference(&self.0, value) {
             None => Outcome::HOLDS,
-            Some(difference) => Outcome::Departs(Mismatch {
+            Some(difference) => Outcome::Mismatch(Mismatch {
                 path: difference.path,
                 expected: show_or_absent(difference.left.as_ref()),
                 observed: show_or_absent(difference.right.as_ref()),
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_reported_at_its_place() {
-        let Outcome::Departs(mismatch) = check(r#"{"a":[1,2]}"#, r#"{"a":[1,"2"]}"#) else {
+        let Outcome::Mismatch(mismatch) = check(r#"{"a":[1,2]}"#, r#"{"a":[1,"2"]}"#) else {
             panic!("a string is not a number");
         };
         assert_eq!(mismatch.path.to_string(), "/a/1");
@@ -72,6 +72,6 @@ mod tests {
     #[test]
     fn an_absent_value_never_equals_a_value() {
         let check = Equals.compile(&Value::Null, &Compiler::new(&[])).unwrap();
-        assert!(matches!(check.check(None), Outcome::Departs(_)));
+        assert!(matches!(check.check(None), Outcome::Mismatch(_)));
     }
 }

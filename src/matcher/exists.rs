@@ -31,7 +31,7 @@ impl Check for Presence {
         if observed.is_some() == self.0 {
             return Outcome::HOLDS;
         }
-        Outcome::departs(if self.0 { "a value" } else { "nothing" }, observed)
+        Outcome::mismatch(if self.0 { "a value" } else { "nothing" }, observed)
     }
 }
 

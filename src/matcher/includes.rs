@@ -31,9 +31,9 @@ struct Including(Value);
 impl Check for Including {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(value) = observed else {
-            return Outcome::departs(show(&self.0), None);
+            return Outcome::mismatch(show(&self.0), None);
         };
-        lack(&self.0, value, &Path::default()).map_or(Outcome::HOLDS, Outcome::Departs)
+        lack(&self.0, value, &Path::default()).map_or(Outcome::HOLDS, Outcome::Mismatch)
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(departure(written, r#"{"a":{"b":2}}"#), ["/a/b", "1", "2"]);
         assert_eq!(departure(written, r#"{"a":{}}"#), ["/a/b", "1", "nothing"]);
         assert_eq!(departure(written, r#"{"a":[]}"#), ["/a", r#"{"b":1}"#, "[]"]);
-        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 
     #[test]

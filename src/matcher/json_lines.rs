@@ -33,14 +33,14 @@ impl Check for Documents {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         const EXPECTED: &str = "a text with JSON on every line";
         let Some(text) = observed.and_then(Value::as_text) else {
-            return Outcome::departs(EXPECTED, observed);
+            return Outcome::mismatch(EXPECTED, observed);
         };
         let mut documents = Vec::new();
         for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             match json::parse(line.as_bytes()) {
                 Ok(document) => documents.push(document),
                 Err(error) => {
-                    return Outcome::Departs(Mismatch {
+                    return Outcome::Mismatch(Mismatch {
                         path: Path::default(),
                         expected: EXPECTED.into(),
                         observed: format!("line {}: {}: {error}", index + 1, show(&Value::text(line))),
@@ -74,7 +74,7 @@ mod tests {
             ["", expected, "line 3: \"{\": expected a member name in quotes at byte 1"]
         );
         assert_eq!(departure(written, "[1]"), ["", expected, "[1]"]);
-        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 
     #[test]

@@ -32,11 +32,11 @@ struct Document(Conditions);
 impl Check for Document {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(text) = observed.and_then(Value::as_text) else {
-            return Outcome::departs("a text that is JSON", observed);
+            return Outcome::mismatch("a text that is JSON", observed);
         };
         match json::parse(text.as_bytes()) {
             Ok(document) => self.0.look(Some(&document)),
-            Err(error) => Outcome::Departs(Mismatch {
+            Err(error) => Outcome::Mismatch(Mismatch {
                 path: Path::default(),
                 expected: "a text that is JSON".into(),
                 observed: format!("{}: {error}", show(&Value::text(text))),
@@ -65,7 +65,7 @@ mod tests {
             ["/t", "a text that is JSON", "\"{a\": expected a member name in quotes at byte 1"]
         );
         assert_eq!(departure(written, r#"{"t":{}}"#), ["/t", "a text that is JSON", "{}"]);
-        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 
     #[test]

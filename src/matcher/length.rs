@@ -39,12 +39,12 @@ impl Check for OfLength {
         });
         match (length, observed) {
             (Some(length), _) if self.0.hold_count(length) => Outcome::HOLDS,
-            (Some(length), Some(value)) => Outcome::Departs(Mismatch {
+            (Some(length), Some(value)) => Outcome::Mismatch(Mismatch {
                 path: Path::default(),
                 expected: format!("length {}", self.0),
                 observed: format!("length {length}: {}", show(value)),
             }),
-            _ => Outcome::departs(format!("a text, array or map of length {}", self.0), observed),
+            _ => Outcome::mismatch(format!("a text, array or map of length {}", self.0), observed),
         }
     }
 }
@@ -66,7 +66,7 @@ mod tests {
     fn other_lengths_and_other_types_depart() {
         assert_eq!(departure(r#"{"at":"/l","length":1}"#, r#"{"l":[1,2]}"#), ["/l", "length 1", "length 2: [1,2]"]);
         assert_eq!(departure(r#"{"length":1}"#, "5"), ["", "a text, array or map of length 1", "5"]);
-        assert!(matches!(look_at_nothing(r#"{"length":0}"#), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(r#"{"length":0}"#), Outcome::Mismatch(_)));
     }
 
     #[test]

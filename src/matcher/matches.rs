@@ -52,7 +52,7 @@ impl Check for Pattern {
             return Outcome::HOLDS;
         }
         let verb = if self.wanted { "matches" } else { "does not match" };
-        Outcome::departs(format!("a text that {verb} {}", self.regex), observed)
+        Outcome::mismatch(format!("a text that {verb} {}", self.regex), observed)
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
         let none = r#"{"matches":{"pattern":"b","not":true}}"#;
         assert_eq!(departure(none, "\"abc\""), ["", "a text that does not match b", "\"abc\""]);
         assert_eq!(departure(none, "5"), ["", "a text that does not match b", "5"]);
-        assert!(matches!(look_at_nothing(none), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(none), Outcome::Mismatch(_)));
     }
 
     #[test]

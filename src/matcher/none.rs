@@ -32,16 +32,16 @@ impl Check for WithoutMatch {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let expected = || format!("no element with {}", self.0.wanted);
         let Some(elements) = observed.and_then(elements) else {
-            return Outcome::departs(format!("an array or map with {}", expected()), observed);
+            return Outcome::mismatch(format!("an array or map with {}", expected()), observed);
         };
         let mut missed = false;
         let mut open = Open::default();
         for (token, element) in elements {
             match self.0.look(Some(element)) {
-                Outcome::Departs(_) => missed = true,
+                Outcome::Mismatch(_) => missed = true,
                 other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
                 Outcome::Holds(_) => {
-                    return Outcome::Departs(Mismatch {
+                    return Outcome::Mismatch(Mismatch {
                         path: Path::default().child(token),
                         expected: expected(),
                         observed: show(element),
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_missing_list_departs() {
         let written = r#"{"none":{"equals":1}}"#;
-        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
         assert_eq!(departure(written, "5"), ["", "an array or map with no element with equals 1", "5"]);
     }
 

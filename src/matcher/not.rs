@@ -34,9 +34,9 @@ struct Reversed {
 impl Check for Reversed {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         match self.expectation.look(observed) {
-            Outcome::Departs(_) => Outcome::HOLDS,
+            Outcome::Mismatch(_) => Outcome::HOLDS,
             open @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open,
-            Outcome::Holds(_) => Outcome::Departs(Mismatch {
+            Outcome::Holds(_) => Outcome::Mismatch(Mismatch {
                 path: self.expectation.at.clone(),
                 expected: format!("not {}", self.wanted),
                 observed: show_or_absent(observed.and_then(|value| self.expectation.at.resolve(value))),

@@ -30,7 +30,7 @@ impl Check for OtherThan {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         match observed {
             Some(value) if !self.0.same_as(value) => Outcome::HOLDS,
-            _ => Outcome::departs(format!("a value other than {}", show(&self.0)), observed),
+            _ => Outcome::mismatch(format!("a value other than {}", show(&self.0)), observed),
         }
     }
 }
@@ -49,6 +49,6 @@ mod tests {
 
     #[test]
     fn a_missing_value_departs() {
-        assert!(matches!(look_at_nothing(r#"{"not-equals":5}"#), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(r#"{"not-equals":5}"#), Outcome::Mismatch(_)));
     }
 }

@@ -32,7 +32,7 @@ impl Check for Among {
             return Outcome::HOLDS;
         }
         let permitted: Vec<String> = self.0.iter().map(show).collect();
-        Outcome::departs(format!("one of {}", permitted.join(", ")), observed)
+        Outcome::mismatch(format!("one of {}", permitted.join(", ")), observed)
     }
 }
 
@@ -45,7 +45,7 @@ mod tests {
     fn any_of_the_values_holds() {
         assert!(holds(r#"{"one-of":[400,404]}"#, "404"));
         assert!(holds(r#"{"one-of":[null,{"a":1}]}"#, r#"{"a":1.0}"#));
-        assert!(matches!(look_at_nothing(r#"{"one-of":[null]}"#), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(r#"{"one-of":[null]}"#), Outcome::Mismatch(_)));
     }
 
     #[test]

@@ -61,7 +61,7 @@ struct Order {
 impl Check for Order {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(items) = observed.and_then(Value::as_array) else {
-            return Outcome::departs("an array", observed);
+            return Outcome::mismatch("an array", observed);
         };
         if items.len() < 2 {
             return Outcome::Vacuous("there are fewer than two elements to compare".into());
@@ -88,7 +88,7 @@ impl Check for Order {
 impl Order {
     fn departs(&self, index: usize, expected: String, observed: String) -> Outcome {
         let path = Path::default().child(index.to_string()).join(&self.by);
-        Outcome::Departs(Mismatch { path, expected, observed })
+        Outcome::Mismatch(Mismatch { path, expected, observed })
     }
 
     fn in_words(&self, before: &Value) -> String {
@@ -158,7 +158,7 @@ mod tests {
         let time = r#"{"ordered":{"as":"time"}}"#;
         assert_eq!(departure(time, r#"["today","tomorrow"]"#), ["/0", "an RFC 3339 date-time", "\"today\""]);
         assert_eq!(departure(time, "{}"), ["", "an array", "{}"]);
-        assert!(matches!(look_at_nothing(time), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(time), Outcome::Mismatch(_)));
     }
 
     #[test]

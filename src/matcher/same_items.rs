@@ -34,7 +34,7 @@ struct Items(Vec<Value>);
 impl Check for Items {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(items) = observed.and_then(Value::as_array) else {
-            return Outcome::departs(format!("in any order {}", show_all(&self.0)), observed);
+            return Outcome::mismatch(format!("in any order {}", show_all(&self.0)), observed);
         };
         let mut left: Vec<&Value> = self.0.iter().collect();
         // Equality is transitive, so taking the first match never leaves a later element without its match.
@@ -47,14 +47,14 @@ impl Check for Items {
                         left => format!("one of {}", show_all(left.iter().copied())),
                     };
                     let path = Path::default().child(index.to_string());
-                    return Outcome::Departs(Mismatch { path, expected, observed: show(item) });
+                    return Outcome::Mismatch(Mismatch { path, expected, observed: show(item) });
                 }
             }
         }
         if left.is_empty() {
             return Outcome::HOLDS;
         }
-        Outcome::departs(format!("also {}", show_all(left)), observed)
+        Outcome::mismatch(format!("also {}", show_all(left)), observed)
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
         let written = r#"{"same-items":[1,2]}"#;
         assert_eq!(departure(written, "[2]"), ["", "also [1]", "[2]"]);
         assert_eq!(departure(written, "1"), ["", "in any order [1,2]", "1"]);
-        assert!(matches!(look_at_nothing(r#"{"same-items":[]}"#), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(r#"{"same-items":[]}"#), Outcome::Mismatch(_)));
     }
 
     #[test]

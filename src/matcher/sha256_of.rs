@@ -91,7 +91,7 @@ impl Check for Digest {
             Prefix::Optional => (bare || prefixed, format!("{digits} or {prefixed_digits}")),
             Prefix::Required => (prefixed, prefixed_digits),
         };
-        if holds { Outcome::HOLDS } else { Outcome::departs(expected, observed) }
+        if holds { Outcome::HOLDS } else { Outcome::mismatch(expected, observed) }
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
         let expected = format!("\"{A1}\"");
         assert_eq!(departure(written, r#"{"h":"00"}"#), ["/h", &expected, "\"00\""]);
         assert!(!holds(r#"{"sha256-of":{"value":{"a":1}}}"#, &A1.to_uppercase()));
-        assert!(matches!(look_at_nothing(written), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 
     #[test]

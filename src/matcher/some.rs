@@ -31,7 +31,7 @@ impl Check for AtLeastOne {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let expected = || format!("an element with {}", self.0.wanted);
         let Some(elements) = observed.and_then(elements) else {
-            return Outcome::departs(format!("an array or map with {}", expected()), observed);
+            return Outcome::mismatch(format!("an array or map with {}", expected()), observed);
         };
         let mut count = 0;
         let mut nearest: Option<Miss> = None;
@@ -41,7 +41,7 @@ impl Check for AtLeastOne {
             match self.0.look(Some(element)) {
                 Outcome::Holds(readings) => return Outcome::Holds(readings),
                 other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => open.note(other),
-                Outcome::Departs(mismatch) => {
+                Outcome::Mismatch(mismatch) => {
                     let met = self.met(element);
                     if nearest.as_ref().is_none_or(|nearest| met > nearest.met) {
                         nearest = Some(Miss { met, token, mismatch });
@@ -58,7 +58,7 @@ impl Check for AtLeastOne {
             (None, Some(vacuous)) => return vacuous,
             (None, None) => "no elements".to_owned(),
         };
-        Outcome::Departs(Mismatch { path: Path::default(), expected: expected(), observed })
+        Outcome::Mismatch(Mismatch { path: Path::default(), expected: expected(), observed })
     }
 }
 
@@ -105,13 +105,13 @@ mod tests {
         );
         assert_eq!(departure(WRITTEN, r#"{"l":[]}"#), ["/l", expected, "no elements"]);
         assert_eq!(departure(WRITTEN, r#"{"l":5}"#)[1], format!("an array or map with {expected}"));
-        assert!(matches!(look_at_nothing(WRITTEN), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(WRITTEN), Outcome::Mismatch(_)));
     }
 
     #[test]
     fn vacuous_elements_are_vacuous() {
         assert!(matches!(look(r#"{"some":{"each":{"equals":1}}}"#, "[[],[]]"), Outcome::Vacuous(_)));
-        assert!(matches!(look(r#"{"some":{"each":{"equals":1}}}"#, "[[],[2]]"), Outcome::Departs(_)));
+        assert!(matches!(look(r#"{"some":{"each":{"equals":1}}}"#, "[[],[2]]"), Outcome::Mismatch(_)));
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub(super) fn holds(written: &str, observed: &str) -> bool {
 #[track_caller]
 pub(super) fn departure(written: &str, observed: &str) -> [String; 3] {
     match look(written, observed) {
-        Outcome::Departs(mismatch) => [mismatch.path.to_string(), mismatch.expected, mismatch.observed],
+        Outcome::Mismatch(mismatch) => [mismatch.path.to_string(), mismatch.expected, mismatch.observed],
         other => panic!("{written} on {observed}: {other:?}"),
     }
 }

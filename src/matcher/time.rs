@@ -67,9 +67,9 @@ impl Check for DateTime {
             Some(Ok(stamp)) if self.to.as_ref().is_some_and(|(to, _)| stamp.instant > *to) => "after the range",
             Some(Ok(_)) => return Outcome::HOLDS,
             Some(Err(reason)) => reason,
-            None => return Outcome::departs(self.expected(), observed),
+            None => return Outcome::mismatch(self.expected(), observed),
         };
-        Outcome::Departs(Mismatch {
+        Outcome::Mismatch(Mismatch {
             path: Path::default(),
             expected: self.expected(),
             observed: format!("{}: {reason}", show_or_absent(observed)),
@@ -261,7 +261,7 @@ mod tests {
             ["/t", "an RFC 3339 date-time in UTC", "\"2026-08-22T10:00:00+01:00\": an offset other than zero"]
         );
         assert_eq!(departure(r#"{"time":"rfc3339"}"#, "5"), ["", "an RFC 3339 date-time", "5"]);
-        assert!(matches!(look_at_nothing(r#"{"time":"rfc3339"}"#), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(r#"{"time":"rfc3339"}"#), Outcome::Mismatch(_)));
     }
 
     #[test]

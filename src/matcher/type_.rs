@@ -56,7 +56,7 @@ impl Check for OfType {
         if self.0.iter().any(is) {
             return Outcome::HOLDS;
         }
-        Outcome::Departs(Mismatch {
+        Outcome::Mismatch(Mismatch {
             path: Path::default(),
             expected: either(&self.0),
             observed: match observed {
@@ -109,7 +109,7 @@ mod tests {
             departure(r#"{"at":"/id","type":["string","null"]}"#, r#"{"id":5}"#),
             ["/id", "string or null", "number 5"]
         );
-        assert!(matches!(look_at_nothing(r#"{"type":"null"}"#), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(r#"{"type":"null"}"#), Outcome::Mismatch(_)));
     }
 
     #[test]

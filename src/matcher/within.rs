@@ -32,7 +32,7 @@ impl Check for Inside {
         if observed.is_some_and(|value| self.0.hold(value)) {
             return Outcome::HOLDS;
         }
-        Outcome::departs(format!("a number {}", self.0), observed)
+        Outcome::mismatch(format!("a number {}", self.0), observed)
     }
 }
 
@@ -45,7 +45,7 @@ mod tests {
     fn numbers_in_the_range_hold() {
         assert!(holds(r#"{"within":{"min":1,"max":3}}"#, "3.0"));
         assert!(holds(r#"{"within":{"min":-0.5}}"#, "1e300"));
-        assert!(matches!(look_at_nothing(r#"{"within":{"min":1}}"#), Outcome::Departs(_)));
+        assert!(matches!(look_at_nothing(r#"{"within":{"min":1}}"#), Outcome::Mismatch(_)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Looking everything up: operations, inputs, matchers and their arguments, requirement ids, features, names in templates.
+//! Checks all references: operations, inputs, matchers and their arguments, requirement ids, features, names in templates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,22 +12,25 @@ use crate::suggest::nearest;
 use crate::suite::{Action, Case, CaseId, Expectation, HostReplyPlan, RequestBody, Step, TimeSpan};
 use crate::template::{Expr, FUNCTIONS};
 
-/// Bindings that the engine makes.
+/// Bindings that the engine defines.
 const BUILT_IN: &[&str] = &["answer", "item", "index", "it", "actor", "timeouts"];
 
-/// The names of the functions of templates.
+/// The names of the template functions.
 fn functions(protocol: &'static dyn Protocol) -> impl Iterator<Item = &'static str> {
     FUNCTIONS.iter().chain(protocol.functions()).map(|function| function.name)
 }
 
-/// Every mistake that only shows when the files are seen together. `read_well` says whether every file could be read as a whole;
-/// where one could not, what is missing is not a mistake of its own.
+/// Every mistake in references between files. `read_well` is whether every file could be read completely; if not, a missing
+/// definition is not reported.
 pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
     let mut problems = Problems::default();
     let manifest = &knowledge.manifest;
     let slug = knowledge.protocol.slug();
     if manifest.protocol.value != slug && (read_well || !manifest.protocol.value.is_empty()) {
-        problems.note(Diagnostic::new(&manifest.protocol.span, format!("this is the manifest of `{slug}`")));
+        problems.note(Diagnostic::new(
+            &manifest.protocol.span,
+            format!("wrong protocol in the manifest: expected `{slug}`"),
+        ));
     }
     for requirement in &knowledge.catalogue.requirements {
         known_level(knowledge, &requirement.level, &mut problems);
@@ -36,9 +39,10 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
         known_level(knowledge, level, &mut problems);
     }
     for operation in knowledge.protocol.operations() {
-        // No level demands an operation that names none.
+        // An operation without a level belongs to no level.
         if !operation.level.is_empty() && manifest.levels.find(operation.level).is_none() {
-            let message = format!("no level `{}`, which the operation `{}` needs", operation.level, operation.name);
+            let message =
+                format!("the manifest lacks the level `{}` of the operation `{}`", operation.level, operation.name);
             problems.note(Diagnostic::new(&manifest.protocol.span, message));
         }
     }
@@ -50,7 +54,7 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
                 .note(Diagnostic::new(&manifest.protocol.span, message).hint("name it under `reached-over` of a kind"));
         }
     }
-    // What is known of the target, or said of it in its file, every protocol names for itself.
+    // Each protocol defines the names of its settings.
     let told =
         knowledge.protocol.target_knowledge().map_or(&[][..], |knowledge| knowledge.known_names()).iter().copied();
     let shared: BTreeSet<&str> = manifest.bindings.keys().map(String::as_str).chain(told).collect();
@@ -68,7 +72,7 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
             one_expectation(expectation, &mut names, &mut problems);
         }
     }
-    // What a set-up captures is known to every case that comes after it.
+    // Every case may use what a set-up captures.
     let mut known = shared;
     for setup in &manifest.setup {
         let mut names = Names { knowledge, known: known.clone() };
@@ -119,7 +123,7 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
     }
     let mut ids: BTreeMap<String, &Span> = BTreeMap::new();
     if read_well && knowledge.suites.iter().all(|suite| suite.cases.is_empty()) {
-        problems.note(Diagnostic::new(&manifest.protocol.span, format!("there is no case for `{slug}`")));
+        problems.note(Diagnostic::new(&manifest.protocol.span, format!("no cases found for `{slug}`")));
     }
     for (transport, feature) in &manifest.transports {
         if !Transport::ALL.iter().any(|known| known.name() == transport.value) {
@@ -139,7 +143,7 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
         if suite.name.value.split('/').next() != Some(slug) && (read_well || !suite.name.value.is_empty()) {
             problems.note(
                 Diagnostic::new(&suite.name.span, format!("the suite `{}` is not of protocol `{slug}`", *suite.name))
-                    .hint(format!("its name starts with `{slug}/`")),
+                    .hint(format!("the name must start with `{slug}/`")),
             );
         }
     }
@@ -155,7 +159,7 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
     problems.0
 }
 
-/// The names that every case of a protocol knows.
+/// The names that every case of a protocol may use.
 fn shared(knowledge: &Knowledge) -> BTreeSet<&str> {
     let manifest = &knowledge.manifest;
     let told =
@@ -223,7 +227,7 @@ fn known_feature(knowledge: &Knowledge, feature: &Located<String>, problems: &mu
     };
     if !names().any(|known| known == feature.value) {
         problems.note(
-            Diagnostic::new(&feature.span, format!("no feature and no level is called `{}`", **feature))
+            Diagnostic::new(&feature.span, format!("no feature or level `{}`", **feature))
                 .did_you_mean(nearest(feature, names())),
         );
     }
@@ -257,7 +261,7 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
         if !decides(id) {
             problems.note(
                 Diagnostic::new(&id.span, format!("no expectation of the case decides {}", **id))
-                    .hint("a case that cannot fail shows nothing: add an `expect`"),
+                    .hint("a case that cannot fail is vacuous: add an `expect`"),
             );
         }
     }
@@ -267,7 +271,7 @@ fn one_case(case: &Case, knowledge: &Knowledge, known: &BTreeSet<&str>, problems
             if !case.covers.iter().any(|covered| covered.value == id.value) {
                 problems.note(
                     Diagnostic::new(&id.span, format!("the case does not cover {}", **id))
-                        .hint("name it under `covers` of the case as well"),
+                        .hint("add it to `covers` of the case"),
                 );
             }
         }
@@ -340,7 +344,7 @@ impl<'k> Names<'k> {
         {
             problems.note(
                 Diagnostic::new(&name.span, format!("`{}` cannot be the name of a binding", **name))
-                    .hint("lower-case letters, digits and _, and no name that templates have already"),
+                    .hint("use lower-case letters, digits and _; the names of template functions and predefined bindings are reserved"),
             );
         }
         self.known.insert(name);
@@ -372,7 +376,7 @@ impl<'k> Names<'k> {
                     let known = self.known.iter().map(|known| -> &str { known });
                     let candidates = known.chain(functions(self.knowledge.protocol).map(|known| -> &str { known }));
                     problems.note(
-                        Diagnostic::new(span, format!("nothing is called `{name}` here"))
+                        Diagnostic::new(span, format!("undefined name `{name}`"))
                             .did_you_mean(nearest(name, candidates.chain(objects.keys().map(String::as_str)))),
                     );
                 }
@@ -425,7 +429,7 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
                     );
                     problems.note(match nearest {
                         Some(name) => diagnostic.did_you_mean(Some(name)),
-                        None => diagnostic.hint(format!("it has {}", known.collect::<Vec<_>>().join(", "))),
+                        None => diagnostic.hint(format!("one of {}", known.collect::<Vec<_>>().join(", "))),
                     });
                 }
                 Some(found) => {
@@ -433,8 +437,8 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
                         if found.input(name).is_none() {
                             let known: Vec<_> = found.inputs.iter().map(|input| input.name).collect();
                             problems.note(
-                                Diagnostic::new(&name.span, format!("`{}` takes no `{}`", found.name, **name))
-                                    .hint(format!("it takes {}", known.join(", "))),
+                                Diagnostic::new(&name.span, format!("`{}` has no input `{}`", found.name, **name))
+                                    .hint(format!("one of {}", known.join(", "))),
                             );
                         }
                     }
@@ -462,9 +466,12 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
         }
         Action::Parallel(children) => {
             if step.over.is_some() {
-                problems.note(Diagnostic::new(&step.span, "steps side by side repeat one by one: put `for` into them"));
+                problems.note(Diagnostic::new(
+                    &step.span,
+                    "concurrent steps cannot repeat as a group: move `for` into each step",
+                ));
             }
-            // Steps side by side do not see what the others capture; later steps do.
+            // A concurrent step cannot use what the others capture; later steps can.
             let before = names.known.clone();
             let mut after = before.clone();
             for child in children {
@@ -509,8 +516,11 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
             for (name, _) in with {
                 if !inputs.contains(&name.as_str()) {
                     problems.note(
-                        Diagnostic::new(&name.span, format!("no input `{}` of what advances the clock", **name))
-                            .did_you_mean(nearest(name, inputs.iter().copied())),
+                        Diagnostic::new(
+                            &name.span,
+                            format!("the operation that advances the clock has no input `{}`", **name),
+                        )
+                        .did_you_mean(nearest(name, inputs.iter().copied())),
                     );
                 }
             }

@@ -6,15 +6,15 @@ use crate::requirement::{Catalogue, Erratum, Requirement};
 use crate::suite::{Case, Expectation, Manifest, Step, Suite};
 use crate::value::Value;
 
-/// Everything that is known of one protocol: read, looked up and free of mistakes.
+/// The data of one protocol, read and checked.
 pub struct Knowledge {
     /// The protocol.
     pub protocol: &'static dyn Protocol,
     /// Its requirements.
     pub catalogue: Catalogue,
-    /// Rulings on its contradictions.
+    /// Its errata.
     pub errata: Vec<Erratum>,
-    /// What its cases share.
+    /// Definitions that its cases share.
     pub manifest: Manifest,
     /// Its cases.
     pub suites: Vec<Suite>,
@@ -62,7 +62,7 @@ pub fn lists(step: &Step) -> [&[Expectation]; 3] {
     [&step.assume, &step.expect, &step.expect_all]
 }
 
-/// Makes the expectation ready for an argument that is rendered.
+/// Compiles an expectation with its rendered argument.
 ///
 /// # Errors
 ///
@@ -75,12 +75,12 @@ pub fn compile(
     let compiler = matcher::Compiler::new(protocol.matchers());
     let found = compiler
         .find(&expectation.matcher)
-        .ok_or_else(|| matcher::ArgumentError::new(format!("there is no matcher `{}`", *expectation.matcher)))?;
+        .ok_or_else(|| matcher::ArgumentError::new(format!("unknown matcher `{}`", *expectation.matcher)))?;
     let check = found.compile(argument, &compiler)?;
     Ok(matcher::Expectation { at: expectation.at.value.clone(), check })
 }
 
-/// The operations that a case asks for.
+/// The operations that a case uses.
 pub fn operations(protocol: &dyn Protocol, case: &Case) -> Vec<&'static Operation> {
     case.all_steps()
         .into_iter()

@@ -1,4 +1,4 @@
-//! Reading everything of a protocol.
+//! Reads all data files of a protocol.
 
 use sha2::{Digest, Sha256};
 
@@ -13,7 +13,7 @@ use crate::vector;
 /// Why the data files of a protocol cannot be used.
 #[derive(Debug)]
 pub enum LoadError {
-    /// A file that must be there is not.
+    /// A required file is missing.
     Missing(String),
     /// Mistakes in files.
     Mistakes(Vec<Diagnostic>),
@@ -27,13 +27,13 @@ pub enum LoadError {
 pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledge, LoadError> {
     let slug = protocol.slug();
     let need = |name: &str| {
-        let missing = || LoadError::Missing(format!("there is no {slug}/{name} among the suites"));
+        let missing = || LoadError::Missing(format!("missing file {slug}/{name} in the suites"));
         bundle.file(slug, name).ok_or_else(missing)
     };
     let mut problems = Problems::default();
     let mut hash = Sha256::new();
     let mut add = |file: &crate::source::Source| {
-        // The name as it stands below the protocol's folder, so that a copy elsewhere has the same hash.
+        // The name relative to the protocol's folder, so that a copy elsewhere has the same hash.
         let name = file.name.rsplit('/').next().unwrap_or_default();
         hash.update((name.len() as u64).to_be_bytes());
         hash.update(name.as_bytes());
@@ -75,7 +75,7 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
             Err(found) => found.into_iter().for_each(|mistake| problems.note(mistake)),
         }
     }
-    // Names can be looked up as long as the two files that define them could be read.
+    // References can be checked if the two files that define names could be read.
     let (Some(catalogue), Some(manifest)) = (catalogue, manifest) else {
         Diagnostic::sort(&mut problems.0);
         return Err(LoadError::Mistakes(problems.0));
@@ -95,13 +95,13 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
     problems.check(knowledge).map_err(LoadError::Mistakes)
 }
 
-/// Whether a suite is of another protocol that the data files have.
+/// Whether a suite belongs to another protocol in the data files.
 fn is_of_another(suite: &Suite, slug: &str, bundle: &Bundle) -> bool {
     let owner = suite.name.value.split('/').next().unwrap_or_default();
     owner != slug && bundle.slugs().contains(&owner)
 }
 
-/// The probe of a feature as a case. Its steps have numbers of their own, by which the judge finds their exchanges.
+/// The probe of a feature as a case. Its step numbers are unique, so that the judge finds their exchanges.
 fn probe(index: usize, feature: &Feature) -> Case {
     let mut steps = feature.steps.clone();
     for (number, step) in steps.iter_mut().enumerate() {

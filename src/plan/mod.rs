@@ -1,7 +1,7 @@
-//! Plans: suites, vectors and catalogue looked up, checked and made ready to run.
+//! Plans: suites, vectors and catalogue, checked and ready to run.
 //!
-//! [`load`] reads everything of a protocol and reports every mistake; [`build`] decides for one target and one selection
-//! what is put, by which path, and what is not and why. Nothing downstream checks again.
+//! [`load`] reads all data files of a protocol and reports every mistake; [`build`] decides for one target and one selection
+//! which cases run, over which transport, and why the others do not. Later modules rely on these checks.
 
 mod check;
 mod knowledge;
@@ -28,46 +28,46 @@ pub use load::{LoadError, load};
 pub use scope::{LevelDemand, TargetScope};
 pub use select::{Selection, Shard, glob};
 
-/// What is put to one target, and what is not.
+/// The cases for one target: those that run and those that do not.
 pub struct Plan<'k> {
-    /// What the cases are about.
+    /// The data of the protocol.
     pub knowledge: &'k Knowledge,
     /// The target.
     pub target: &'k Target,
-    /// The paths by which the target is reached.
+    /// The transports over which the target is reached.
     pub transports: Vec<Transport>,
     /// Whether the selection names cases or requirements, so that only what they need is probed.
     pub is_narrow: bool,
-    /// What the target can show and claim.
+    /// The observable and claimed levels and roles of the target.
     pub scope: TargetScope<'k>,
-    /// Every case, also those that are not put.
+    /// Every case, including those that do not run.
     pub cases: Vec<ReadyCase<'k>>,
-    /// Which case or requirement each waiver of the target excuses: indices into its waivers.
+    /// The waiver of each case or requirement: indices into the waivers of the target.
     pub waived_requirements: BTreeMap<String, usize>,
 }
 
-/// A case for one path to one target.
+/// A case for one target over one transport.
 pub struct ReadyCase<'k> {
     /// Its full id.
     pub id: String,
-    /// As written.
+    /// The case as written.
     pub case: &'k Case,
-    /// The path by which it is put.
+    /// The transport over which it runs.
     pub transport: Transport,
-    /// The requirements that it can decide by this path.
+    /// The requirements that it can decide over this transport.
     pub covers: Vec<&'k RequirementId>,
     /// The levels that the target must have.
     pub demand: LevelDemand,
-    /// Why it is not put, whatever the target offers.
+    /// Why it does not run, whatever the target offers.
     pub skip: Option<(NotRun, String)>,
-    /// Index of the waiver that excuses it.
+    /// Index of its waiver.
     pub waiver: Option<usize>,
-    /// Expectations whose arguments hold no template, compiled.
+    /// Compiled expectations, for arguments without a template.
     compiled: BTreeMap<ExpectationKey, matcher::Expectation>,
 }
 
 impl<'k> Plan<'k> {
-    /// The probes for one path, as far as it has their operations.
+    /// The probes for one transport that has their operations.
     pub fn probes(&self, transport: Transport) -> Vec<ReadyCase<'k>> {
         let offered = |case: &&Case| {
             let reached = case.reach.is_empty() || case.reach.iter().any(|word| self.scope.is_meant(word, transport));
@@ -87,7 +87,7 @@ impl<'k> Plan<'k> {
         self.knowledge.probes.iter().filter(offered).map(ready).collect()
     }
 
-    /// How long a time is at this target.
+    /// The duration of a time span at this target.
     pub fn time(&self, span: &TimeSpan) -> Duration {
         match span {
             TimeSpan::Fixed(duration) => *duration,
@@ -98,7 +98,7 @@ impl<'k> Plan<'k> {
         }
     }
 
-    /// How the clock of the target is advanced over a transport, if there is a way.
+    /// How to advance the clock of the target over a transport, if possible.
     pub fn clock(&self, transport: Transport) -> Option<&'k ClockWay> {
         self.knowledge.manifest.clock.iter().find(|way| {
             let operation = match &way.step.action {
@@ -109,7 +109,7 @@ impl<'k> Plan<'k> {
         })
     }
 
-    /// Whether a probe is taken before all others.
+    /// Whether a probe runs before all others.
     pub fn is_first(&self, probe: &ReadyCase<'_>) -> bool {
         let mut features = self.knowledge.manifest.features.iter();
         features.any(|feature| feature.first && feature.name.value == probe.case.name.value)
@@ -121,8 +121,8 @@ impl<'k> Plan<'k> {
         self.is_narrow.then(|| run.collect())
     }
 
-    /// The features that decide whether and how some of the cases are run over a transport. A transport that none of them is
-    /// run over is probed for the claims of the target only.
+    /// The features that decide whether and how some of the cases run over a transport. A transport without such cases is
+    /// probed only for the claims of the target.
     pub fn features_needed(&self, cases: &BTreeSet<usize>, transport: Transport) -> BTreeSet<&'k str> {
         let manifest = &self.knowledge.manifest;
         let mut needed: BTreeSet<&str> = manifest
@@ -156,13 +156,13 @@ impl<'k> Plan<'k> {
 }
 
 impl ReadyCase<'_> {
-    /// The check of an expectation whose argument holds no template.
+    /// The compiled expectation, if its argument has no template.
     pub fn compiled(&self, key: ExpectationKey) -> Option<&matcher::Expectation> {
         self.compiled.get(&key)
     }
 }
 
-/// Decides what is put to `target`.
+/// Decides which cases run against `target`.
 pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selection) -> Plan<'k> {
     let spoken = knowledge.protocol.transports();
     let transports: Vec<Transport> =
@@ -188,13 +188,13 @@ pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selec
             let of_other_kind = transports.iter().zip(&paths).find(|(_, path)| **path == Path::OtherKind);
             let why = match transport {
                 _ if let Some((transport, _)) = of_other_kind => {
-                    &format!("a target of kind {} cannot show it", scope.kind_names(*transport))
+                    &format!("not observable at a target of kind {}", scope.kind_names(*transport))
                 }
-                Transport::Adapter => "only an endpoint can show it",
+                Transport::Adapter => "observable only at an endpoint",
                 _ if case.reach.iter().any(|word| is_path(&word.value)) => {
-                    "the target is not reached over the transport that can show it"
+                    "observable only over a transport that the target file has no address for"
                 }
-                _ => "only a library behind an adapter can show it",
+                _ => "observable only at a library behind an adapter",
             };
             ready.skip.get_or_insert((NotRun::Unobservable, why.to_owned()));
             cases.push(ready);
@@ -220,7 +220,7 @@ pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selec
     Plan { knowledge, target, transports, scope, is_narrow, cases, waived_requirements }
 }
 
-/// One case that is in no suite of `knowledge`, such as one that a fuzzer has made, for one path to `target`.
+/// A case that belongs to no suite of `knowledge`, such as one of a fuzzer, for `target` over one transport.
 pub fn ready_case<'k>(
     knowledge: &'k Knowledge,
     target: &Target,
@@ -232,7 +232,7 @@ pub fn ready_case<'k>(
     ready(knowledge, target, &scope, id, case, transport, |_| None)
 }
 
-/// The mistakes in a case that is in no suite of `knowledge`.
+/// The mistakes in a case that belongs to no suite of `knowledge`.
 pub fn mistakes(knowledge: &Knowledge, case: &Case) -> Vec<Diagnostic> {
     check::case(knowledge, case)
 }
@@ -271,7 +271,7 @@ fn ready<'k>(
         .or(without_role)
         .or_else(|| without_credentials(knowledge.protocol, target, case, transport));
     let mut compiled = BTreeMap::new();
-    // What is not put needs no checks, and they are most of the work for a selection of one case.
+    // Compiling is most of the work for a selection of one case, so cases that do not run are not compiled.
     let put = skip.is_none();
     for step in case.all_steps().into_iter().filter(|_| put) {
         for (list, expectations) in lists(step).into_iter().enumerate() {
@@ -295,8 +295,8 @@ fn levels_needed(knowledge: &Knowledge, case: &Case) -> LevelSet {
     of_operations.chain(case.needs.iter().map(|need| levels.closure(need))).collect()
 }
 
-/// Why a case is not for a target that plays only some of the roles, if it is not. `shown` are the requirements of the case
-/// that this kind of target can show, `covers` those of them whose role the target claims.
+/// Why a case does not run at a target that plays only some of the roles. `shown` are the requirements of the case that are
+/// observable at this kind of target, `covers` those of them whose role the target claims.
 fn without_role(
     scope: &TargetScope<'_>,
     case: &Case,
@@ -307,14 +307,14 @@ fn without_role(
     if let Some(role) = case.roles.iter().find(|role| !roles.contains(role.value.as_str())) {
         return Some((
             NotRun::NotClaimed,
-            format!("it needs the role {}, which the target does not claim", role.value),
+            format!("the case needs the role {}, which the target does not claim", role.value),
         ));
     }
     let about_others = covers.is_empty() && !shown.is_empty();
-    about_others.then(|| (NotRun::NotClaimed, "it is about a role that the target does not claim".to_owned()))
+    about_others.then(|| (NotRun::NotClaimed, "the case tests a role that the target does not claim".to_owned()))
 }
 
-/// Why a case is not put to a target that hears a party only with credentials of its own: somebody in it has none.
+/// Why a case does not run at a target that requires credentials: a party of the case has none.
 fn without_credentials(
     protocol: &dyn Protocol,
     target: &Target,
@@ -329,7 +329,7 @@ fn without_credentials(
     };
     let step = case.all_steps().into_iter().find(|step| transport != Transport::Adapter && !heard(step))?;
     let who = &step.actor.value;
-    let why = format!("the target hears nobody without credentials, and the target file has none for `{who}`");
+    let why = format!("the target requires credentials, and the target file has none for party `{who}`");
     Some((NotRun::Unobservable, why))
 }
 
@@ -338,7 +338,7 @@ fn is_path(word: &str) -> bool {
     Transport::ALL.iter().any(|path| *path != Transport::Adapter && path.name() == word)
 }
 
-/// Whether a case can run at a target over one transport.
+/// Whether a case can run against a target over one transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Path {
     /// It can.
@@ -357,7 +357,7 @@ fn path(target: &Target, scope: &TargetScope<'_>, case: &Case, transport: Transp
     let covered = || case.covers.iter().filter_map(|id| knowledge.catalogue.find(id.requirement.as_str()));
     let raw = case.all_steps().iter().any(|step| matches!(step.action, crate::suite::Action::Request { .. }));
     let operations = operations(knowledge.protocol, case);
-    // Beside a tree there may be an endpoint; what is about the endpoint alone is tested there.
+    // A target with a tree may also have an endpoint; cases for endpoints run there.
     let of_tree = transport != Transport::Tree
         || operations.is_empty()
         || operations.iter().any(|operation| operation.tree.is_some());
@@ -365,7 +365,7 @@ fn path(target: &Target, scope: &TargetScope<'_>, case: &Case, transport: Transp
         && reach(&|word| transport.is_meant_by(word) || of_some_kind(word))
         && covered().any(|found| scope::can_show(transport, found.testable))
         && operations.iter().all(|operation| operation.is_offered(transport, target))
-        // A library has no way to reach a host.
+        // A library cannot reach a host.
         && !((raw || case.receives()) && transport == Transport::Adapter);
     if !open {
         return Path::Closed;

@@ -1,4 +1,4 @@
-//! What a target can show and claim: its kinds, the levels that they can show, and the roles that it plays.
+//! The scope of a target: its kinds, the levels that are observable at them, and its roles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,27 +8,27 @@ use crate::requirement::{Requirement, Testable};
 use crate::suite::{LevelSet, TargetKind};
 use crate::target::Target;
 
-/// What one target can show of one protocol, and what its owner says that it claims.
+/// The observable and claimed levels and roles of one target for one protocol.
 #[derive(Clone, Debug)]
 pub struct TargetScope<'k> {
     knowledge: &'k Knowledge,
-    /// The kinds of target that it is, by the transport over which it is reached; empty for a protocol without kinds.
+    /// Its kinds, by transport; empty for a protocol without kinds.
     kinds: BTreeMap<Transport, Vec<&'k TargetKind>>,
     /// The roles that it claims; empty for a protocol without roles.
     roles: BTreeSet<&'k str>,
-    /// The levels that its owner claims; `None` if the target is asked.
+    /// The levels that the target file claims; `None` if the target declares its levels.
     claimed: Option<LevelSet>,
 }
 
 impl<'k> TargetScope<'k> {
-    /// The scope of `target` as it is reached over `transports`.
+    /// The scope of `target` over `transports`.
     pub fn new(knowledge: &'k Knowledge, target: &Target, transports: &[Transport]) -> Self {
         let manifest = &knowledge.manifest;
         let kinds = transports.iter().map(|transport| {
             let reached = |kind: &&TargetKind| kind.reached_over.contains(transport);
             let declared: Vec<&TargetKind> =
                 manifest.kinds.iter().filter(reached).filter(|kind| target.kinds.contains(&kind.name.value)).collect();
-            // A path that no declared kind is reached over, such as the adapter of an endpoint, is of the usual kind.
+            // A transport without a declared kind, such as the adapter of an endpoint, has the default kind.
             let usual = || manifest.kinds.iter().find(reached).into_iter().collect();
             (*transport, if declared.is_empty() { usual() } else { declared })
         });
@@ -38,7 +38,7 @@ impl<'k> TargetScope<'k> {
             let names = manifest.roles.iter().map(|role| role.name.value.as_str());
             names.filter(|name| roles.iter().any(|role| role == name)).collect()
         });
-        // Roles and levels of another protocol of the run say nothing about this one.
+        // Ignore roles and levels of other protocols of the run.
         let is_about_this =
             |roles: &BTreeSet<&str>| !roles.is_empty() || target.roles.as_ref().is_some_and(Vec::is_empty);
         scope.roles = declared.filter(is_about_this).unwrap_or(playable);
@@ -54,24 +54,24 @@ impl<'k> TargetScope<'k> {
         self.knowledge
     }
 
-    /// Whether a word in a suite, the name of a transport, of a form of target or of a kind of target, means the target as
-    /// it is reached over `transport`.
+    /// Whether a word of `runs-on` in a suite (a transport, a form of target or a kind of target) includes the target over
+    /// `transport`.
     pub fn is_meant(&self, word: &str, transport: Transport) -> bool {
         transport.is_meant_by(word) || self.kinds(transport).iter().any(|kind| kind.name.value == word)
     }
 
-    /// The kinds of target that it is as it is reached over `transport`.
+    /// Its kinds over `transport`.
     pub fn kinds(&self, transport: Transport) -> &[&'k TargetKind] {
         self.kinds.get(&transport).map_or(&[], Vec::as_slice)
     }
 
-    /// The names of its kinds as it is reached over `transport`.
+    /// The names of its kinds over `transport`.
     pub fn kind_names(&self, transport: Transport) -> String {
         let names = self.kinds(transport).iter().map(|kind| kind.name.value.as_str());
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// The levels that can be shown over `transport`.
+    /// The levels that are observable over `transport`.
     pub fn levels(&self, transport: Transport) -> LevelSet {
         match self.kinds(transport) {
             [] => self.knowledge.manifest.levels.all(),
@@ -79,7 +79,7 @@ impl<'k> TargetScope<'k> {
         }
     }
 
-    /// The levels that can be shown over some transport.
+    /// The levels that are observable over at least one transport.
     pub fn observable_levels(&self) -> LevelSet {
         self.kinds.keys().map(|transport| self.levels(*transport)).collect()
     }
@@ -95,7 +95,7 @@ impl<'k> TargetScope<'k> {
         all.filter(|role| kinds.is_empty() || kinds.iter().any(|kind| plays(kind, role))).collect()
     }
 
-    /// Whether a requirement can be shown over `transport`, if the target claims its level and its role.
+    /// Whether a requirement is observable over `transport`, if the target claims its level and its role.
     pub fn shows(&self, transport: Transport, requirement: &Requirement) -> bool {
         let levels = &self.knowledge.manifest.levels;
         let level = levels.position(&requirement.level);
@@ -115,12 +115,12 @@ impl<'k> TargetScope<'k> {
         self.knowledge.role_of(requirement).is_none_or(|role| self.roles.contains(role))
     }
 
-    /// The levels that the owner of the target claims, as far as the target can show them; `None` if the target is asked.
+    /// The observable levels that the target file claims; `None` if the target declares its levels.
     pub fn claimed_levels(&self) -> Option<LevelSet> {
         self.claimed
     }
 
-    /// The levels that a target like this one claims which says nothing.
+    /// The levels that a target claims by default.
     pub fn default_levels(&self) -> LevelSet {
         let manifest = &self.knowledge.manifest;
         let usual: LevelSet = manifest.claims.default.iter().map(|name| manifest.levels.closure(name)).collect();
@@ -134,12 +134,12 @@ impl<'k> TargetScope<'k> {
     }
 }
 
-/// The levels that a case asks of a target: each of `all`, and one of `any`, if there are any.
+/// The levels that a case needs: each of `all`, and one of `any`, unless that is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LevelDemand {
-    /// The levels of what it sends, and those that it needs by name.
+    /// The levels of its operations, and those under `needs`.
     all: LevelSet,
-    /// The levels of the requirements that it decides, each with what it includes.
+    /// The levels of the requirements that it decides, each with the levels that it includes.
     any: Vec<LevelSet>,
 }
 
@@ -149,17 +149,17 @@ impl LevelDemand {
         Self { all, any }
     }
 
-    /// Whether the level at a position is one of those by which it can be met.
+    /// Whether the level at a position can contribute to meeting the demand.
     pub fn may_need(&self, position: usize) -> bool {
         self.all.contains(position) || self.any.iter().any(|set| set.contains(position))
     }
 
-    /// Whether a target with these levels meets it.
+    /// Whether a target with these levels meets the demand.
     pub fn is_met_by(&self, held: LevelSet) -> bool {
         self.missing(held).is_empty()
     }
 
-    /// The levels that a target with the levels `held` lacks; of several ways to meet the demand, by the shortest.
+    /// The levels that a target with the levels `held` lacks: the smallest set that would meet the demand.
     pub fn missing(&self, held: LevelSet) -> LevelSet {
         let nearest = self.any.iter().map(|set| set.without(held)).min_by_key(|set| set.len());
         self.all.without(held).union(nearest.unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What the person who starts a run wants of it.
+//! The selection of cases on the command line.
 
 use sha2::{Digest, Sha256};
 
@@ -8,16 +8,16 @@ use crate::requirement::RequirementId;
 use crate::suite::{CaseId, LevelSet};
 use crate::verdict::NotRun;
 
-/// The part of the cases that a run takes.
+/// The cases that a run includes.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Patterns of case ids, of which one must match; empty means all.
     pub only: Vec<String>,
     /// Requirement ids, of which a case must cover one; empty means all.
     pub requirements: Vec<RequirementId>,
-    /// The levels that must be granted: requirements of no level that they include are not asked for.
+    /// The levels that must be granted: cases of levels that they do not include are skipped.
     pub levels: Vec<String>,
-    /// One part of several.
+    /// One of several parts.
     pub shard: Option<Shard>,
 }
 
@@ -37,13 +37,13 @@ impl std::str::FromStr for Shard {
         let parsed = text.split_once('/').and_then(|(index, count)| Some((index.parse().ok()?, count.parse().ok()?)));
         match parsed {
             Some((index, count)) if 1 <= index && index <= count => Ok(Self { index, count }),
-            _ => Err("a shard is K/N with 1 <= K <= N, such as 2/4".to_owned()),
+            _ => Err("expected K/N with 1 <= K <= N, such as 2/4".to_owned()),
         }
     }
 }
 
 impl Selection {
-    /// Why a case is left out, if it is.
+    /// Why a case is skipped, if it is.
     pub(super) fn leaves_out(
         &self,
         id: &CaseId,
@@ -55,11 +55,11 @@ impl Selection {
             return not_selected("no pattern of --only matches it".to_owned());
         }
         if !self.requirements.is_empty() && !self.requirements.iter().any(|wanted| covers.contains(&wanted)) {
-            return not_selected("it covers no requirement that was asked for".to_owned());
+            return not_selected("it covers no requirement of --requirement".to_owned());
         }
         let levels = &knowledge.manifest.levels;
         let asked: Vec<LevelSet> = self.levels.iter().filter_map(|name| levels.find(name)).collect();
-        // A level of another protocol of the run leaves out nothing of this one.
+        // A level of another protocol of the run skips no case of this one.
         if !asked.is_empty() && !covers.is_empty() {
             let asked: LevelSet = asked.into_iter().collect();
             let level_of =
@@ -69,21 +69,21 @@ impl Selection {
             }
         }
         if let Some(shard) = self.shard {
-            // The library path of a case stays with its endpoint path, and a table is spread over the shards.
+            // All transports of a case are in the same shard; the rows of a table are spread over the shards.
             let transport = id.transport.filter(|transport| *transport != Transport::Adapter);
             let base = CaseId { transport, ..id.clone() };
             let digest = Sha256::digest(base.to_string().as_bytes());
             let number = digest.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
             if number % shard.count != shard.index - 1 {
-                return not_selected(format!("it is in another shard than {}/{}", shard.index, shard.count));
+                return not_selected(format!("it is not in shard {}/{}", shard.index, shard.count));
             }
         }
         None
     }
 }
 
-/// Whether `pattern` matches the whole of `text`: `*` stands for any characters, `?` for one; all else, brackets
-/// included, for itself. A pattern without a row also matches every row of its case.
+/// Whether `pattern` matches all of `text`: `*` matches any characters, `?` matches one; every other character, including
+/// brackets, matches itself. A pattern without a row also matches every row of its case.
 pub fn glob(pattern: &str, text: &str) -> bool {
     fn matches(pattern: &[char], text: &[char]) -> bool {
         // Greedy matching with one point to go back to: linear for each star.

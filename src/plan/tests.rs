@@ -1,4 +1,4 @@
-//! What can only be wrong when catalogue, manifest and cases are seen together.
+//! Mistakes in references between catalogue, manifest and cases.
 
 use super::*;
 use crate::bundle::Bundle;
@@ -53,7 +53,7 @@ fn a_case_covers_clauses_and_a_bare_id_stands_for_the_first() {
 }
 
 #[test]
-fn a_clause_that_there_is_not_or_that_nothing_decides_is_a_mistake() {
+fn an_unknown_or_undecided_clause_is_a_mistake() {
     let status = "{ at: /status, equals: 200 }";
     let mistakes = |covers: &str, expect: &str| read(&case(covers, expect)).expect_err("mistakes");
     let found = mistakes("A-1/3", status);

@@ -15,7 +15,7 @@ use crate::transport::Connections;
 use crate::verdict::Verdict;
 use crate::walk::{Context, Facts, Features, Transcript};
 
-/// One setting with its plan and what the clean subject exchanged in it.
+/// One setting with its plan and the exchanges of the clean subject in it.
 pub(super) struct Baseline<'b, 'k> {
     pub(super) setting: &'b Setting,
     pub(super) plan: &'b Plan<'k>,
@@ -48,16 +48,16 @@ pub(super) async fn stop(running: Running) {
     drop(running.keep);
 }
 
-/// Runs something to its end on a runtime of this thread.
+/// Runs a future to completion on a new runtime on this thread.
 pub(super) fn on_runtime<T>(work: impl Future<Output = T>) -> Result<T, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| format!("no asynchronous runtime: {error}"))?;
+        .map_err(|error| format!("cannot start the asynchronous runtime: {error}"))?;
     Ok(runtime.block_on(work))
 }
 
-/// Judges single cases of one transcript. What the target made in all of it is read once, when a case first sweeps.
+/// Judges single cases of one transcript. The messages for sweeps are read once, when first needed.
 pub(super) struct CaseJudge<'c, 'k, 't> {
     context: &'c Context<'k>,
     transcript: &'t Transcript,
@@ -88,7 +88,7 @@ pub(super) fn failed(record: &CaseRecord) -> Vec<String> {
     failed.map(|(id, _)| id.clone()).collect()
 }
 
-/// Whether a case runs, given what the clean subject offers.
+/// Whether a case runs, given the features of the clean subject.
 pub(super) fn is_open(context: &Context<'_>, index: usize) -> bool {
     judge::gate(context, &context.plan.cases[index]) == Gate::Open
 }

@@ -1,4 +1,4 @@
-//! Dumb targets: the kinds that know no protocol, and those that replay one answer of the clean subject to every question.
+//! Trivial targets: those that implement no protocol, and those that replay one answer of the clean subject to every request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -13,13 +13,13 @@ use crate::trivial::{self, Behaviour, Endpoint, Kind};
 use crate::verdict::Verdict;
 use crate::walk::{Context, Features};
 
-/// How long a silent target is waited for: nothing on this machine needs longer for an answer that it means to give.
+/// Timeout for a silent target: any other target on this machine answers faster.
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// Every kind of trivial target for the protocol of a baseline.
 pub(super) fn kinds(baseline: &Baseline<'_, '_>) -> Vec<Kind> {
     let mut kinds = trivial::kinds();
-    // One answer of each operation that succeeded, given to everything.
+    // One successful answer of each operation, sent to every request.
     let mut answers: BTreeMap<&str, Behaviour> = BTreeMap::new();
     for exchange in baseline.transcript.cases.iter().flatten().flat_map(|case| &case.exchanges) {
         let received = &exchange.received;
@@ -36,7 +36,7 @@ pub(super) fn kinds(baseline: &Baseline<'_, '_>) -> Vec<Kind> {
 }
 
 /// Runs every case against a trivial target.
-pub(super) fn put(kind: &Kind, baseline: &Baseline<'_, '_>, options: &Options) -> FloorRow {
+pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, options: &Options) -> FloorRow {
     let mut target = baseline.setting.target.clone();
     target.limits.request = PATIENCE;
     target.limits.run = Duration::from_secs(30);
@@ -58,7 +58,7 @@ pub(super) fn put(kind: &Kind, baseline: &Baseline<'_, '_>, options: &Options) -
     let Ok(Ok(transcript)) = transcript else {
         return FloorRow {
             target: kind.name.clone(),
-            put: 0,
+            ran: 0,
             passed: vec!["the target could not be started".to_owned()],
         };
     };
@@ -72,5 +72,5 @@ pub(super) fn put(kind: &Kind, baseline: &Baseline<'_, '_>, options: &Options) -
         .filter(|record| matches!(record.verdict, Verdict::Pass | Verdict::Warn))
         .map(|record| record.id)
         .collect();
-    FloorRow { target: kind.name.clone(), put: open.len(), passed }
+    FloorRow { target: kind.name.clone(), ran: open.len(), passed }
 }

@@ -1,9 +1,9 @@
-//! Proving the suites: what they catch, and what they miss (DESIGN section 2, invariants 2 and 3).
+//! Proves the suites: which faults they catch and miss (DESIGN section 2, invariants 2 and 3).
 //!
-//! A suite that every target passes shows nothing. So it runs against an implementation that is known to be correct, against the
-//! same implementation with each planted fault in turn, and against trivial targets. Where no planted fault makes a case fail,
-//! the answers that it received are changed one member at a time until a change does.
-//! Start with [`prove`], then [`Proof`], which holds everything that came of it.
+//! A suite that every target passes is worthless. So it runs against a correct implementation, against the same implementation
+//! with each planted fault in turn, and against trivial targets. If no planted fault makes a case fail, the answers that it
+//! received are changed one member at a time until a change makes it fail.
+//! Start with [`prove`], then [`Proof`], which contains all results.
 
 mod baseline;
 mod floor;
@@ -26,12 +26,12 @@ use baseline::{Baseline, CaseJudge, exchange, failed, on_runtime, stop};
 
 pub use mutate::{Change, Member};
 pub use proof::{
-    CaseRow, CleanRow, Departure, FaultRow, FloorRow, Proof, RequirementRow, SCHEMA, WireMember, WireProof,
+    CaseRow, CleanRow, FaultRow, FloorRow, NotPassed, Proof, RequirementRow, SCHEMA, WireMember, WireProof,
 };
 pub use report::{write_csv, write_markdown, write_text};
 pub use subject::{Fault, Options, Progress, Running, Setting, Subject};
 
-/// How often a fault that nothing caught is tried: what only a race shows may hide once.
+/// How often a surviving fault is tried, since a race may not show the fault every time.
 const ROUNDS: usize = 4;
 
 /// Proves the suites of one protocol.
@@ -53,7 +53,7 @@ pub fn prove(
     if !options.faults.is_empty() {
         faults.retain(|fault| options.faults.contains(&fault.name));
     }
-    // Faults need the plans and nothing of what the clean subject exchanged, so both run concurrently.
+    // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
     let plans: Vec<Plan<'_>> =
         settings.iter().map(|setting| plan::build(knowledge, &setting.target, &Selection::default())).collect();
     let only_some = !options.faults.is_empty();
@@ -87,7 +87,7 @@ pub fn prove(
     let kinds = if only_some { Vec::new() } else { floor::kinds(&benches[0]) };
     progress.part("trivial targets", kinds.len());
     let floor = parallel::map(options.jobs, &kinds, |kind| {
-        let row = floor::put(kind, &benches[0], options);
+        let row = floor::run(kind, &benches[0], options);
         progress.piece();
         row
     });
@@ -139,9 +139,9 @@ fn lay<'b, 'k>(
 
 fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
     let context = baseline.context(facts);
-    let mut departures = Vec::new();
+    let mut not_passed = Vec::new();
     if let Some(why) = &baseline.transcript.cut_short {
-        departures.push(Departure { case: String::new(), verdict: Verdict::Error, because: why.clone() });
+        not_passed.push(NotPassed { case: String::new(), verdict: Verdict::Error, because: why.clone() });
     }
     let judge = CaseJudge::new(&context, &baseline.transcript);
     for index in &baseline.own {
@@ -152,17 +152,17 @@ fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
             let finding = record.findings.first();
             let because =
                 finding.map(|finding| format!("expected {}, observed {}", finding.expected, finding.observed));
-            departures.push(Departure {
+            not_passed.push(NotPassed {
                 case: record.id,
                 verdict: record.verdict,
                 because: because.unwrap_or(record.because),
             });
         }
     }
-    CleanRow { setting: baseline.setting.name.clone(), profile: facts.profile, put: baseline.own.len(), departures }
+    CleanRow { setting: baseline.setting.name.clone(), profile: facts.profile, ran: baseline.own.len(), not_passed }
 }
 
-/// Plants a fault and puts the cases that should notice.
+/// Plants a fault and runs the cases that should catch it.
 fn plant(
     fault: &Fault,
     settings: &[Setting],
@@ -179,11 +179,11 @@ fn plant(
         strict_only: false,
         killers: BTreeMap::new(),
         elsewhere: BTreeMap::new(),
-        put: 0,
+        ran: 0,
         rounds: 0,
         because: String::new(),
     };
-    // A fault shows in the setting that it names; cases of that setting's own options come with it.
+    // A fault is observable in the setting that it names, with the cases for the options of that setting.
     let found = settings.iter().zip(plans).find(|(setting, _)| setting.name == fault.setting);
     let Some((setting, plan)) = found else {
         row.because = format!("unknown setting `{}`", fault.setting);
@@ -196,7 +196,7 @@ fn plant(
                 || ready.covers.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str())))
     };
     let chosen: BTreeSet<usize> = (0..plan.cases.len()).filter(covers).collect();
-    row.put = chosen.len();
+    row.ran = chosen.len();
     for round in 1..=ROUNDS {
         row.rounds = round;
         let ran = on_runtime(async {
@@ -212,7 +212,7 @@ fn plant(
                 return row;
             }
         };
-        // The strict profile counts everything that the lenient one does, and more.
+        // The strict profile counts everything that the lenient profile counts.
         weigh(&mut row, plan, &chosen, &transcript, Facts { profile: Profile::Lenient, ..options.facts });
         let lenient = row.killed;
         weigh(&mut row, plan, &chosen, &transcript, Facts { profile: Profile::Strict, ..options.facts });
@@ -225,7 +225,7 @@ fn plant(
     row
 }
 
-/// Sorts the cases that failed into those that should have and others.
+/// Divides the failed cases into those that cover a broken requirement and others.
 fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcript: &Transcript, facts: Facts) {
     let features = Features::read(plan, facts, transcript);
     let context = Context { plan, facts, features };
@@ -249,12 +249,12 @@ fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcri
     if !row.killed {
         let words: Vec<String> = others.iter().map(|(word, count)| format!("{count} {word}")).collect();
         row.because = if chosen.is_empty() {
-            "no case covers what it breaks".to_owned()
+            "no case covers a requirement that it breaks".to_owned()
         } else {
             format!(
                 "{} of {} cases fail for another reason; the rest: {}",
                 row.elsewhere.len(),
-                row.put,
+                row.ran,
                 words.join(", ")
             )
         };
@@ -281,12 +281,12 @@ fn problems(proof: &Proof) -> Vec<String> {
         let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
         if names.len() > 5 { format!("{shown} and {} more", names.len() - 5) } else { shown }
     };
-    for row in proof.clean.iter().filter(|row| !row.departures.is_empty()) {
-        let cases = names(row.departures.iter().map(|departure| departure.case.as_str()).collect());
+    for row in proof.clean.iter().filter(|row| !row.not_passed.is_empty()) {
+        let cases = names(row.not_passed.iter().map(|case| case.case.as_str()).collect());
         problems.push(format!(
             "the clean subject does not pass {} of {} cases ({}, {}): {cases}",
-            row.departures.len(),
-            row.put,
+            row.not_passed.len(),
+            row.ran,
             row.setting,
             row.profile.word(),
         ));
@@ -301,7 +301,7 @@ fn problems(proof: &Proof) -> Vec<String> {
     }
     if !proof.uncovered.is_empty() {
         let ids = names(proof.uncovered.iter().map(String::as_str).collect());
-        problems.push(format!("{} demands that could be tested have no case: {ids}", proof.uncovered.len()));
+        problems.push(format!("{} testable demands have no case: {ids}", proof.uncovered.len()));
     }
     let idle: Vec<&str> = proof
         .cases
@@ -310,7 +310,11 @@ fn problems(proof: &Proof) -> Vec<String> {
         .map(|row| row.case.as_str())
         .collect();
     if !idle.is_empty() {
-        problems.push(format!("{} cases are vacuous, since nothing makes them fail: {}", idle.len(), names(idle)));
+        problems.push(format!(
+            "{} cases are vacuous (no fault and no changed answer makes them fail): {}",
+            idle.len(),
+            names(idle)
+        ));
     }
     problems
 }

@@ -1,7 +1,7 @@
-//! Automatic mutation: one member of one kind of answer, changed in one way.
+//! Automatic mutation: changes one member of one kind of answer in one way.
 //!
-//! People plant the faults that they think of. This changes what is there, one member after the other, as a proxy between
-//! proofmark and a good target would, and so finds the members that no case watches. Pure: bytes in, bytes out.
+//! Planted faults are chosen by hand. Mutation changes every member in turn, like a proxy between proofmark and a correct target
+//! would, and so finds the members that no case checks. Pure: bytes in, bytes out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,27 +13,27 @@ use crate::template::{format_time, parse_time};
 use crate::value::Value;
 use crate::wire::{cbor, json};
 
-/// How deep members are told apart; what is deeper is changed with what it stands in.
+/// Maximum depth of members; deeper values are changed together with their parent.
 const DEPTH: usize = 6;
 
 /// A member of the answers to one operation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Member {
-    /// The operation that is answered.
+    /// The operation.
     pub operation: String,
-    /// Whether a library answers.
+    /// Whether the answer is that of a library.
     pub library: bool,
-    /// Whether the answer is a refusal; refusals have other members than successes.
+    /// Whether the answer is a rejection; rejections have other members than successes.
     pub refusal: bool,
-    /// The place, as a JSON Pointer in which `*` stands for every element of an array; bytes in hex that hold a JSON text are
-    /// looked into. `status` and `content-type` are places as well.
+    /// The place, as a JSON Pointer in which `*` means every element of an array. It may lead into JSON text that is encoded as
+    /// hex. `status` and `content-type` are places too.
     pub place: String,
 }
 
 impl std::fmt::Display for Member {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let library = if self.library { " of a library" } else { "" };
-        let refusal = if self.refusal { ", refused" } else { "" };
+        let refusal = if self.refusal { ", rejected" } else { "" };
         write!(f, "{}{library}{refusal}: {}", self.operation, self.place)
     }
 }
@@ -42,13 +42,13 @@ impl std::fmt::Display for Member {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// It is not there.
+    /// The member is removed.
     Remove,
-    /// It has another type.
+    /// It gets another type.
     Type,
-    /// It has another value of the same type.
+    /// It gets another value of the same type.
     Value,
-    /// It has one more member.
+    /// It gets one more member.
     Extra,
 }
 
@@ -56,13 +56,13 @@ impl Change {
     /// Every way.
     pub const ALL: [Self; 4] = [Self::Remove, Self::Type, Self::Value, Self::Extra];
 
-    /// The word used in data and reports.
+    /// Its name in data and reports.
     pub fn word(self) -> &'static str {
         match self {
             Self::Remove => "removed",
-            Self::Type => "of another type",
-            Self::Value => "of another value",
-            Self::Extra => "with a member more",
+            Self::Type => "with another type",
+            Self::Value => "with another value",
+            Self::Extra => "with an additional member",
         }
     }
 }
@@ -89,20 +89,20 @@ pub fn members(exchange: &Exchange) -> BTreeSet<Member> {
     let refusal = is_refusal(received);
     let library = exchange.sent.transport == Transport::Adapter;
     if library {
-        // The envelope is the adapter protocol's, not the library's.
+        // The envelope belongs to the adapter protocol, not to the library.
         places.retain(|place| place.starts_with("/result") || place.starts_with("/error/"));
     }
     let member = |place| Member { operation: exchange.operation.clone(), library, refusal, place };
     places.into_iter().map(member).collect()
 }
 
-/// What can be looked into of an answer: its body, and what arrived on its own.
+/// The parts of an answer that can be decoded: its body and unsolicited messages.
 fn readable(received: &Incoming) -> impl Iterator<Item = Document> {
     let bodies = std::iter::once(&received.body).chain(received.arrived.iter().map(|arrival| &arrival.body));
     bodies.filter_map(|body| Document::read(&body.0))
 }
 
-/// Whether an answer is a refusal.
+/// Whether an answer is a rejection.
 pub fn is_refusal(received: &Incoming) -> bool {
     match received.status {
         Some(status) => status >= 400,
@@ -110,21 +110,21 @@ pub fn is_refusal(received: &Incoming) -> bool {
     }
 }
 
-/// What is done to a value.
+/// A change of a value.
 #[derive(Clone, Copy)]
 enum Alteration<'a> {
     Change(Change),
     /// A member that other answers have at this place and this one lacks.
     Graft(&'a str, &'a Value),
-    /// The element of an array at this position is not there.
+    /// Removes the element of an array at this position.
     Drop(usize),
-    /// One more element of an array.
+    /// Adds an element to an array.
     Append(&'a Value),
-    /// This in the place of what is there.
+    /// Replaces the value.
     Set(&'a Value),
 }
 
-/// An alteration, and the protocol that protects what is altered.
+/// An alteration, and the protocol that protects the altered value.
 #[derive(Clone, Copy)]
 struct Work<'a> {
     alteration: Alteration<'a>,
@@ -181,7 +181,7 @@ fn objects(value: &Value, name: &str, tokens: &mut Vec<String>, found: &mut Vec<
     }
 }
 
-/// Gives the objects at a place of an answer a member that they do not have. Says whether anything was changed.
+/// Adds a missing member to the objects at a place of an answer. Returns whether anything was changed.
 pub fn graft(
     protocol: &dyn Protocol,
     at: &Member,
@@ -195,7 +195,7 @@ pub fn graft(
         && alter_body(&at.place, Work { alteration: Alteration::Graft(name, value), protocol }, received)
 }
 
-/// Takes an element out of the array at a place. Says whether there was one.
+/// Removes an element of the array at a place. Returns whether it existed.
 pub fn drop_element(
     protocol: &dyn Protocol,
     at: &Member,
@@ -208,7 +208,7 @@ pub fn drop_element(
         && alter_body(&at.place, Work { alteration: Alteration::Drop(position), protocol }, received)
 }
 
-/// Adds an element to the array at a place. Says whether there is one.
+/// Adds an element to the array at a place. Returns whether the array exists.
 pub fn append(
     protocol: &dyn Protocol,
     at: &Member,
@@ -221,7 +221,7 @@ pub fn append(
         && alter_body(&at.place, Work { alteration: Alteration::Append(element), protocol }, received)
 }
 
-/// Puts a value at a place of an answer. Says whether anything was changed.
+/// Sets the value at a place of an answer. Returns whether anything was changed.
 pub fn set(
     protocol: &dyn Protocol,
     at: &Member,
@@ -240,7 +240,7 @@ pub fn set(
     }
 }
 
-/// The objects with some members in an answer, as they stand.
+/// The objects in an answer that have members.
 pub fn documents(exchange: &Exchange) -> Vec<Value> {
     const MEMBERS: usize = 4;
     let mut found = Vec::new();
@@ -269,7 +269,7 @@ fn alter_body(place: &str, work: Work<'_>, received: &mut Incoming) -> bool {
     any
 }
 
-/// Changes `member` wherever it is in an answer to `operation`. Says whether anything was changed.
+/// Changes `member` wherever it occurs in an answer to `operation`. Returns whether anything was changed.
 pub fn apply(
     protocol: &dyn Protocol,
     member: &Member,
@@ -283,7 +283,7 @@ pub fn apply(
     }
     match (member.place.as_str(), change) {
         (STATUS, Change::Value) => {
-            // The neighbour means another thing in every protocol over HTTP, and is an answer like any other.
+            // The next status code has another meaning in every protocol over HTTP, and is a valid answer.
             received.status = received.status.map(|status| if status >= 400 { status + 10 } else { 203 });
             received.status.is_some()
         }
@@ -305,7 +305,7 @@ pub fn apply(
     }
 }
 
-/// Bytes that can be looked into: a JSON text, several, one a line, which are taken as an array, or an item of CBOR.
+/// Decoded bytes: a JSON text, a list of JSON lines (as an array), or a CBOR item.
 struct Document {
     value: Value,
     form: Form,
@@ -335,7 +335,7 @@ impl Document {
         (values.len() > 1).then_some(Self { value: Value::Array(values), form: Form::Lines })
     }
 
-    /// The content of a byte string, or of a hex text whose name says that it is one.
+    /// The content of a byte string, or of a text that is hex according to its name.
     fn inside(name: &str, value: &Value) -> Option<Self> {
         if let Value::Bytes(bytes) = value {
             return Self::read(bytes).filter(|inner| inner.form == Form::Cbor);
@@ -345,8 +345,8 @@ impl Document {
         Self::read(&bytes).filter(|inner| inner.form == Form::Lines || inner.value.as_map().is_some())
     }
 
-    /// The bytes again. What the protocol protects is protected again, so that only the change is wrong,
-    /// unless the change at `tokens` is to the protection itself.
+    /// Encodes the document. Protects it again if the protocol protects it, so that only the change is wrong, unless the change
+    /// at `tokens` is to the protection itself.
     fn write(&self, tokens: &[&str], protocol: &dyn Protocol) -> Vec<u8> {
         match (&self.value, self.form) {
             (Value::Array(values), Form::Lines) => {
@@ -364,7 +364,7 @@ impl Document {
         }
     }
 
-    /// The value that holds these bytes in the place of `holder`.
+    /// The value that contains these bytes, in the form of `holder`.
     fn as_inside(&self, holder: &Value, tokens: &[&str], protocol: &dyn Protocol) -> Value {
         let bytes = self.write(tokens, protocol);
         match holder {
@@ -390,7 +390,7 @@ fn collect_members(value: &Value, tokens: &mut Vec<String>, places: &mut BTreeSe
     match value {
         Value::Map(members) => {
             for (name, member) in members {
-                // A name with a slash would be no place; nothing that a specification defines has one.
+                // Skip names with a slash: no specification defines one.
                 let Some(name) = name.as_text().filter(|name| !name.contains('/')) else { continue };
                 tokens.push(name.to_owned());
                 collect(member, tokens, places);
@@ -408,7 +408,7 @@ fn collect_members(value: &Value, tokens: &mut Vec<String>, places: &mut BTreeSe
     }
 }
 
-/// Changes what stands at `tokens`, everywhere. `name` is what the value itself stands under.
+/// Changes the values at `tokens`, everywhere. `name` is the member name of the value.
 fn at_below(value: &mut Value, name: &str, tokens: &[&str], work: Work<'_>) -> bool {
     let change = work.alteration;
     let in_document = !matches!(change, Alteration::Change(_)) || !tokens.is_empty();
@@ -436,7 +436,7 @@ fn at_below(value: &mut Value, name: &str, tokens: &[&str], work: Work<'_>) -> b
         }
         Value::Array(items) if *first == "*" => {
             if rest.is_empty() && remove {
-                // The last element; the whole array is the place above.
+                // Changes only the last element; the place above is the whole array.
                 return items.pop().is_some();
             }
             let mut changed = false;
@@ -449,7 +449,7 @@ fn at_below(value: &mut Value, name: &str, tokens: &[&str], work: Work<'_>) -> b
     }
 }
 
-/// Changes one value in place. Removal is the business of what it stands in.
+/// Changes one value in place. The caller handles removal.
 fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
     let change = match alteration {
         Alteration::Change(change) => change,
@@ -463,7 +463,7 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
             };
         }
         Alteration::Append(element) => {
-            // Elements that are documents in hex have one more like them.
+            // An array of hex documents gets one more of them.
             let in_hex = value.as_array().and_then(<[Value]>::first).is_some_and(|first| first.as_text().is_some());
             let element = match in_hex {
                 true => Value::Text(data_encoding::HEXLOWER.encode(json::compact(element).as_bytes())),
@@ -527,7 +527,7 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
     true
 }
 
-/// Another text of the same sort: a time of day stays one, digits stay digits, a word stays a word.
+/// Another text of the same kind: a time stays a time, digits stay digits, a word stays a word.
 fn other_text(text: &str) -> String {
     const HOUR: i128 = 3_600_000_000_000;
     if let Some(instant) = parse_time(text) {
@@ -611,7 +611,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_in_hex_is_looked_into() {
+    fn a_document_in_hex_is_decoded() {
         let hex = data_encoding::HEXLOWER.encode(br#"{"title":"t1"}"#);
         let body = format!(r#"{{"result":{{"package_hex":"{hex}"}}}}"#);
         let found = changed(&body, "/result/package_hex/title", Change::Value).unwrap_or_default();
@@ -620,7 +620,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_has_members_of_its_own() {
+    fn a_rejection_has_its_own_members() {
         let mut refused = answer(r#"{"error":"x"}"#, 404);
         let member =
             Member { operation: "pull".to_owned(), library: false, refusal: false, place: "/error".to_owned() };

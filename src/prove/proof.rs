@@ -10,7 +10,7 @@ use crate::verdict::{Profile, Verdict};
 /// Name and version of the proof's shape.
 pub const SCHEMA: &str = "proofmark-proof/1";
 
-/// Everything that came of it.
+/// The results of a proof.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
     /// Always [`SCHEMA`].
@@ -25,7 +25,7 @@ pub struct Proof {
     pub seed: u64,
     /// Whether every case ran against every fault.
     pub all_cases: bool,
-    /// The subject without a fault: it must pass everything.
+    /// The subject without a fault: it must pass every case.
     pub clean: Vec<CleanRow>,
     /// The planted faults.
     pub faults: Vec<FaultRow>,
@@ -35,7 +35,7 @@ pub struct Proof {
     pub requirements: Vec<RequirementRow>,
     /// Trivial targets: no case may pass there.
     pub floor: Vec<FloorRow>,
-    /// Demands that could be tested and no case covers.
+    /// Testable demands without a case.
     pub uncovered: Vec<String>,
     /// Members of answers that no case checks, if that was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,65 +54,65 @@ pub struct CleanRow {
     /// The profile.
     pub profile: Profile,
     /// Cases run.
-    pub put: usize,
-    /// Cases that did not pass, with their verdict and why.
-    pub departures: Vec<Departure>,
+    pub ran: usize,
+    /// Cases that did not pass, with verdict and reason.
+    pub not_passed: Vec<NotPassed>,
 }
 
-/// A case that came out otherwise than it should.
+/// A case that did not pass although it should.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Departure {
+pub struct NotPassed {
     /// The case.
     pub case: String,
-    /// What came of it.
+    /// Its verdict.
     pub verdict: Verdict,
     /// Why.
     pub because: String,
 }
 
-/// A planted fault and what caught it.
+/// A planted fault and the cases that caught it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FaultRow {
     /// Its name.
     pub fault: String,
     /// What it does wrong.
     pub summary: String,
-    /// The lowest level that shows it.
+    /// The lowest level at which it is observable.
     pub level: String,
     /// The requirements that it breaks.
     pub breaks: Vec<String>,
-    /// Whether a case that covers what it breaks failed.
+    /// Whether a case that covers a broken requirement failed.
     pub killed: bool,
-    /// Whether only the strict profile counts it.
+    /// Whether it is caught only under the strict profile.
     pub strict_only: bool,
     /// The cases that failed for a requirement that it breaks, and the requirements.
     pub killers: BTreeMap<String, Vec<String>>,
-    /// The cases that failed for other requirements only, and the requirements.
+    /// The cases that failed only for other requirements, and the requirements.
     pub elsewhere: BTreeMap<String, Vec<String>>,
     /// Cases run.
-    pub put: usize,
-    /// How often it was tried until something caught it.
+    pub ran: usize,
+    /// How often it was tried until a case caught it.
     pub rounds: usize,
-    /// Why it could not be tried, or what came of the cases instead, where nothing caught it.
+    /// Why it could not be tried, or the verdicts of the cases if none caught it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
 }
 
-/// A case and what it caught.
+/// A case and the faults that it caught.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseRow {
     /// Its id.
     pub case: String,
-    /// The setting in which it ran against the clean subject; empty if in none.
+    /// The setting in which it ran against the clean subject; empty if it did not run.
     pub setting: String,
-    /// How many of the planted faults it catches by a requirement that it covers.
+    /// How many planted faults it catches with a requirement that it covers.
     pub kills: usize,
-    /// A change of one member of the answers that makes it fail, where no fault does.
+    /// A change of one member of the answers that makes it fail, if no fault does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutation: Option<String>,
 }
 
-/// A requirement and what shows that its cases can fail for it.
+/// A requirement, with the evidence that its cases can fail for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequirementRow {
     /// Its id.
@@ -123,7 +123,7 @@ pub struct RequirementRow {
     pub cases: usize,
     /// Faults that break it and are caught by it.
     pub faults: Vec<String>,
-    /// A change of one member of the answers that makes a case fail for it, where no fault does.
+    /// A change of one member of the answers that makes a case fail for it, if no fault does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutation: Option<String>,
 }
@@ -131,10 +131,10 @@ pub struct RequirementRow {
 /// A trivial target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FloorRow {
-    /// What it does.
+    /// Its behaviour.
     pub target: String,
     /// Cases run.
-    pub put: usize,
+    pub ran: usize,
     /// Cases that passed, or passed with a warning.
     pub passed: Vec<String>,
 }
@@ -150,15 +150,15 @@ pub struct WireProof {
     pub unwatched: Vec<WireMember>,
 }
 
-/// A member of the answers to one operation, and the changes of it that no case notices.
+/// A member of the answers to one operation, and the changes of it that no case detects.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WireMember {
     /// The member, in words.
     pub member: String,
-    /// Cases that meet it.
+    /// Number of cases that receive it.
     pub cases: usize,
-    /// Changes that no case notices.
+    /// Changes that no case detects.
     pub unwatched: Vec<String>,
-    /// Changes that a case notices, and the case.
+    /// Changes that a case detects, and the case.
     pub watched: BTreeMap<String, String>,
 }

@@ -1,14 +1,14 @@
-//! A proof for people: what needs action on the terminal, everything in Markdown, the matrix as CSV.
+//! Renders a proof: a summary for the terminal, all results as Markdown, the matrix as CSV.
 
 use std::io::{self, Write};
 
 use super::proof::{FaultRow, Proof};
 use crate::exchange::Transport;
 
-/// Names printed before the rest is counted.
+/// Maximum number of printed names.
 const SHOWN: usize = 8;
 
-/// Writes what a terminal shows.
+/// Writes the terminal summary.
 ///
 /// # Errors
 ///
@@ -16,13 +16,13 @@ const SHOWN: usize = 8;
 pub fn write_text(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     for row in &proof.clean {
         let profile = row.profile.word();
-        let state = match row.departures.len() {
+        let state = match row.not_passed.len() {
             0 => "all pass".to_owned(),
             count => format!("{count} do not pass"),
         };
-        writeln!(out, "clean     {:<10} {profile:<8} {:>5} cases, {state}", row.setting, row.put)?;
-        for departure in row.departures.iter().take(SHOWN) {
-            writeln!(out, "            {} {}: {}", departure.verdict, departure.case, departure.because)?;
+        writeln!(out, "clean     {:<10} {profile:<8} {:>5} cases, {state}", row.setting, row.ran)?;
+        for case in row.not_passed.iter().take(SHOWN) {
+            writeln!(out, "            {} {}: {}", case.verdict, case.case, case.because)?;
         }
     }
     let killed = proof.faults.iter().filter(|row| row.killed).count();
@@ -37,14 +37,14 @@ pub fn write_text(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "            {} ({}): {}", row.fault, row.breaks.join(", "), row.because)?;
     }
     let single: Vec<String> = one_killer(proof).map(|(fault, case)| format!("{fault} by {case}")).collect();
-    list(out, "one killer", &single)?;
+    list(out, "caught once", &single)?;
     let elsewhere: Vec<String> = fires_elsewhere(proof)
         .map(|(fault, case, ids)| format!("{case} fires on {fault} for {}", ids.join(", ")))
         .collect();
     list(out, "elsewhere", &elsewhere)?;
     if !proof.floor.is_empty() {
         let passed: usize = proof.floor.iter().map(|row| row.passed.len()).sum();
-        let put: usize = proof.floor.iter().map(|row| row.put).sum();
+        let put: usize = proof.floor.iter().map(|row| row.ran).sum();
         writeln!(out, "floor     {} trivial targets, {put} cases run, {passed} pass", proof.floor.len())?;
         for row in proof.floor.iter().filter(|row| !row.passed.is_empty()) {
             writeln!(out, "            {}: {}", row.target, shown(&row.passed))?;
@@ -62,7 +62,11 @@ pub fn write_text(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
         }
         let never: Vec<String> =
             proof.cases.iter().filter(|row| row.setting.is_empty()).map(|row| row.case.clone()).collect();
-        writeln!(out, "cases     {by_fault} catch a fault, {by_change} only a changed answer, {} nothing", idle.len())?;
+        writeln!(
+            out,
+            "cases     {by_fault} catch a fault, {by_change} only a changed answer, {} are vacuous",
+            idle.len()
+        )?;
         list(out, "vacuous", &idle)?;
         list(out, "never run", &never)?;
     }
@@ -86,13 +90,13 @@ pub fn write_text(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     if let Some(wire) = &proof.wire {
         writeln!(
             out,
-            "wire      {} changes of {} members, {} of them watched",
+            "wire      {} changes of {} members, {} of them detected",
             wire.tried,
             wire.watched + wire.unwatched.iter().filter(|row| row.watched.is_empty()).count(),
             wire.watched
         )?;
         for row in &wire.unwatched {
-            writeln!(out, "            {}: not seen {}", row.member, row.unwatched.join(", "))?;
+            writeln!(out, "            {}: not detected {}", row.member, row.unwatched.join(", "))?;
         }
     }
     for problem in &proof.problems {
@@ -123,7 +127,7 @@ fn shown(names: &[String]) -> String {
     if names.len() > SHOWN { format!("{shown} and {} more", names.len() - SHOWN) } else { shown }
 }
 
-/// Faults that a single case stands against, with the case; its library path counts as the same case.
+/// Faults that only one case catches, with the case; all transports count as the same case.
 fn one_killer(proof: &Proof) -> impl Iterator<Item = (&str, &str)> {
     proof.faults.iter().filter_map(|row| {
         let first = row.killers.keys().next()?;
@@ -132,7 +136,7 @@ fn one_killer(proof: &Proof) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Cases that failed at a fault for requirements only that it is not known to break.
+/// Cases that failed at a fault only for requirements that the fault is not declared to break.
 fn fires_elsewhere(proof: &Proof) -> impl Iterator<Item = (&str, &str, &[String])> {
     proof
         .faults
@@ -150,7 +154,7 @@ pub fn write_csv(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     for row in &proof.faults {
         let cells = row.killers.iter().map(|cell| (cell, "yes")).chain(row.elsewhere.iter().map(|cell| (cell, "no")));
         for ((case, ids), covered) in cells {
-            // Names and ids hold neither commas nor quotes.
+            // Names and ids contain neither commas nor quotes.
             writeln!(out, "{},{case},{},{covered}", row.fault, ids.join(" "))?;
         }
     }
@@ -163,7 +167,7 @@ pub fn write_csv(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// The writer fails.
 pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "# {}: what the suite catches\n", proof.protocol)?;
+    writeln!(out, "# {}: proof of the suite\n", proof.protocol)?;
     let result = if proof.problems.is_empty() { "proven" } else { "not proven" };
     writeln!(out, "{result}; proofmark {}, suite {}, seed {}\n", proof.proofmark, proof.suite_hash, proof.seed)?;
     for problem in &proof.problems {
@@ -172,18 +176,18 @@ pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "\n## The clean reference\n\n| setting | profile | cases | not passed |\n|---|---|---|---|")?;
     for row in &proof.clean {
         let profile = row.profile.word();
-        writeln!(out, "| {} | {profile} | {} | {} |", row.setting, row.put, row.departures.len())?;
+        writeln!(out, "| {} | {profile} | {} | {} |", row.setting, row.ran, row.not_passed.len())?;
     }
     writeln!(out, "\n## Planted faults\n\n| fault | level | breaks | killed by | of |\n|---|---|---|---|---|")?;
     for row in &proof.faults {
         let killers = match row.killers.keys().next() {
             Some(first) if row.killers.len() == 1 => format!("`{first}`"),
             Some(first) => format!("{}, `{first}` first", row.killers.len()),
-            None => format!("**nothing**: {}", row.because),
+            None => format!("**survived**: {}", row.because),
         };
         let strict = if row.strict_only { " (strict only)" } else { "" };
         let breaks = row.breaks.join(", ");
-        writeln!(out, "| `{}`{strict} | {} | {breaks} | {killers} | {} |", row.fault, row.level, row.put)?;
+        writeln!(out, "| `{}`{strict} | {} | {breaks} | {killers} | {} |", row.fault, row.level, row.ran)?;
     }
     let mut section = |title: &str, about: &str, lines: Vec<String>| -> io::Result<()> {
         writeln!(out, "\n## {title}\n\n{about}\n")?;
@@ -193,28 +197,32 @@ pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
         lines.iter().try_for_each(|line| writeln!(out, "- {line}"))
     };
     let single = one_killer(proof).map(|(fault, case)| format!("`{fault}`: `{case}`")).collect();
-    section("Faults with one killer", "Were that case changed, nothing would catch them.", single)?;
+    section("Faults that only one case catches", "Without this case the fault would survive.", single)?;
     let elsewhere = fires_elsewhere(proof)
         .map(|(fault, case, ids)| format!("`{fault}`: `{case}` for {}", ids.join(", ")))
         .collect();
     section(
-        "Cases that fire on faults that they do not cover",
-        "The fault breaks more than its table says, or the case looks at more than it covers.",
+        "Cases that fail at faults whose requirements they do not cover",
+        "The fault breaks more requirements than declared, or the case checks more than it covers.",
         elsewhere,
     )?;
     let put = || proof.cases.iter().filter(|row| !row.setting.is_empty());
     let idle = put().filter(|row| row.kills == 0 && row.mutation.is_none());
-    section("Vacuous cases: nothing makes them fail", "", idle.map(|row| format!("`{}`", row.case)).collect())?;
+    section(
+        "Vacuous cases",
+        "No fault and no changed answer makes them fail.",
+        idle.map(|row| format!("`{}`", row.case)).collect(),
+    )?;
     let changed = put().filter(|row| row.kills == 0).filter_map(|row| Some((row, row.mutation.as_ref()?)));
     section(
         "Cases that no planted fault makes fail",
-        "A changed answer does.",
+        "Only a changed answer does.",
         changed.map(|(row, mutation)| format!("`{}`: {mutation}", row.case)).collect(),
     )?;
     let never = proof.cases.iter().filter(|row| row.setting.is_empty());
     section(
         "Cases that never ran",
-        "No setting offers what they need.",
+        "No setting offers the features that they need.",
         never.map(|row| format!("`{}`", row.case)).collect(),
     )?;
     let requirements = |wanted: &dyn Fn(&super::RequirementRow) -> bool| -> Vec<String> {
@@ -225,20 +233,28 @@ pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
         })
         .collect()
     };
-    section("Requirements that nothing is shown to break", "", requirements(&|row| row.mutation.is_none()))?;
+    section(
+        "Requirements without evidence",
+        "No fault and no changed answer makes a case fail for them.",
+        requirements(&|row| row.mutation.is_none()),
+    )?;
     section(
         "Requirements that no planted fault breaks",
-        "A changed answer does.",
+        "Only a changed answer does.",
         requirements(&|row| row.mutation.is_some()),
     )?;
-    section("Demands without a case", "Each MUST and MUST NOT that could be tested.", proof.uncovered.clone())?;
+    section("Demands without a case", "Each testable MUST and MUST NOT.", proof.uncovered.clone())?;
     writeln!(out, "\n## The floor\n\n| trivial target | cases run | passed |\n|---|---|---|")?;
     for row in &proof.floor {
-        writeln!(out, "| {} | {} | {} |", row.target, row.put, row.passed.len())?;
+        writeln!(out, "| {} | {} | {} |", row.target, row.ran, row.passed.len())?;
     }
     if let Some(wire) = &proof.wire {
-        writeln!(out, "\n## Members of answers that no case watches\n")?;
-        writeln!(out, "{} changes were tried.\n\n| member | cases | not seen | seen |\n|---|---|---|---|", wire.tried)?;
+        writeln!(out, "\n## Members of answers that no case checks\n")?;
+        writeln!(
+            out,
+            "{} changes were tried.\n\n| member | cases | not detected | detected |\n|---|---|---|---|",
+            wire.tried
+        )?;
         for row in &wire.unwatched {
             let watched: Vec<String> = row.watched.keys().cloned().collect();
             writeln!(

@@ -1,5 +1,5 @@
-//! What makes a case fail, and a requirement be found broken, where no planted fault does: a change of one member of the
-//! answers that the clean subject gave. Judging is pure, so this needs no target.
+//! Searches for a change of one member of the clean subject's answers that makes a case fail, for cases and requirements that no
+//! planted fault makes fail. Judging is pure, so this needs no target.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,22 +19,22 @@ use crate::verdict::Profile;
 use crate::walk::{CaseTranscript, Context};
 use crate::wire::{cbor, json};
 
-/// Changes tried for one case before it is given up.
+/// Maximum number of changes that are tried for one case.
 const TRIES: usize = 2_000;
 
-/// Exchanges that stand for all of a transport where a case sweeps.
+/// Number of sample exchanges of a transport for a sweeping case.
 const SAMPLE: usize = 48;
 
-/// Answers of each kind that are given in the place of others.
+/// Number of answers of each kind that replace others.
 const ANSWERS: usize = 12;
 
-/// Exchanges that are looked for where a case sweeps for something rare.
+/// Number of exchanges that are searched for a case that sweeps for rare messages.
 const RARE: usize = 6;
 
-/// How much later an answer comes that is late.
+/// The delay of a late answer.
 const LATE_MS: u64 = 60_000;
 
-/// Elements at the start of a list that are left out, one after the other.
+/// Number of elements at the start of a list that are removed in turn.
 const ELEMENTS: usize = 4;
 
 /// Objects of other answers that are inserted into lists.
@@ -44,11 +44,11 @@ const OBJECTS: usize = 24;
 struct Candidate<'b, 'k> {
     baseline: &'b Baseline<'b, 'k>,
     index: usize,
-    /// Requirements that its failing must be shown for, besides its failing at all.
+    /// Requirements for which it must fail, in addition to failing at all.
     wanted: Vec<String>,
 }
 
-/// What was found for a candidate.
+/// The result for a candidate.
 struct Found {
     case: String,
     any: Option<String>,
@@ -87,7 +87,7 @@ pub(super) fn rows(
             }
         }
     }
-    progress.part("cases that no fault makes fail", candidates.len());
+    progress.part("cases that catch no fault", candidates.len());
     let pool = Pool::new(benches, options);
     let found: BTreeMap<String, Found> = parallel::map(options.jobs, &candidates, |candidate| {
         let found = search(candidate, &pool, options);
@@ -141,33 +141,33 @@ pub(super) fn rows(
     (cases, requirements)
 }
 
-/// A value that hardly any member may have.
+/// A value that is invalid for almost every member.
 const ODD: Value = Value::Integer(-7);
 
 /// A change of recorded answers.
 enum Mutation<'m> {
-    /// One member, in one way.
+    /// Changes one member in one way.
     Member(&'m Member, Change),
-    /// A member that answers of the kind have elsewhere.
+    /// Adds a member that other answers of the kind have.
     Graft(&'m Member, &'m str, &'m Value),
-    /// An array without one of its elements.
+    /// Removes an element of an array.
     Drop(&'m Member, usize),
-    /// An array with an object more that stands in another answer.
+    /// Adds an object of another answer to an array.
     Append(&'m Member, &'m Value),
-    /// A member with a value that the case looks for.
+    /// Sets a member to a value that the case expects somewhere.
     Set(&'m Member, &'m Value),
-    /// The operation is not there.
+    /// The operation is missing.
     Missing,
-    /// Another answer that the operation got somewhere, by its place among those that are kept; the first are of the other
-    /// kind: a refusal where there was a success, or the other way round.
+    /// Another answer to the operation, by its index among the kept ones. The first are of the other kind: a rejection instead
+    /// of a success, or vice versa.
     Swap(usize),
     /// A minute later.
     Late,
-    /// Nothing at all, for as long as anybody waits.
+    /// No answer until the timeout.
     Silence,
-    /// The same, laid out in another way.
+    /// The same answer in another layout.
     Laid(&'m str),
-    /// The answer to the same operation before this one, or after it where it is the first.
+    /// The previous answer to the same operation, or the next one for the first.
     Stale,
 }
 
@@ -239,21 +239,21 @@ impl std::fmt::Display for Mutation<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Member(member, change) => write!(f, "{member} {}", change.word()),
-            Self::Graft(at, name, _) => write!(f, "{at} with `{name}`, which it does not have"),
+            Self::Graft(at, name, _) => write!(f, "{at} with additional `{name}`"),
             Self::Drop(at, position) => write!(f, "{at} without element {position}"),
             Self::Set(at, value) => write!(f, "{at} with {}", json::compact(value)),
             Self::Append(at, _) => write!(f, "{at} with an object of another answer"),
-            Self::Missing => f.write_str("an operation that is not there"),
-            Self::Late => f.write_str("the same a minute later"),
+            Self::Missing => f.write_str("a missing operation"),
+            Self::Late => f.write_str("the same answer a minute later"),
             Self::Silence => f.write_str("silence"),
-            Self::Laid(layout) => write!(f, "the same in the layout {layout}"),
-            Self::Stale => f.write_str("the answer to another question of the same operation"),
-            Self::Swap(_) => f.write_str("an answer that the operation got elsewhere"),
+            Self::Laid(layout) => write!(f, "the same answer in the layout {layout}"),
+            Self::Stale => f.write_str("the answer to another call of the same operation"),
+            Self::Swap(_) => f.write_str("another answer to the operation"),
         }
     }
 }
 
-/// Gives one answer in the place of another, as an answer to the same call.
+/// Replaces an answer by another one, as an answer to the same call.
 fn replace(received: &mut Incoming, other: &Incoming, transport: Transport) -> bool {
     let id = json::parse(&received.body.0).ok().and_then(|body| body.member("id").cloned());
     received.clone_from(other);
@@ -264,12 +264,12 @@ fn replace(received: &mut Incoming, other: &Incoming, transport: Transport) -> b
     true
 }
 
-/// What the answers of a baseline have to take from.
+/// The recorded answers from which changes are made.
 struct Pool<'b> {
     stock: Stock,
-    /// Answers to each operation by each path, refusals and successes, of different shapes.
+    /// Answers to each operation over each transport, rejections and successes, of different shapes.
     answers: BTreeMap<(String, Transport, bool), Vec<Incoming>>,
-    /// Everything that the clean subject sent, where cases sweep, by setting.
+    /// All messages of the clean subject, for sweeping cases, by setting.
     swept: BTreeMap<&'b str, Swept<'b>>,
     protocol: &'static dyn Protocol,
 }
@@ -293,7 +293,7 @@ impl<'b> Pool<'b> {
             let received = &exchange.received;
             let kind = (exchange.operation.clone(), exchange.sent.transport, mutate::is_refusal(received));
             let whole = received.ended == Ended::Complete && received.body.len() < 10_000;
-            // Answers of one shape are about as long, in as many pieces.
+            // Answers of the same shape have similar lengths and the same number of parts.
             let shape = (received.status, received.body.len() / 16, received.arrived.len());
             let answers = pool.answers.entry(kind.clone()).or_default();
             if whole && answers.len() < ANSWERS && shapes.insert((kind, shape)) {
@@ -304,7 +304,7 @@ impl<'b> Pool<'b> {
     }
 }
 
-/// Changes the answers of a case until it fails, and until it fails for each requirement that is wanted.
+/// Changes the answers of a case until it fails, and until it fails for each wanted requirement.
 fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> Found {
     let Candidate { baseline, index, wanted } = candidate;
     let ready = &baseline.plan.cases[*index];
@@ -317,7 +317,7 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> 
         let Some(transcript) = baseline.transcript.cases[*index].as_ref() else { return found };
         transcript
     };
-    // The strict profile counts everything that the lenient one does.
+    // The strict profile counts everything that the lenient profile counts.
     let context = baseline.context(crate::walk::Facts { profile: Profile::Strict, ..options.facts });
     let answers = || transcript.exchanges.iter().chain(&transcript.twin);
     let wished = &Wanted::of(ready.case);
@@ -342,14 +342,14 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> 
         .chain((1..2 * ANSWERS).map(Mutation::Swap))
         .chain(grafts)
         .collect();
-    // Lists that lack something or have something too much, one answer at a time: last, for there are many.
+    // Lists with a missing or an additional element, one answer at a time; last, since there are many.
     let objects: Vec<Value> = transcript.exchanges.iter().flat_map(mutate::documents).take(OBJECTS).collect();
     let drops = members.iter().flat_map(|member| (0..ELEMENTS).map(move |position| Mutation::Drop(member, position)));
     let appends = members.iter().flat_map(|member| objects.iter().map(move |object| Mutation::Append(member, object)));
     let lists: Vec<Mutation<'_>> = drops.chain(appends).collect();
     let count = answers().count();
-    // Everywhere first, as a bug would show, then in one answer alone, the last one first: what a case compares with
-    // itself only differs there.
+    // First in all answers, as a bug would; then in one answer only, starting with the last: a case that compares answers with
+    // each other fails only then.
     let everywhere = mutations.iter().map(|mutation| (mutation, None));
     let alone = (0..count).rev().flat_map(|place| mutations.iter().map(move |mutation| (mutation, Some(place))));
     let in_lists = (0..count).rev().flat_map(|place| lists.iter().map(move |mutation| (mutation, Some(place))));
@@ -385,7 +385,7 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> 
     found
 }
 
-/// Judges the same answers as if they had come from another machine without TLS.
+/// Judges the same answers as if they came from another machine without TLS.
 fn in_the_open(found: &mut Found, candidate: &Candidate<'_, '_>, transcript: &CaseTranscript, options: &Options) {
     let baseline = candidate.baseline;
     let mut target = baseline.setting.target.clone();
@@ -396,7 +396,7 @@ fn in_the_open(found: &mut Found, candidate: &Candidate<'_, '_>, transcript: &Ca
     let facts = crate::walk::Facts { profile: Profile::Strict, ..options.facts };
     let context = Context { plan: &plan, facts, features: baseline.features.clone() };
     let ids = judged_failed(&context, candidate.index, transcript);
-    let words = "an endpoint that is reached without TLS";
+    let words = "an endpoint without TLS";
     if !ids.is_empty() {
         found.any = Some(words.to_owned());
         let wanted = ids.into_iter().filter(|id| candidate.wanted.contains(id));
@@ -404,8 +404,8 @@ fn in_the_open(found: &mut Found, candidate: &Candidate<'_, '_>, transcript: &Ca
     }
 }
 
-/// Exchanges that stand for all over a transport: a few of each operation for each first byte and length of what came, so
-/// that every kind of message is among them.
+/// A sample of the exchanges over a transport: a few of each operation for each first byte and length of the answer, so that
+/// every kind of message is included.
 fn sample(baseline: &Baseline<'_, '_>, ready: &ReadyCase<'_>, pool: &Pool<'_>, options: &Options) -> CaseTranscript {
     let transport = ready.transport;
     const EACH: usize = 1;

@@ -9,54 +9,54 @@ use crate::target::Target;
 use crate::transport::Connections;
 use crate::walk::Facts;
 
-/// A mistake that can be planted.
+/// A fault that can be planted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Its name.
     pub name: String,
     /// What it does wrong.
     pub summary: String,
-    /// The lowest level of an implementation that shows it.
+    /// The lowest level at which the fault is observable.
     pub level: String,
     /// The requirements that it breaks.
     pub breaks: Vec<String>,
-    /// The setting in which it shows, by name.
+    /// The setting in which it is observable, by name.
     pub setting: String,
 }
 
-/// A way to set up the subject: the cases for options that it does not have by default need another one.
+/// A setup of the subject. Cases for options that are off by default need another setup.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Its name. The first setting is the ordinary one.
+    /// Its name. The first setting is the default.
     pub name: String,
-    /// What is different.
+    /// The difference from the default.
     pub about: String,
-    /// Whether it takes readings that the errata only tolerate: then the lenient profile alone is judged, and a warning is no
-    /// departure.
+    /// Whether it uses readings that the errata only tolerate: then only the lenient profile is judged, and a warning counts as
+    /// a pass.
     pub tolerated: bool,
-    /// The target as a plan sees it. Its URL is a stand-in: every start of the subject has one of its own.
+    /// The target for a plan. Its URL is a placeholder, since each start of the subject has its own URL.
     pub target: Target,
 }
 
-/// A subject that was started, with the way to it.
+/// A started subject, with the connections to it.
 pub struct Running {
-    /// The way to it.
+    /// The connections to it.
     pub connections: Connections,
-    /// Ends it.
+    /// Stops it.
     pub stop: Pin<Box<dyn Future<Output = ()>>>,
-    /// What must live as long as it does.
+    /// Values that must live as long as it does.
     pub keep: Box<dyn Any>,
 }
 
-/// An implementation that is known to be right and in which mistakes can be planted.
+/// A correct implementation in which faults can be planted.
 pub trait Subject: Sync {
-    /// Every mistake that can be planted.
+    /// Every fault that can be planted.
     fn faults(&self) -> Vec<Fault>;
 
-    /// The ways to set it up, the ordinary one first.
+    /// Its setups, the default first.
     fn settings(&self) -> Vec<Setting>;
 
-    /// Starts it, with a fault or without.
+    /// Starts it, with or without a fault.
     fn start<'s>(
         &'s self,
         setting: &'s Setting,
@@ -64,27 +64,27 @@ pub trait Subject: Sync {
     ) -> Pin<Box<dyn Future<Output = Result<Running, String>> + 's>>;
 }
 
-/// What is to be proven, and how.
+/// Options of a proof.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Decides every generated value.
     pub facts: Facts,
-    /// Instant of the clock in `facts`.
+    /// Start time of the clock in `facts`.
     pub begun: Instant,
     /// Faults to plant, by name; empty means all.
     pub faults: Vec<String>,
-    /// Put every case to every fault, not only those that cover what it breaks.
+    /// Run every case against every fault, not only those that cover a broken requirement.
     pub all_cases: bool,
-    /// Change the answers of the subject one member at a time, and see which member no case watches.
+    /// Change the answers of the subject one member at a time, and list the members that no case checks.
     pub wire: bool,
     /// Threads.
     pub jobs: usize,
 }
 
-/// Tells how far a proof is.
+/// Receives the progress of a proof.
 pub trait Progress: Sync {
-    /// A part of the work begins: what, and how many pieces it has.
+    /// A part of the work begins: its name and number of pieces.
     fn part(&self, what: &str, pieces: usize);
-    /// A piece is through.
+    /// A piece is done.
     fn piece(&self);
 }

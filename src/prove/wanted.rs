@@ -1,5 +1,5 @@
-//! What a case looks for: the names at the ends of its paths, and the values in its expectations. A mistake that a case is
-//! for shows where a member has one of these values, or has it where it should not.
+//! The names at the ends of a case's paths, and the values in its expectations. The bug that a case tests for typically gives a
+//! member one of these values.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::source::{Node, Yaml};
 use crate::suite::Case;
 use crate::value::Value;
 
-/// Values that are tried for one case.
+/// Maximum number of values that are tried for one case.
 const VALUES: usize = 40;
 
 /// Names and values in the expectations of a case.
@@ -19,7 +19,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Those of a case.
+    /// The names and values of a case.
     pub(super) fn of(case: &Case) -> Self {
         let mut wanted = Self::default();
         for expectation in case.all_steps().into_iter().flat_map(lists).flatten() {
@@ -29,7 +29,7 @@ impl Wanted {
         wanted
     }
 
-    /// Whether a path of the case ends as `place` does, a JSON Pointer.
+    /// Whether a path of the case has the same last token as `place`, a JSON Pointer.
     pub(super) fn names(&self, place: &str) -> bool {
         place.rsplit('/').next().is_some_and(|last| self.names.contains(last))
     }
@@ -51,7 +51,7 @@ impl Wanted {
                 for (key, member) in members {
                     match (&member.value, key.name.as_str()) {
                         (Yaml::Text(path), "at") => self.name(path),
-                        // Words for the reader, and requirements.
+                        // Descriptions and requirement ids.
                         (_, "reading" | "note" | "covers") => {}
                         _ => self.look(member),
                     }

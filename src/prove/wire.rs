@@ -2,7 +2,7 @@
 //! whether any case detects the change.
 //!
 //! The recorded answers show which cases receive a member. Judging them again with the change, which needs no target, predicts
-//! which case detects it. What counts is the run after that: the same case through a proxy to the same target.
+//! which case detects it. The final result is that of a run of the same case through a proxy to the same target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::parallel;
 use crate::verdict::Profile;
 use crate::walk::{Context, Facts, Features};
 
-/// Members that fewer cases receive belong to the tests themselves or to one unusual case.
+/// Minimum number of cases that receive a member; rarer members belong to the test data or to one unusual case.
 const SEEN_IN: usize = 3;
 
-/// Cases that are judged again for one change.
+/// Maximum number of cases that are judged again for one change.
 const JUDGED: usize = 400;
 
 /// Cases that run again through the proxy where judging predicts that no case detects the change.
@@ -60,7 +60,7 @@ pub(super) fn prove(
                 Some(Some(case)) => {
                     row.watched.insert(change.word().to_owned(), case);
                 }
-                // What a case compares with itself shows only where the answers differ: so every second one is left alone.
+                // A case that compares answers with each other fails only if they differ, so change every second answer.
                 Some(None) => match noticed(baseline, subject, options, facts, member, change, cases, true) {
                     Some(Some(case)) => {
                         row.watched.insert(format!("{} in every second answer", change.word()), case);
@@ -81,7 +81,7 @@ pub(super) fn prove(
 }
 
 #[expect(clippy::too_many_arguments, reason = "shared by two callers")]
-/// The case that notices a change; `None` where the change cannot be made.
+/// The case that detects a change; `None` if the change cannot be made.
 fn noticed(
     baseline: &Baseline<'_, '_>,
     subject: &dyn Subject,
@@ -131,13 +131,13 @@ fn noticed(
     Some(through_proxy(baseline, subject, options, facts, member, change, &chosen, alternate))
 }
 
-/// Whether an answer is not of the kind that a member belongs to.
+/// Whether an answer is of another kind than the member.
 fn transport_differs(member: &Member, transport: Transport) -> bool {
     member.library != (transport == Transport::Adapter)
 }
 
 #[expect(clippy::too_many_arguments, reason = "shared by two callers")]
-/// Puts cases to the subject with a proxy in between, and returns the first that fails.
+/// Runs cases against the subject through a proxy, and returns the first that fails.
 fn through_proxy(
     baseline: &Baseline<'_, '_>,
     subject: &dyn Subject,

@@ -1,12 +1,12 @@
-//! What tells two JSON values apart, member by member.
+//! Differences of two JSON values, member by member.
 //!
 //! Bounded in depth and number, because one of the two may come from a target.
 
 use serde_json::Value;
 
-/// Below this depth two values only differ or do not.
+/// Maximum depth; deeper values are only compared as a whole.
 const DEPTH_LIMIT: usize = 48;
-/// Differences after which the rest is only counted as "more".
+/// Maximum number of listed differences.
 const COUNT_LIMIT: usize = 60;
 
 /// One place at which two values differ.
@@ -14,9 +14,9 @@ const COUNT_LIMIT: usize = 60;
 pub(super) struct Difference<'a> {
     /// The reference tokens of its JSON Pointer, unescaped.
     pub(super) path: Vec<String>,
-    /// What is there before; `None` if it was added.
+    /// The old value; `None` if it was added.
     pub(super) before: Option<&'a Value>,
-    /// What is there after; `None` if it was removed.
+    /// The new value; `None` if it was removed.
     pub(super) after: Option<&'a Value>,
 }
 
@@ -25,11 +25,11 @@ pub(super) struct Difference<'a> {
 pub(super) struct Differences<'a> {
     /// At most a few dozen.
     pub(super) list: Vec<Difference<'a>>,
-    /// Whether there are more than the list holds.
+    /// Whether the list was cut off.
     pub(super) more: bool,
 }
 
-/// Compares `before` with `after`. The order of members means nothing; that of elements does.
+/// Compares `before` with `after`. The order of members is ignored; that of elements is not.
 pub(super) fn diff<'a>(before: &'a Value, after: &'a Value) -> Differences<'a> {
     let mut found = Differences::default();
     walk(&mut found, &mut Vec::new(), before, after);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_members_is_no_difference() {
+    fn the_order_of_members_is_ignored() {
         assert!(shown(&json!({"a": 1, "b": 2}), &json!({"b": 2, "a": 1})).is_empty());
     }
 

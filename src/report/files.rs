@@ -1,4 +1,4 @@
-//! Report files on disk: the old ones go first, and each new one appears whole or not at all.
+//! Report files on disk: old files are removed first, and each new file is written atomically.
 
 use std::fs;
 use std::io::{self, BufWriter, Write as _};
@@ -13,20 +13,20 @@ use crate::record::RunRecord;
 #[derive(Debug, thiserror::Error)]
 #[error("{action} {}", path.display())]
 pub struct WriteError {
-    /// What was tried, as `write` or `remove`.
+    /// The failed action, `write` or `remove`.
     pub action: &'static str,
-    /// Which file or directory.
+    /// The file or directory.
     pub path: PathBuf,
-    /// Why it failed.
+    /// The cause.
     pub source: io::Error,
 }
 
-/// Removes the files that `formats` would write to `dir`, so that a run that ends early leaves nothing that looks
-/// like its result. Returns those that were there.
+/// Removes the files that `formats` would write to `dir`, so that a run that ends early leaves no outdated report.
+/// Returns the removed files.
 ///
 /// # Errors
 ///
-/// A file that is there and cannot be removed.
+/// An existing file cannot be removed.
 pub fn remove_old(dir: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, WriteError> {
     let mut removed = Vec::new();
     for format in formats {
@@ -38,11 +38,11 @@ pub fn remove_old(dir: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, WriteE
     Ok(removed)
 }
 
-/// Removes `path` if it exists, and returns whether it did. Devices and pipes stay.
+/// Removes `path` if it exists, and returns whether it did. Does not remove devices and pipes.
 ///
 /// # Errors
 ///
-/// It is there and cannot be removed; a directory never is.
+/// The path exists and cannot be removed; directories are never removed.
 pub fn remove(path: &Path) -> Result<bool, WriteError> {
     if in_place(path) {
         return Ok(false);
@@ -57,9 +57,8 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
 
 /// Writes `record` to each of `targets`, creating directories as needed, and returns the paths written.
 ///
-/// Old files are removed first. All reports are written in full to temporary files beside their places before the
-/// first is renamed to its place, so that a full disk leaves none rather than some. Devices and pipes are written to
-/// last, and directly.
+/// Old files are removed first. All reports are written to temporary files in the same folders before the first is
+/// renamed, so that a full disk leaves no incomplete set. Devices and pipes are written last, and directly.
 ///
 /// # Errors
 ///
@@ -84,7 +83,7 @@ pub fn write_all(record: &RunRecord, targets: &[(Format, PathBuf)]) -> Result<Ve
     Ok(targets.iter().map(|(_, path)| path.clone()).collect())
 }
 
-/// Writes bytes to a file that appears whole or not at all, creating directories as needed.
+/// Writes bytes to a file atomically, creating directories as needed.
 ///
 /// # Errors
 ///
@@ -106,7 +105,7 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        // A report is meant to be read by others (a CI step, a web server); the umask still has its say.
+        // Other users (a CI step, a web server) may read a report, as far as the umask permits.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     builder
@@ -126,7 +125,7 @@ fn stage(record: &RunRecord, format: &Format, path: &Path) -> io::Result<NamedTe
 
 /// Whether `path` names something that must neither be removed nor replaced, such as `/dev/stdout` or a named pipe.
 fn in_place(path: &Path) -> bool {
-    // What `/dev/stdout` leads to may well be an ordinary file; the link is the system's all the same.
+    // `/dev/stdout` may link to an ordinary file, but the link itself must not be replaced.
     let special = |meta: fs::Metadata| !meta.is_file() && !meta.is_dir();
     path.starts_with("/dev") || path.starts_with("/proc") || fs::metadata(path).is_ok_and(special)
 }
@@ -145,7 +144,7 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes the rename durable where the system can; where it cannot, the file is whole all the same.
+/// Makes the rename durable if the system supports it; the file is complete in any case.
 fn sync_directory(dir: &Path) {
     if let Ok(dir) = fs::File::open(dir) {
         let _ = dir.sync_all();
@@ -157,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_the_system_is_never_replaced() {
+    fn system_files_are_never_replaced() {
         for path in ["/dev/stdout", "/dev/null", "/proc/self/fd/1"] {
             assert!(in_place(Path::new(path)), "{path}");
         }

@@ -1,4 +1,4 @@
-//! The record itself, as JSON; and the way back, for `rejudge`, `compare` and `report`.
+//! Writes the record as JSON, and reads it back for `rejudge`, `compare` and `report`.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::record::{RunRecord, SCHEMA};
 
 /// Writes `record` indented, with a line end after the last line.
 ///
-/// Characters that a terminal would obey or hide are written as `\u` escapes, so that showing the file is safe.
+/// Control and invisible characters are written as `\u` escapes, so that the file is safe to print.
 ///
 /// # Errors
 ///
@@ -33,16 +33,16 @@ pub fn write_visible(report: &impl Serialize, out: &mut dyn io::Write) -> io::Re
 /// Why bytes are not a record.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Not JSON, or not of the record's shape; the source says at which line and column.
+    /// Not JSON, or not of the record's shape; the source has line and column.
     #[error("not a record")]
     Malformed(#[source] serde_json::Error),
-    /// JSON without the member that says what it is.
+    /// JSON without the member `schema`.
     #[error("not a record: no member \"schema\"")]
     NoSchema,
-    /// A record of another version, or something else altogether.
-    #[error("schema {found:?}, this proofmark reads {SCHEMA:?}")]
+    /// A record of another version, or another kind of file.
+    #[error("unsupported schema {found:?}: this proofmark reads {SCHEMA:?}")]
     OtherSchema {
-        /// What it says it is, safe to print.
+        /// The value of `schema`, safe to print.
         found: String,
     },
 }
@@ -51,7 +51,7 @@ pub enum ReadError {
 ///
 /// # Errors
 ///
-/// [`ReadError::OtherSchema`] before any complaint about the shape: a newer record is not a malformed one.
+/// [`ReadError::OtherSchema`] is reported before errors of the shape, since a newer record is not malformed.
 pub fn read(bytes: &[u8]) -> Result<RunRecord, ReadError> {
     #[derive(Deserialize)]
     struct Head {
@@ -130,12 +130,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_record_is_named() {
+    fn a_file_that_is_not_a_record_is_rejected_with_the_reason() {
         let message = |bytes: &[u8]| format!("{:#}", anyhow::Error::from(read(bytes).unwrap_err()));
         assert_eq!(message(b"{}"), "not a record: no member \"schema\"");
         assert_eq!(
             message(br#"{"schema":"proofmark-record/2\u001b"}"#),
-            r#"schema "proofmark-record/2\\u{1b}", this proofmark reads "proofmark-record/1""#
+            r#"unsupported schema "proofmark-record/2\\u{1b}": this proofmark reads "proofmark-record/1""#
         );
         assert!(message(b"{").starts_with("not a record: EOF while parsing"));
         assert!(message(br#"{"schema":"proofmark-record/1"}"#).contains("missing field"));

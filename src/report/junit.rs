@@ -1,7 +1,7 @@
 //! JUnit XML: a suite for each suite file, a test for each case.
 //!
-//! `fail` is a failure; `inconclusive` and `error` are errors, because neither shows anything about the target;
-//! `warn` succeeds and explains itself in its output; `not-run` is skipped with its reason.
+//! `fail` is a failure; `inconclusive` and `error` are errors, because they do not decide about the target; `warn` is a
+//! success with an explanation in its output; `not-run` is skipped with its reason.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -129,7 +129,7 @@ fn non_success(kind: NonSuccessKind, case: &CaseRecord) -> TestCaseStatus {
     status
 }
 
-/// Everything that a reader of a CI log needs to understand and repeat the case.
+/// All information that is needed in a CI log to understand and repeat the case.
 fn description(case: &CaseRecord) -> String {
     let mut text = String::from("\n");
     let mut say = |label: &str, value: &str| {
@@ -143,11 +143,11 @@ fn description(case: &CaseRecord) -> String {
         say("requirement", &format!("{} ({})", value(&finding.requirement), finding.verdict));
         say("expected", &value(&finding.expected));
         say("observed", &value(&finding.observed));
-        say("looked at", &value(&finding.path));
+        say("path", &value(&finding.path));
         if !finding.note.is_empty() {
             say("note", &value(&finding.note));
         }
-        say("written at", &value(&finding.at));
+        say("defined at", &value(&finding.at));
     }
     for edit in &case.edits {
         say("edited", &value(&edit.edit));
@@ -171,7 +171,7 @@ fn value(text: &str) -> String {
     printable::short(text, VALUE_LENGTH)
 }
 
-/// `text` without anything that XML forbids; `printable` takes more, for the terminals that CI logs end in.
+/// `text` without characters that XML forbids; `printable` also removes others, for the terminals that show CI logs.
 fn safe(text: &str) -> Cow<'_, str> {
     printable::line(text)
 }

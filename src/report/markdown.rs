@@ -1,7 +1,7 @@
 //! A short page in GitHub's Markdown, for a job summary or a pull request.
 //!
-//! What comes from elsewhere appears only in code spans and fenced blocks, where it can make no link, mention,
-//! image or markup.
+//! Text from the target appears only in code spans and fenced blocks, where it cannot form a link, mention, image or other
+//! markup.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,9 +12,9 @@ use crate::exchange::{Body, Exchange};
 use crate::record::{CaseRecord, FeatureState, FindingRecord, ProtocolRecord, RunRecord};
 use crate::verdict::{NotRun, Verdict};
 
-/// Bytes of the whole page: GitHub refuses a job summary above 1 MiB.
+/// Bytes of the whole page: GitHub rejects a job summary above 1 MiB.
 const SIZE_LIMIT: usize = 900 * 1000;
-/// Bytes after which tables and details stop, so that totals and what is undecided always fit.
+/// Bytes after which tables and details stop, so that totals and undecided cases always fit.
 const EVIDENCE_LIMIT: usize = 800 * 1000;
 /// Bytes after which the table of violations stops, so that some details fit.
 const TABLE_LIMIT: usize = 400 * 1000;
@@ -54,7 +54,7 @@ struct Page {
 }
 
 impl Page {
-    /// Adds `block` if the page stays within `limit` bytes, and says whether it did.
+    /// Adds `block` if the page stays within `limit` bytes, and returns whether it did.
     fn add(&mut self, limit: usize, block: &str) -> bool {
         let fits = self.text.len() + block.len() <= limit;
         if fits {
@@ -83,7 +83,7 @@ impl Page {
 
     fn levels(&mut self, protocol: &ProtocolRecord) {
         let mut table = format!(
-            "## {}: {}\n\n| level | outcome | claimed | what stands in the way |\n|---|---|---|---|\n",
+            "## {}: {}\n\n| level | outcome | claimed | blocked by |\n|---|---|---|---|\n",
             escape(&protocol.protocol),
             escape(&printable::short(&protocol.spec, 200)),
         );
@@ -159,12 +159,8 @@ impl Page {
         for feature in protocol.features.iter().take(50) {
             if feature.state != FeatureState::Offered && !feature.advice.is_empty() {
                 let advice = printable::short(&feature.advice, CELL_LENGTH);
-                let _ = writeln!(
-                    list,
-                    "- to do for {}: {}",
-                    code(&printable::short(&feature.feature, 60)),
-                    escape(&advice)
-                );
+                let _ =
+                    writeln!(list, "- hint for {}: {}", code(&printable::short(&feature.feature, 60)), escape(&advice));
             }
         }
         list.push('\n');
@@ -172,7 +168,7 @@ impl Page {
     }
 
     fn warnings(&mut self, protocol: &ProtocolRecord) {
-        let groups = view::departures(protocol, Verdict::Warn);
+        let groups = view::unmet_requirements(protocol, Verdict::Warn);
         if groups.is_empty() {
             return;
         }
@@ -240,11 +236,11 @@ impl Row<'_> {
     }
 }
 
-/// One row for each requirement that a case violates: its first finding stands for the others.
+/// One row for each requirement that a case violates, with its first finding.
 fn violations(record: &RunRecord) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
     for protocol in &record.protocols {
-        for group in view::departures(protocol, Verdict::Fail) {
+        for group in view::unmet_requirements(protocol, Verdict::Fail) {
             for (case, findings) in group.cases {
                 rows.push(Row {
                     requirement: group.id,
@@ -270,7 +266,7 @@ fn detail(case: &CaseRecord) -> String {
         say("requirement", &finding.requirement);
         say("expected", &finding.expected);
         say("observed", &finding.observed);
-        say("written at", &finding.at);
+        say("defined at", &finding.at);
     }
     for edit in case.edits.iter().take(EXCHANGES_IN_DETAIL) {
         say("edited", &edit.edit);
@@ -283,7 +279,7 @@ fn detail(case: &CaseRecord) -> String {
     if case.exchanges.len() > EXCHANGES_IN_DETAIL {
         let _ = writeln!(text, "and {} more exchanges\n", case.exchanges.len() - EXCHANGES_IN_DETAIL);
     }
-    text.push_str("Again:\n\n");
+    text.push_str("Replay:\n\n");
     text.push_str(&fenced(&printable::line(&case.replay)));
     text.push_str("</details>\n\n");
     text
@@ -308,7 +304,7 @@ fn push_message(text: &mut String, headers: &[(String, String)], body: &Body) {
     match body.text() {
         Some(body) => text.push_str(&printable::block(&printable::cut(body, BODY_LENGTH))),
         None => {
-            let _ = writeln!(text, "({} that are not UTF-8)", printable::size(body.len()));
+            let _ = writeln!(text, "({}, not UTF-8)", printable::size(body.len()));
             text.push_str(&printable::hex_dump(&body.0, 256));
         }
     }
@@ -317,21 +313,21 @@ fn push_message(text: &mut String, headers: &[(String, String)], body: &Body) {
     }
 }
 
-/// A fenced block that `text` cannot end.
+/// A fenced block with a fence longer than any in `text`.
 fn fenced(text: &str) -> String {
     let fence = "`".repeat(longest_run(text).max(2) + 1);
     format!("{fence}text\n{}\n{fence}\n\n", text.trim_end_matches('\n'))
 }
 
-/// `text`, one line, as a code span that it cannot leave, in a table too.
+/// `text`, one line, as a code span that is also safe in a table.
 fn code(text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
     let text = &printable::line(text);
     if text.contains('|') {
-        // A table splits at pipes even within a code span, and what a backslash does to them there depends on the
-        // reader. Numeric references are never markup.
+        // A table splits at pipes even within a code span, and renderers differ in how they treat a backslash there. Numeric
+        // references are never markup.
         return format!("<code>{}</code>", references(text));
     }
     match longest_run(text) {
@@ -343,7 +339,7 @@ fn code(text: &str) -> String {
     }
 }
 
-/// `text` as words of the page: nothing in it is markup, becomes a link, or is hidden.
+/// `text` as plain text of the page: escapes markup, links and hidden characters.
 fn escape(text: &str) -> Cow<'_, str> {
     let text = printable::line(text);
     match text.contains(is_markup) || text.contains("www") {
@@ -352,21 +348,21 @@ fn escape(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// `text` with everything that may be markup within a line as numeric references.
+/// `text` with all characters that may be inline markup as numeric references.
 fn references(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() * 2);
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
             '\n' => escaped.push(' '),
-            // Before anything else a colon may begin an address or an emoji.
+            // A colon may begin an address or an emoji, unless a space follows.
             ':' if rest.peek().is_some_and(|next| *next == ' ' || next.is_ascii_digit()) => {
                 escaped.push(':');
             }
             c if is_markup(c) => {
                 let _ = write!(escaped, "&#{};", c as u32);
             }
-            // GitHub makes a link of a word that begins so.
+            // GitHub links words that begin with `www.`.
             'w' if escaped.ends_with("ww") => escaped.push_str("&#119;"),
             c => escaped.push(c),
         }
@@ -401,14 +397,14 @@ mod tests {
     }
 
     #[test]
-    fn words_hold_nothing_hidden() {
+    fn text_contains_no_hidden_characters() {
         let escaped = escape("L1\u{200b}\u{1b}[2J\nx");
         assert!(!escaped.contains(printable::is_hidden), "{escaped:?}");
         assert_eq!(escape("L1 (draft)"), "L1 (draft)");
     }
 
     #[test]
-    fn words_hold_no_markup() {
+    fn text_contains_no_markup() {
         assert_eq!(escape("[x](y) <b> @me #1 & *"), "&#91;x&#93;(y) &#60;b&#62; &#64;me &#35;1 &#38; &#42;");
         assert_eq!(escape("The Protocol, version 0.1 (draft)"), "The Protocol, version 0.1 (draft)");
     }

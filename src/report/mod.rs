@@ -1,8 +1,8 @@
-//! Reports: a finished run, rendered for people and for programs.
+//! Reports: the record of a run, rendered in several formats.
 //!
-//! Each format is one file and one row of [`FORMATS`], or of the table of its protocol, and sees nothing but the [`RunRecord`]. What a target sent is
-//! hostile: it passes through [`printable`] before a format escapes it in its own way. [`files`] puts reports on
-//! disk; which reports, and where, is the command line's business.
+//! Each format is one file and one row of [`FORMATS`], or of the table of its protocol, and reads only the [`RunRecord`].
+//! Text from a target is hostile: [`printable`] filters it before a format escapes it. [`files`] writes reports to disk; the
+//! command line decides which, and where.
 
 use std::io;
 
@@ -21,9 +21,9 @@ mod view;
 /// A way to write a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// Name of its file where only a directory is given.
+    /// Name of its file if only a directory is given.
     pub file_name: &'static str,
     /// One line for `--help`.
     pub summary: &'static str,
@@ -31,7 +31,7 @@ pub struct Format {
     pub write: fn(&RunRecord, &mut dyn io::Write) -> io::Result<()>,
 }
 
-/// Every format that belongs to no protocol, in the order in which the manual lists them.
+/// Every format that is independent of a protocol, in the order in which the manual lists them.
 pub const FORMATS: &[Format] = &[
     Format {
         name: "json",
@@ -42,7 +42,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "html",
         file_name: "report.html",
-        summary: "one self-contained page with every exchange, for investigating",
+        summary: "one self-contained page with every exchange",
         write: html::write,
     },
     Format {
@@ -60,7 +60,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "text",
         file_name: "report.txt",
-        summary: "what the terminal shows, without colour",
+        summary: "the terminal summary, without colour",
         write: text::write,
     },
 ];

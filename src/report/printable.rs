@@ -1,14 +1,13 @@
-//! Text from elsewhere, made safe to look at: what a target sends may hold escapes that move the cursor, reorder a
-//! line or hide a part of it.
+//! Makes text from a target safe to print: it may contain escapes that move the cursor, reorder a line or hide a part of it.
 //!
-//! Everything here turns text into text. Escaping for a particular format comes after and belongs to that format.
+//! All functions return plain text. Each format escapes it afterwards in its own way.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr};
 
-/// Whether `c` shows nothing of its own, or changes how its neighbours are shown.
+/// Whether `c` is invisible, or changes how its neighbours are shown.
 ///
 /// Controls (C0, DEL, C1), bidirectional controls, zero-width and filler characters, variation selectors, tags,
 /// line separators and noncharacters.
@@ -26,7 +25,7 @@ pub fn is_hidden(c: char) -> bool {
         || (c as u32 & 0xfffe) == 0xfffe
 }
 
-/// `text` on one line: every hidden character is written as an escape, line ends too.
+/// `text` on one line: every hidden character, including line ends, is written as an escape.
 pub fn line(text: &str) -> Cow<'_, str> {
     escape(text, false)
 }
@@ -61,9 +60,9 @@ fn escape(text: &str, keep_layout: bool) -> Cow<'_, str> {
 
 /// `text` with its middle replaced by a count if it has more than `most` characters.
 ///
-/// Two thirds of what is kept come from the front. Cut before escaping, or an escape may be cut in half.
+/// Two thirds of the kept text are from the front. Cut before escaping, or an escape may be cut in half.
 pub fn cut(text: &str, most: usize) -> Cow<'_, str> {
-    // Bytes bound characters from above, so short texts are not counted.
+    // A text has at most as many characters as bytes, so short texts are not counted.
     if text.len() <= most {
         return Cow::Borrowed(text);
     }
@@ -97,7 +96,7 @@ pub fn passage(text: &str, most: usize) -> String {
     block(&cut(text, most)).into_owned()
 }
 
-/// The first line of a text, for places that have room for one.
+/// The first line of a text.
 pub fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
 }
@@ -107,7 +106,7 @@ pub fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
-/// `text` in lines of at most `columns`, broken at spaces, and inside a word only where the word alone is too long.
+/// `text` in lines of at most `columns`, broken at spaces, or inside a word that is longer than a line.
 ///
 /// Always at least one line, which may be empty.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
@@ -148,7 +147,7 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// Milliseconds as people read them.
+/// A duration in milliseconds, with a readable unit.
 pub fn duration(ms: u64) -> String {
     match ms {
         0..=999 => format!("{ms} ms"),
@@ -157,7 +156,7 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
-/// A number of bytes as people read it.
+/// A number of bytes, with a readable unit.
 pub fn size(bytes: usize) -> String {
     match bytes {
         0..=1023 => count(bytes, "byte", "bytes"),
@@ -166,7 +165,7 @@ pub fn size(bytes: usize) -> String {
     }
 }
 
-/// Bytes in the manner of `hexdump -C`, 16 a line, at most `most` of them.
+/// Bytes in the format of `hexdump -C`, 16 per line, at most `most` of them.
 pub fn hex_dump(bytes: &[u8], most: usize) -> String {
     let mut dump = String::new();
     for (row, chunk) in bytes[..bytes.len().min(most)].chunks(16).enumerate() {
@@ -194,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_moves_or_hides_text_is_written_as_an_escape() {
+    fn control_and_invisible_characters_are_escaped() {
         assert_eq!(line("a\x1b[2Jb\r\nc"), "a\\u{1b}[2Jb\\r\\nc");
         assert_eq!(line("\u{202e}\u{2066}\u{200b}\u{feff}"), "\\u{202e}\\u{2066}\\u{200b}\\u{feff}");
         assert_eq!(line("\u{9b}31m\u{ffff}"), "\\u{9b}31m\\u{ffff}");
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_value_keeps_both_ends_and_says_how_much_is_missing() {
+    fn a_long_value_keeps_both_ends_and_the_number_of_removed_characters() {
         let cut = cut(&"é".repeat(100), 30).into_owned();
         assert_eq!(cut, format!("{} [... 70 characters left out ...] {}", "é".repeat(20), "é".repeat(10)));
         assert_eq!(super::cut("short", 5), "short");
@@ -226,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_read_well() {
+    fn quantities_have_readable_units() {
         assert_eq!(count(1, "case", "cases"), "1 case");
         assert_eq!(duration(999), "999 ms");
         assert_eq!(duration(61_500), "1 min 1 s");

@@ -1,4 +1,4 @@
-//! Groupings of a record that several reports share, so that they agree on what is a violation and what is undecided.
+//! Groupings of a record that several reports share, so that they agree on violations and undecided cases.
 
 use std::collections::BTreeMap;
 
@@ -7,25 +7,24 @@ use crate::exchange::{Ended, Exchange, Incoming, Transport};
 use crate::record::{CaseRecord, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord};
 use crate::verdict::{Grant, NotRun, Verdict};
 
-/// The cases in which one requirement was not met.
-pub(super) struct Departures<'a> {
+/// A requirement that was not met, with its cases.
+pub(super) struct UnmetRequirement<'a> {
     /// Id of the requirement; empty if a case names none.
     pub id: &'a str,
     /// Its entry, if the record has one.
     pub requirement: Option<&'a RequirementRecord>,
-    /// Each case with the findings that concern the requirement, in the order of the record; the findings may be
-    /// none, where the verdict of a case stands without any.
+    /// Each case with its findings about the requirement, in the order of the record. The findings may be empty if the
+    /// verdict of a case has none.
     pub cases: Vec<(&'a CaseRecord, Vec<&'a FindingRecord>)>,
 }
 
-/// Everything in `protocol` that weighs `verdict` ([`Verdict::Fail`] or [`Verdict::Warn`]), by requirement, in the
-/// order of the catalogue.
+/// The requirements of `protocol` with `verdict` ([`Verdict::Fail`] or [`Verdict::Warn`]), in the order of the catalogue.
 ///
-/// Cases that were set aside do not count, whatever they found.
-pub(super) fn departures(protocol: &ProtocolRecord, verdict: Verdict) -> Vec<Departures<'_>> {
+/// Waived cases do not count.
+pub(super) fn unmet_requirements(protocol: &ProtocolRecord, verdict: Verdict) -> Vec<UnmetRequirement<'_>> {
     let index = requirement_index(protocol);
-    // Requirements the catalogue does not know come last, by id.
-    let mut groups: BTreeMap<(usize, &str), Departures<'_>> = BTreeMap::new();
+    // Requirements that are not in the catalogue come last, by id.
+    let mut groups: BTreeMap<(usize, &str), UnmetRequirement<'_>> = BTreeMap::new();
     for case in &protocol.cases {
         if case.verdict == Verdict::NotRun || case.verdict < verdict {
             continue;
@@ -45,7 +44,7 @@ pub(super) fn departures(protocol: &ProtocolRecord, verdict: Verdict) -> Vec<Dep
             let findings = case.findings.iter().filter(found);
             groups
                 .entry((at.unwrap_or(usize::MAX), id))
-                .or_insert_with(|| Departures {
+                .or_insert_with(|| UnmetRequirement {
                     id,
                     requirement: at.and_then(|at| protocol.requirements.get(at)),
                     cases: Vec::new(),
@@ -63,7 +62,7 @@ pub(super) fn requirement_index(protocol: &ProtocolRecord) -> BTreeMap<&str, usi
     entries.map(|(at, r)| (r.id.as_str(), at)).collect()
 }
 
-/// The cases of `protocol` that decided nothing, by the reason in words, the most frequent first.
+/// The undecided cases of `protocol`, by the reason in words, the most frequent first.
 pub(super) fn undecided(protocol: &ProtocolRecord) -> Vec<(Verdict, &str, Vec<&CaseRecord>)> {
     let mut groups: BTreeMap<(Verdict, &str), Vec<&CaseRecord>> = BTreeMap::new();
     for case in &protocol.cases {
@@ -92,7 +91,7 @@ pub(super) fn not_run(protocol: &ProtocolRecord) -> Vec<(&'static str, usize)> {
     counts.into_iter().map(|(r, count)| (word(r), count)).collect()
 }
 
-/// What came of the cases over each transport, where there are several: `ws` and `120 pass, 3 fail`.
+/// The verdicts over each transport, if there are several: `ws` and `120 pass, 3 fail`.
 pub(super) fn by_transport(protocol: &ProtocolRecord) -> Vec<(&'static str, String)> {
     let mut counts: BTreeMap<Transport, BTreeMap<Verdict, usize>> = BTreeMap::new();
     for case in &protocol.cases {
@@ -111,18 +110,18 @@ pub(super) fn by_transport(protocol: &ProtocolRecord) -> Vec<(&'static str, Stri
     counts.into_iter().map(|(transport, verdicts)| (transport.name(), words(verdicts))).collect()
 }
 
-/// Where claim and measurement disagree, and what stands in the way of a level.
+/// The difference between claim and measurement, and what blocks a level.
 pub(super) fn claim_and_blocking(level: &LevelRecord) -> String {
     let blocking = blocking(level);
     match (level.claimed, level.outcome) {
-        _ if level.unobservable => "this kind of target cannot show it".to_owned(),
+        _ if level.unobservable => "not observable at this kind of target".to_owned(),
         (false, _) if level.met => "met, though the target does not claim it".to_owned(),
         (true, Grant::Refused) => format!("not met: {blocking}"),
         _ => blocking,
     }
 }
 
-/// What stands between the target and `level`, as `3 fail, 1 not-exercised, 2 without a case`.
+/// What blocks `level`, such as `3 fail, 1 not-exercised, 2 without a case`.
 pub(super) fn blocking(level: &LevelRecord) -> String {
     let mut counts: BTreeMap<(std::cmp::Reverse<Verdict>, Option<NotRun>), usize> = BTreeMap::new();
     for because in &level.because {
@@ -139,19 +138,19 @@ pub(super) fn blocking(level: &LevelRecord) -> String {
     parts.join(", ")
 }
 
-/// Whether any case judges a requirement.
+/// Whether a case covers a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage<'a> {
     /// At least one case does.
     Covered,
-    /// None does, although one could.
+    /// No case does, although the requirement is testable.
     Gap,
     /// Not testable; the catalogue gives the reason.
     Untestable(&'a str),
 }
 
 impl Coverage<'_> {
-    /// The word used in reports.
+    /// Its name in reports.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Covered => "covered",
@@ -175,9 +174,9 @@ pub(super) fn split_id(id: &str) -> (&str, &str) {
     id.split_once('#').unwrap_or(("", id))
 }
 
-/// The exchange that shows `finding`.
+/// The exchange of `finding`.
 ///
-/// Without an index it is the last of the case, if the finding looks into an answer at all.
+/// Without an index it is the last exchange of the case, if the finding has a path into an answer.
 pub(super) fn shown_by<'a>(case: &'a CaseRecord, finding: Option<&FindingRecord>) -> Option<&'a Exchange> {
     match finding.and_then(|finding| finding.exchange) {
         Some(at) => case.exchanges.get(at),
@@ -203,17 +202,17 @@ pub(super) fn request_line(exchange: &Exchange) -> String {
     }
 }
 
-/// `422 in 3 ms`, or how the answer failed to come, safe to print.
+/// `422 in 3 ms`, or why there was no answer, safe to print.
 pub(super) fn answer_line(exchange: &Exchange) -> String {
     let took = printable::duration(exchange.elapsed_ms);
     format!("{} in {took}", outcome(&exchange.received))
 }
 
-/// The status of an answer, and how it ended if it is not whole.
+/// The status of an answer, and how it ended if it is incomplete.
 pub(super) fn outcome(received: &Incoming) -> String {
     let ended = match &received.ended {
         Ended::Complete => None,
-        Ended::TooLong => Some("longer than proofmark reads".to_owned()),
+        Ended::TooLong => Some("longer than the limit".to_owned()),
         Ended::TimedOut => Some("timed out".to_owned()),
         Ended::Closed(how) => Some(format!("closed: {}", printable::short(how, 200))),
         Ended::Unreachable(why) => Some(format!("unreachable: {}", printable::short(why, 200))),

@@ -1,4 +1,4 @@
-//! One case: its parts, and the steps of each.
+//! Runs one case: its parts, and the steps of each.
 
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -15,16 +15,16 @@ use crate::transport::Session;
 use crate::transport::adapter::Adapter;
 use crate::walk::{CaseTranscript, Context, Part, Planned, Stop, Walk};
 
-/// How often a case is run again because another case made the adapter end.
+/// How often a case runs again because another case crashed the adapter.
 const ADAPTER_TRIES: usize = 5;
 
-/// The connections that one walk through a case has open, and how it waits.
+/// The open connections of one walk through a case, and how it waits.
 pub(super) struct CaseSession<'c> {
     pub(super) context: &'c Context<'c>,
     pub(super) session: Session,
-    /// Whether a step ends with the first sufficient answer.
+    /// Whether a step ends at the first sufficient answer.
     pub(super) fail_fast: bool,
-    /// How often a connection was opened again.
+    /// How often a connection was reopened.
     pub(super) returns: AtomicUsize,
     /// How far the clock of the target is ahead, in milliseconds.
     pub(super) clock_ms: AtomicU64,
@@ -39,14 +39,14 @@ impl Runner<'_> {
             transcript = self.case_once(context, ready).await;
             let answers = transcript.exchanges.iter().chain(&transcript.twin);
             let own = answers.filter(|exchange| exchange.received.ended != Ended::Complete).count() as u64;
-            // A failure that another case caused counts against that case only. Here the stores of the adapter are lost.
+            // Another case crashed the adapter, so its stores are lost; the failure counts only against that case.
             if ready.transport != Transport::Adapter || lost() - before <= own {
                 return transcript;
             }
         }
-        // The exchanges show nothing about the case.
+        // The exchanges are unrelated to the case.
         CaseTranscript {
-            stopped: Some("the adapter ended repeatedly while the case ran".to_owned()),
+            stopped: Some("the adapter crashed repeatedly while the case ran".to_owned()),
             elapsed_ms: transcript.elapsed_ms,
             ..CaseTranscript::default()
         }
@@ -56,7 +56,7 @@ impl Runner<'_> {
         let begun = Instant::now();
         let mut transcript = CaseTranscript::default();
         if ready.case.is_sweep() {
-            // A sweep looks at the answers of other cases.
+            // A sweep judges the answers of other cases.
             return transcript;
         }
         let parts: &[Part] = match (ready.case.has_edits(), ready.case.twin_first) {
@@ -81,7 +81,7 @@ impl Runner<'_> {
         transcript
     }
 
-    /// Takes steps concurrently: what they send first, then what they receive, which may have arrived meanwhile.
+    /// Runs steps concurrently: first those that send, then those that receive, whose messages may have arrived meanwhile.
     async fn parallel<'p>(
         &self,
         case: &CaseSession<'_>,
@@ -131,8 +131,8 @@ impl Runner<'_> {
         answers
     }
 
-    /// Takes the steps of a case until its end, a stop or its deadline. The text says why the walk ended, if no exchange shows it.
-    /// With `fail_fast`, each step ends with its first sufficient answer.
+    /// Runs the steps of a case until its end, a stop or its deadline. The text is the reason for an early end that no exchange
+    /// shows. With `fail_fast`, each step ends at its first sufficient answer.
     pub(super) async fn walk(
         &self,
         context: &Context<'_>,
@@ -160,7 +160,7 @@ impl Runner<'_> {
         (exchanges, stopped)
     }
 
-    /// How far the clock of the target is ahead when a case starts. A library that was started again has another clock.
+    /// How far the clock of the target is ahead when a case starts. A restarted library has a new clock.
     fn clock_of(&self, context: &Context<'_>, transport: Transport) -> u64 {
         if context.plan.clock(transport).is_none_or(|way| way.per_case) {
             return 0;
@@ -176,7 +176,7 @@ impl Runner<'_> {
         self.connections.adapter.as_ref().map_or(0, Adapter::lost)
     }
 
-    /// Keeps where the clock of the target is, for the steps and the cases that come.
+    /// Stores the clock of the target for later steps and cases.
     fn follow_clock(&self, case: &CaseSession<'_>, walk: &Walk<'_>, planned: Planned<'_>) {
         if let Action::Advance { .. } = planned.step.action {
             case.clock_ms.store(walk.clock_ms(), Ordering::Relaxed);
@@ -257,7 +257,7 @@ impl Runner<'_> {
             *stopped = Some(why.clone());
         }
         for planned in walk.after() {
-            // The clean-up is not judged: a target need not offer it.
+            // The clean-up is not judged, since it is optional for a target.
             for (round, message) in walk.messages(planned).unwrap_or_default().into_iter().enumerate() {
                 self.send(case, None, planned, round, message).await;
             }
@@ -265,7 +265,7 @@ impl Runner<'_> {
     }
 }
 
-/// Claims, for a case, the keys of the messages that it sends.
+/// Claims the keys of the messages that a case sends.
 fn claim(case: &CaseSession<'_>, hosts: Option<&HostSession<'_>>, messages: &[Encoded]) {
     let hosting = case.context.plan.knowledge.protocol.hosting();
     if let (Some(hosts), Some(hosting)) = (hosts, hosting) {

@@ -19,13 +19,13 @@ use crate::transport::host::{Arrived, Correlate, Guest, HostSpec, Hosts, Rules};
 use crate::value::Value;
 use crate::walk::{Choice, Planned, Responder, Walk, host_reply};
 
-/// What is waited for behind a fence: a message that was overtaken by it follows at its heels.
+/// How long to wait after a fence: a message that the fence overtook follows shortly after it.
 const FENCE_GRACE: Duration = Duration::from_millis(50);
 
-/// Messages that are kept for one case until a step takes them.
+/// Number of messages that are kept for one case until a step receives them.
 const INBOX: usize = 256;
 
-/// What a protocol contributes to its hosts.
+/// The hooks of a protocol for its hosts.
 struct ProtocolRules(&'static dyn Protocol);
 
 impl Rules for ProtocolRules {
@@ -38,12 +38,12 @@ impl Rules for ProtocolRules {
     }
 }
 
-/// Starts the hosts that a protocol declares, where the target file has them. `None` if it declares none. `start` is the
-/// instant from which the run counts.
+/// Starts the hosts that a protocol declares, at the addresses of the target file. `None` if it declares none. `start` is the
+/// start time of the run.
 ///
 /// # Errors
 ///
-/// A host cannot listen where it should, or its usual reply has no value.
+/// A host cannot bind its address, or its default reply cannot be rendered.
 pub async fn start_hosts(knowledge: &Knowledge, target: &Target, start: Instant) -> Result<Option<Arc<Hosts>>, String> {
     let declared = &knowledge.manifest.hosts;
     if declared.is_empty() {
@@ -51,17 +51,14 @@ pub async fn start_hosts(knowledge: &Knowledge, target: &Target, start: Instant)
     }
     if let Some(unknown) = target.hosts.keys().find(|name| declared.iter().all(|host| host.name.value != **name)) {
         let names: Vec<_> = declared.iter().map(|host| host.name.value.as_str()).collect();
-        return Err(format!(
-            "the target file configures the unknown host `{unknown}`; there are: {}",
-            names.join(", ")
-        ));
+        return Err(format!("unknown host `{unknown}` in the target file: expected one of {}", names.join(", ")));
     }
     let (objects, lazy) = (Objects::default(), Objects::default());
     let mut specs = Vec::new();
     for host in declared {
         let mut scope = Scope::new(&objects, &lazy, Seed::new(0), Clock(0));
         let reply = host_reply(knowledge.protocol, &target.channel.http.media_type, &mut scope, &host.reply)
-            .map_err(|error| format!("the reply of the host `{}` has no value: {error}", *host.name))?;
+            .map_err(|error| format!("cannot render the reply of the host `{}`: {error}", *host.name))?;
         let address = target.hosts.get(&host.name.value).cloned().unwrap_or_default();
         let [path, keys, bytes] = host.correlate;
         specs.push(HostSpec {
@@ -79,12 +76,12 @@ pub async fn start_hosts(knowledge: &Knowledge, target: &Target, start: Instant)
     Hosts::start(specs, rules, start).await.map(|hosts| Some(Arc::new(hosts)))
 }
 
-/// What one walk receives at the hosts of the run.
+/// The messages that one walk receives at the hosts of the run.
 pub(super) struct HostSession<'p> {
     guest: Guest,
     responder: Responder<'p>,
     urls: BTreeMap<String, HostUrls>,
-    /// What has arrived and no step has taken yet.
+    /// Messages that have arrived and that no step has received yet.
     inbox: Vec<Exchange>,
 }
 
@@ -94,7 +91,7 @@ impl<'p> HostSession<'p> {
         values.iter().filter(|value| !value.is_empty()).for_each(|value| self.guest.claim(value));
     }
 
-    /// Tells the replies what the walk knows by now.
+    /// Updates the responder with the current bindings of the walk.
     pub(super) fn brief(&mut self, walk: &Walk<'p>) {
         walk.brief(&mut self.responder);
     }
@@ -119,7 +116,7 @@ impl<'p> HostSession<'p> {
 }
 
 impl Runner<'_> {
-    /// The hosts of the run, which are started if that has not been done before it.
+    /// The hosts of the run; starts them unless they run already.
     pub(super) async fn hosts(&self, knowledge: &Knowledge, target: &Target) -> Result<Option<Arc<Hosts>>, String> {
         let start = || async {
             match &self.connections.hosts {
@@ -130,14 +127,14 @@ impl Runner<'_> {
         self.hosts.get_or_try_init(start).await.cloned()
     }
 
-    /// The part of a walk in the hosts of the run, if there are any.
+    /// The session of a walk at the hosts of the run, if there are any.
     pub(super) fn host_session<'p>(&self, ready: &ReadyCase<'_>, walk: &Walk<'p>) -> Option<HostSession<'p>> {
         let hosts = self.hosts.get()?.as_ref()?;
         let guest = hosts.join(&ready.id, walk.token(), ready.case.receives());
         Some(HostSession { guest, responder: walk.responder(), urls: hosts.urls(), inbox: Vec::new() })
     }
 
-    /// Does something, and replies meanwhile to what arrives.
+    /// Awaits `work`, and replies to arriving messages meanwhile.
     pub(super) async fn while_hosting<T>(
         &self,
         session: Option<&mut HostSession<'_>>,
@@ -153,7 +150,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Takes messages at a host until there are enough, or the time is over.
+    /// Receives messages at a host until there are enough, or the time is up.
     pub(super) async fn receive<'p>(
         &self,
         session: Option<&mut HostSession<'p>>,
@@ -192,7 +189,7 @@ impl Runner<'_> {
                 if enough || Instant::now() >= end {
                     break;
                 }
-                // Enough may be there before the time that is collected for at least is over.
+                // Enough messages may arrive before the minimum time of collecting is up.
                 let until = if count > 0 && found.len() >= count { begun + at_least } else { end };
                 let next = tokio::time::timeout_at(tokio::time::Instant::from_std(until), session.guest.next());
                 if let Ok(arrived) = next.await {
@@ -239,7 +236,7 @@ fn exchange(arrival: HostArrival, urls: &BTreeMap<String, HostUrls>) -> Exchange
     }
 }
 
-/// What stands for messages that did not come.
+/// The exchange that represents missing messages.
 fn nothing(receive: &Receive, kind: HostedKind, ended: Ended, now_ms: u64, begun: Instant) -> Exchange {
     let elapsed_ms = milliseconds(begun.elapsed());
     Exchange {

@@ -1,7 +1,8 @@
-//! Running a plan: sends what the walks ask for, concurrently and within every limit, and returns what was exchanged.
+//! Runs a plan: sends the messages of the walks, concurrently and within every limit, and returns the exchanges.
 //!
-//! Nothing is judged here but what decides the next step. Start with [`Runner`]: it has the one set of connections, mailboxes,
-//! limits and counters of a run. `case` takes the steps of one case, `repeat` repeats a step, `send` sends one message.
+//! Answers are judged here only as far as they decide the next step. Start with [`Runner`], which has the connections,
+//! mailboxes, limits and counters of a run. `case` runs the steps of one case, `repeat` repeats a step, `send` sends one
+//! message.
 
 mod case;
 mod fetch;
@@ -31,11 +32,11 @@ pub use hosts::start_hosts;
 pub use progress::{Event, Silent, Sink};
 pub use runner::Runner;
 
-/// How long late messages at hosts are waited for when a run is over.
+/// How long to wait for late messages at hosts at the end of a run.
 const LATE: Duration = Duration::from_millis(50);
 
 impl Runner<'_> {
-    /// Runs every case that `plan` selects. `cancel` turns true when the run is to end early.
+    /// Runs every case that `plan` selects. `cancel` becomes true when the run is to end early.
     pub async fn run_all(
         &self,
         plan: &Plan<'_>,
@@ -77,12 +78,12 @@ impl Runner<'_> {
             tokio::select! {
                 ended = &mut work => ended,
                 () = &mut deadline => Some(format!("the run took longer than {:?}", self.limits.run)),
-                () = cancelled(cancel) => Some("it was interrupted".to_owned()),
+                () = cancelled(cancel) => Some("the run was interrupted".to_owned()),
             }
         };
         transcript.cut_short = cut_short;
         if let Some(hosts) = self.hosts.get().and_then(Option::as_ref) {
-            // Messages that are under way to a host still count.
+            // Messages in flight to a host still count.
             tokio::time::sleep(LATE).await;
             (transcript.strays, transcript.more_strays) = hosts.strays();
         }
@@ -90,23 +91,23 @@ impl Runner<'_> {
         transcript
     }
 
-    /// Probes what the target offers, for some of the cases, and runs none of them: for callers that generate cases.
-    /// The transcript has no cases, and says why the target cannot be probed if it cannot.
+    /// Probes the features that some of the cases need, and runs no case: for callers that generate cases. The transcript has
+    /// no cases; its `cut_short` is the reason if the target cannot be probed.
     pub async fn probe(&self, plan: &Plan<'_>, chosen: &BTreeSet<usize>, facts: Facts) -> Transcript {
         let mut transcript = Transcript::default();
         transcript.cut_short = self.probe_features(plan, Some(chosen), facts, &mut transcript).await;
         transcript
     }
 
-    /// Runs one case against a target that was probed, alone or beside others.
+    /// Runs one case against a probed target, alone or concurrently with others.
     pub async fn run_case(&self, context: &Context<'_>, ready: &ReadyCase<'_>) -> CaseTranscript {
         let transcript = self.case(context, ready).await;
         self.released(transcript.exchanges.iter().chain(&transcript.twin));
         transcript
     }
 
-    /// Takes the steps of one part of a case, and waits for one sufficient answer of each. A second answer that contradicts it
-    /// is only seen by [`Runner::run_case`]. The text says why it ended if no exchange shows it.
+    /// Runs the steps of one part of a case, and waits for one sufficient answer of each. Only [`Runner::run_case`] waits for
+    /// contradicting answers. The text is the reason for an early end that no exchange shows.
     pub async fn run_part(
         &self,
         context: &Context<'_>,
@@ -118,7 +119,7 @@ impl Runner<'_> {
         found
     }
 
-    /// Counts bodies as no longer held by the run, since its caller has them.
+    /// Subtracts bodies from the memory that the run keeps, since its caller has them.
     fn released<'e>(&self, exchanges: impl Iterator<Item = &'e Exchange>) {
         let bytes: u64 = exchanges.map(|exchange| send::size(&exchange.received)).sum();
         let _ = self.stored.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| Some(held.saturating_sub(bytes)));
@@ -131,7 +132,7 @@ async fn cancelled(mut cancel: watch::Receiver<bool>) {
             return;
         }
         if cancel.changed().await.is_err() {
-            // The sender is gone, so that the run cannot be cancelled any more.
+            // The sender was dropped, so the run can no longer be cancelled.
             std::future::pending::<()>().await;
         }
     }

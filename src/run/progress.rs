@@ -11,7 +11,7 @@ pub enum Event {
 
 /// Receives the progress of a run.
 pub trait Sink: Sync {
-    /// Takes an event.
+    /// Handles an event.
     fn event(&self, event: Event);
 }
 

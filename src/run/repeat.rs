@@ -1,4 +1,4 @@
-//! Steps that send more than one message: lists, retries at a busy target, `until` and `quiet`.
+//! Steps that send several messages: lists, retries at a busy target, `until` and `quiet`.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -10,19 +10,19 @@ use super::runner::Runner;
 use crate::exchange::{Encoded, Exchange};
 use crate::walk::{Planned, Walk};
 
-/// The pause between two tries of a step that waits.
+/// The pause between two tries of a polling step.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Messages that one waiting step may send.
+/// Maximum number of messages of one polling step.
 const ROUNDS: usize = 600;
 
-/// How often a message is sent again to a target that says that it is busy.
+/// How often a message is retried at a busy target.
 const BUSY_TRIES: u32 = 4;
 
-/// How many retries in a row the run makes: not every case waits for a target that is always busy.
+/// Maximum number of consecutive retries of the run, for a target that is always busy.
 const BUSY_WAITS: usize = 1_000;
 
-/// The first pause before that; each further one is twice as long.
+/// The first pause before a retry; each further one is twice as long.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 impl Runner<'_> {
@@ -44,8 +44,8 @@ impl Runner<'_> {
         exchanges
     }
 
-    /// Sends a message again while the target says that it is busy (RFC 6585 section 4, RFC 9110 section 15.6.4): cases run
-    /// concurrently, and a target may want fewer of them. The last answer is the one that counts.
+    /// Retries a message while the target is busy (RFC 6585 section 4, RFC 9110 section 15.6.4), since cases run concurrently
+    /// and a target may limit their number. The last answer counts.
     async fn send_patiently(
         &self,
         case: &CaseSession<'_>,
@@ -71,7 +71,7 @@ impl Runner<'_> {
         self.send(case, walk, planned, round, message).await
     }
 
-    /// Repeats a step until its expectations hold or its time is over.
+    /// Repeats a step until its expectations hold or its time is up.
     pub(super) async fn until(
         &self,
         case: &CaseSession<'_>,
@@ -94,7 +94,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Repeats a step for a while.
+    /// Repeats a step for a fixed time.
     pub(super) async fn quiet(
         &self,
         case: &CaseSession<'_>,

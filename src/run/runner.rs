@@ -20,27 +20,27 @@ pub struct Runner<'r> {
     pub(super) start: Instant,
     pub(super) secrets: Vec<String>,
     pub(super) requests: AtomicU64,
-    /// Messages in a row that got no answer.
+    /// Consecutive messages without an answer.
     pub(super) unanswered: AtomicUsize,
     pub(super) answered: AtomicU64,
-    /// Pauses in a row that were taken because the target was busy.
+    /// Consecutive pauses because the target was busy.
     pub(super) busy: AtomicUsize,
-    /// Bytes of bodies that the run holds in memory.
+    /// Bytes of bodies that the run keeps in memory.
     pub(super) stored: AtomicU64,
     /// How many fetches in a row the target refused, and when it refused the last one, in milliseconds after the start.
     pub(super) fetches_refused: AtomicUsize,
     pub(super) fetch_refused_ms: AtomicU64,
-    /// How far the clock of the target is ahead, by kind of target, because cases have advanced it: in milliseconds, with how
-    /// often the adapter had been lost then.
+    /// How far cases have advanced the clock of the target, by kind of target: in milliseconds, with the number of adapter
+    /// restarts at that time.
     pub(super) clocks: Mutex<BTreeMap<TargetClass, (u64, u64)>>,
     /// The pages fetched from mailboxes of the target, by owner.
     pub(super) mailboxes: Mutex<BTreeMap<String, Mailbox>>,
-    /// The peers that proofmark plays for the target, once they are started.
+    /// The peers that proofmark hosts for the target, once they are started.
     pub(super) hosts: OnceCell<Option<Arc<Hosts>>>,
 }
 
 impl<'r> Runner<'r> {
-    /// A runner for the target behind `connections`. `start` is the instant of the clock in the facts of the run.
+    /// A runner for the target of `connections`. `start` is the time of the clock in the facts of the run.
     pub fn new(connections: &'r Connections, limits: &'r Limits, start: Instant) -> Self {
         Self {
             connections,

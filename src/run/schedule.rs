@@ -1,4 +1,4 @@
-//! The order of a run: probes first, then cases, as many at a time as the limits permit.
+//! The order of a run: first probes, then cases, as many concurrently as the limits permit.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -15,20 +15,20 @@ use crate::plan::Plan;
 use crate::suite::{Action, Case};
 use crate::walk::{Context, Facts, Features, Part, Transcript};
 
-/// How many messages in a row may go without an answer before the target counts as gone.
+/// Number of consecutive messages without an answer after which the target counts as gone.
 const PATIENCE: usize = 24;
 
-/// The same for a library, which takes one call at a time, so that every timeout is waited for in turn.
+/// The same for a library, which handles one call at a time, so that the timeouts add up.
 pub(super) const PATIENCE_WITH_A_LIBRARY: usize = 6;
 
-/// Concurrent cases that wait most of their time.
+/// Maximum number of concurrent cases that mostly wait.
 const WAITING_CASES: usize = 64;
 
-/// The time from which on a case counts among them.
+/// The declared waiting time above which a case counts among them.
 const LONG: Duration = Duration::from_millis(500);
 
 impl Runner<'_> {
-    /// Probes, then cases. Writes into `transcript` as it goes, so that what was exchanged is kept when it is cut short.
+    /// Runs probes, then cases. Writes to `transcript` continuously, so that the exchanges are kept if the run is cut short.
     pub(super) async fn probe_and_run(
         &self,
         plan: &Plan<'_>,
@@ -50,13 +50,13 @@ impl Runner<'_> {
         transcript.cases.resize_with(plan.cases.len(), || None);
         let patience = if plan.transports == [Transport::Adapter] { PATIENCE_WITH_A_LIBRARY } else { PATIENCE };
         let context = &context;
-        // The clock of a target is one for all cases: those that advance it come last and run alone.
+        // All cases share the clock of the target: those that advance it run last and alone.
         let alone = |index: &usize| {
             let ready = &plan.cases[*index];
             ready.case.advances_clock() && plan.clock(ready.transport).is_some_and(|way| !way.per_case)
         };
         let (alone, together): (Vec<_>, Vec<_>) = open.into_iter().partition(alone);
-        // Cases that wait most of their time must not delay the others.
+        // Cases that mostly wait must not delay the others.
         let (waiting, brisk): (Vec<_>, Vec<_>) =
             together.into_iter().partition(|index| waits(plan, plan.cases[*index].case));
         let run = |index: usize| async move { (index, self.case(context, &plan.cases[index]).await) };
@@ -75,7 +75,7 @@ impl Runner<'_> {
         None
     }
 
-    /// Probes what the target offers over each transport. The text says why it cannot be probed.
+    /// Probes the features of the target over each transport. The text says why it cannot be probed.
     pub(super) async fn probe_features(
         &self,
         plan: &Plan<'_>,
@@ -112,9 +112,9 @@ impl Runner<'_> {
         let first = transcript.probes.iter().flat_map(|(_, exchanges)| exchanges).next();
         match first.map(|exchange| &exchange.received.ended) {
             Some(Ended::Unreachable(why)) => format!("the target is unreachable: {why}"),
-            Some(Ended::TimedOut) => format!("the target does not answer within {:?}", self.limits.request),
-            Some(Ended::Closed(why)) => format!("the target closes every connection without an answer: {why}"),
-            _ => "the target does not answer".to_owned(),
+            Some(Ended::TimedOut) => format!("the target did not answer within {:?}", self.limits.request),
+            Some(Ended::Closed(why)) => format!("the target closed every connection without an answer: {why}"),
+            _ => "the target did not answer".to_owned(),
         }
     }
 }

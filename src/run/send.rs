@@ -1,4 +1,4 @@
-//! Sending one message and collecting its answers.
+//! Sends one message and collects its answers.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,11 +13,11 @@ use crate::target::Limits;
 use crate::transport::{Delivery, Wait};
 use crate::walk::{Planned, Walk};
 
-/// Bytes of bodies that a run holds in memory before it reads less of each.
+/// Bytes of bodies in memory above which a run reads less of each body.
 const STORED_BYTES: u64 = 256 << 20;
 
 impl Runner<'_> {
-    /// The limits, with less room for a body once the target has filled much of what a run may hold in memory.
+    /// The limits, with a smaller body size once the bodies of the run use much memory.
     fn limits_left(&self) -> Limits {
         let mut limits = self.limits.clone();
         if self.stored.load(Ordering::Relaxed) > STORED_BYTES {
@@ -26,9 +26,9 @@ impl Runner<'_> {
         limits
     }
 
-    /// Opens a new connection for a party whose connection the target closed after an answer, as it may do after a refusal, and
-    /// repeats the set-up of the party on it. A connection that the case opened itself stays closed, since the case is about it.
-    /// False if no connection was opened.
+    /// Opens a new connection for a party whose connection the target closed after an answer, which is permitted after a
+    /// rejection, and repeats the set-up of the party on it. A connection that the case itself opened stays closed, since the
+    /// case tests it. Returns false if no connection was opened.
     async fn return_to(&self, case: &CaseSession<'_>, walk: &Walk<'_>, planned: Planned<'_>) -> bool {
         if planned.number >= SETUP_STEPS || !case.session.was_left(planned.actor()).await {
             return false;
@@ -47,7 +47,7 @@ impl Runner<'_> {
         true
     }
 
-    /// Sends a message and collects its answers. Over a connection that stays open the walk says when they are enough.
+    /// Sends a message and collects its answers. On a connection that stays open the walk decides when they are sufficient.
     pub(super) async fn send(
         &self,
         case: &CaseSession<'_>,
@@ -81,7 +81,7 @@ impl Runner<'_> {
             clock_ms,
         };
         let Delivery { mut sent, mut received, begun } = if silent && transport == Transport::Adapter {
-            // The adapter has not answered any call yet, and each further one would cost a timeout.
+            // The adapter has not answered any call yet; each further call would cost a timeout.
             Delivery::unsent(message, "the adapter did not answer earlier calls")
         } else {
             let protocol = case.context.plan.knowledge.protocol;
@@ -126,7 +126,7 @@ impl Runner<'_> {
                 self.unanswered.store(0, Ordering::Relaxed);
                 self.answered.fetch_add(1, Ordering::Relaxed);
             }
-            // On a connection that stays open, closing it after or instead of an answer is a kind of answer.
+            // On a connection that stays open, a close after or instead of an answer is a kind of answer.
             Ended::Closed(_) if transport.is_channel() => {
                 if !received.arrived.is_empty() {
                     self.unanswered.store(0, Ordering::Relaxed);
@@ -152,13 +152,13 @@ impl Runner<'_> {
         }
     }
 
-    /// Counts a message that the target sent to a host, which shows that the target is alive.
+    /// Counts a message that the target sent to a host, since it shows that the target is alive.
     pub(super) fn counted(&self, received: &Incoming) {
         self.stored.fetch_add(size(received), Ordering::Relaxed);
         self.unanswered.store(0, Ordering::Relaxed);
     }
 
-    /// Replaces every secret that a target repeats.
+    /// Redacts every secret that a target repeats.
     pub(super) fn redact(&self, received: &mut Incoming) {
         for secret in &self.secrets {
             redact(&mut received.body, secret);
@@ -175,7 +175,7 @@ pub(super) fn size(received: &Incoming) -> u64 {
     (received.body.len() + received.arrived.iter().map(|arrival| arrival.body.len()).sum::<usize>()) as u64
 }
 
-/// Replaces a secret that a target repeats in its answer; in bytes that are not text, lengths are kept.
+/// Redacts a secret in an answer; keeps the length in bytes that are not text.
 fn redact(body: &mut Body, secret: &str) {
     match body.text() {
         Some(text) if text.contains(secret) => body.0 = text.replace(secret, "<redacted>").into_bytes(),

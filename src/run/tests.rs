@@ -1,4 +1,4 @@
-//! Runs against a small target that sends messages to hosts: a relay that is told what to send, where and how.
+//! Runs against a small target that sends messages to hosts: a relay that receives orders with messages and addresses.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -32,7 +32,7 @@ use crate::verdict::{Profile, Verdict};
 use crate::walk::{Context, Facts, Features, Transcript};
 use crate::wire::json;
 
-/// The protocol of the tests: one operation tells the target what to send. With `text`, messages over WebSocket are text.
+/// The protocol of the tests: one operation orders the target to send messages. With `text`, WebSocket messages are text.
 struct Toy {
     text: bool,
 }
@@ -43,7 +43,7 @@ static TEXT: Toy = Toy { text: true };
 static OPERATIONS: &[Operation] = &[
     Operation {
         name: "tell",
-        summary: "Tells the target what to send.",
+        summary: "Orders the target to send messages.",
         level: "",
         inputs: &[Input { name: "orders", required: true, default: None }],
         route: Some(Route {
@@ -62,7 +62,7 @@ static OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "elsewhere",
-        summary: "Asks for a name at another base URL.",
+        summary: "Requests a name at another base URL.",
         level: "",
         inputs: &[],
         route: Some(Route {
@@ -144,9 +144,9 @@ hosts:
   - { host: path, about: by the token in the path, path: /in, transports: [http, ws] }
   - { host: keys, about: by a key, correlate: [keys], reply: { status: 202 } }
   - { host: bytes, about: by bytes, correlate: [bytes], values: ['${nonce}'], transports: [tcp, ws, http], reply: { status: 202 } }
-  - { host: registry, about: replies for itself }
+  - { host: registry, about: the protocol makes its replies }
 features:
-  - { feature: common, about: what every case rests on, if-missing: run, floor: [endpoint], probe: [{ request: { method: GET, path: /common } }], offered: [{ at: /status, equals: 200 }] }
+  - { feature: common, about: the baseline, if-missing: run, floor: [endpoint], probe: [{ request: { method: GET, path: /common } }], offered: [{ at: /status, equals: 200 }] }
   - { feature: one, about: an option, if-missing: not-claimed, probe: [{ request: { method: GET, path: /one } }], offered: [{ at: /status, equals: 200 }] }
   - { feature: two, about: another option, if-missing: not-claimed, probe: [{ request: { method: GET, path: /two } }], offered: [{ at: /status, equals: 200 }] }
 ";
@@ -171,7 +171,7 @@ fn knowledge(protocol: &'static Toy, cases: &str) -> Knowledge {
 /// The target.
 struct Relay {
     url: Url,
-    /// Paths that were asked for, with how often.
+    /// Requested paths, with the number of requests.
     asked: Arc<Mutex<BTreeMap<String, usize>>>,
     task: tokio::task::AbortHandle,
 }
@@ -218,8 +218,8 @@ impl Relay {
     }
 }
 
-/// Does what it is told: sends each message to `to`, after `after` milliseconds, `copies` times. With `wait` it answers with
-/// the replies once they are there, and otherwise at once.
+/// Executes orders: sends each message to `to`, after `after` milliseconds, `copies` times. With `wait` it answers with the
+/// replies after it has received them, otherwise immediately.
 async fn follow(client: &reqwest::Client, orders: &Value) -> Vec<u8> {
     let number = |name: &str, default| {
         orders.member(name).and_then(Value::as_integer).and_then(|number| u64::try_from(number).ok()).unwrap_or(default)
@@ -301,7 +301,7 @@ impl Ran {
     }
 }
 
-/// Runs the cases, judges them, and judges them again from what the record holds.
+/// Runs the cases, judges them, and judges them again from the record.
 async fn run(knowledge: &Knowledge, selection: &Selection, change: impl FnOnce(&mut Target)) -> Ran {
     let relay = Relay::start().await;
     let mut target = Target::endpoint(relay.url.clone());
@@ -337,8 +337,8 @@ fn judged(plan: &Plan<'_>, facts: Facts, transcript: &Transcript) -> ProtocolRec
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_of_many_concurrent_cases_receives_its_own_message() {
-    // Each case waits for a message of its own. They come in another order than they were asked for, some twice, and between
-    // them messages that belong to nobody.
+    // Each case waits for its own message. The messages arrive in another order than requested, some of them twice, mixed with
+    // messages that belong to no case.
     static DRAWN: AtomicUsize = AtomicUsize::new(11);
     let mut cases = String::new();
     for number in 0..200 {
@@ -401,11 +401,11 @@ async fn a_host_replies_over_each_transport_while_the_target_waits() {
     };
     assert_eq!((kind(&binary).as_str(), kind(&text).as_str()), ("WsBinary", "WsText"));
     let steps: Vec<_> = text.case("over-ws").exchanges.iter().map(|exchange| exchange.step).collect();
-    assert_eq!(steps, [0, 1], "the request for the WebSocket is not taken by the step");
+    assert_eq!(steps, [0, 1], "the step does not receive the WebSocket upgrade request");
 }
 
 #[tokio::test]
-async fn what_arrives_and_what_does_not_is_judged() {
+async fn messages_that_arrive_or_do_not_arrive_are_judged() {
     let tell = "- { send: tell, with: { orders: { to: '${host path}', messages: [{ is: first }] } } }";
     let fence = "- { send: tell, with: { orders: { to: '${host path}', messages: [{ is: fence }] } } }";
     let none =
@@ -413,7 +413,7 @@ async fn what_arrives_and_what_does_not_is_judged() {
     let at_fence = "fence: [{ at: /body/is, equals: fence }], within: 5s";
     let cases = [
         ("arrives", format!("{tell}, {{ receive: path, expect: [{{ at: /body/is, equals: first }}] }}"), Verdict::Pass),
-        ("departs", format!("{tell}, {{ receive: path, expect: [{{ at: /body/is, equals: last }}] }}"), Verdict::Fail),
+        ("mismatch", format!("{tell}, {{ receive: path, expect: [{{ at: /body/is, equals: last }}] }}"), Verdict::Fail),
         ("missing", "- { receive: path, within: 100ms, expect: [{ at: /body/is, equals: first }] }".into(), Verdict::Fail),
         (
             "missing-precondition",
@@ -489,7 +489,7 @@ async fn what_arrives_and_what_does_not_is_judged() {
     assert_eq!(ran.case("one-of-two").findings[0].observed, "1 of 2");
     assert!(ran.case("without-the-fence").because.contains("the fence did not arrive"));
     assert_eq!(Ran::verdicts(&ran.again), Ran::verdicts(&ran.record));
-    assert_eq!(ran.again.cases, ran.record.cases, "judging the record again finds the same");
+    assert_eq!(ran.again.cases, ran.record.cases, "judging the record again gives the same verdicts");
 }
 
 #[tokio::test]
@@ -505,7 +505,7 @@ async fn a_late_message_is_a_stray_of_its_case() {
 }
 
 #[tokio::test]
-async fn a_host_listens_and_is_announced_as_the_target_file_says() {
+async fn a_host_listens_and_is_announced_as_configured() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
     let cases = "  - { case: told, covers: [TOY-1], steps: [{ send: tell, with: { orders: { to: '${host path}', messages: [{ is: first }] } } }, \
                  { receive: path, expect: [{ at: /headers/host, matches: '^localhost:' }] }] }\n";

@@ -140,7 +140,7 @@ cases:
         expect:
           - { at: /files/0/json/fresh, equals: true }
           - { at: /files/0/json/now, time: { form: rfc3339, from: '${answer/span/from}', to: '${answer/span/to}' } }
-  - case: is-of-the-present-of-the-run
+  - case: has-the-time-of-the-run
     covers: [FILES-1]
     let: { x: 'x_${word}' }
     steps:
@@ -168,7 +168,7 @@ cases:
       - sweep: true
         assume: [{ at: /id, not-equals: '${y}' }]
         expect: [{ at: /id, equals: '${first}' }, { at: /n, within: { max: 5 } }]
-  - case: sends-small-numbers-in-a-case-that-departs
+  - case: sends-a-large-number-in-a-case
     covers: [FILES-1]
     let: { x: 'x_${word}' }
     steps:
@@ -184,7 +184,7 @@ cases:
         expect: [{ at: /n, within: { max: 8 } }]
 ";
 
-/// Answers every message until it is told to end: with the present as its clock says, and whether the message is of it.
+/// Answers every message until `end` is set: with the time of its clock, and whether the message has that time.
 fn answer(root: &Path, end: &AtomicBool) {
     let mut answered: BTreeMap<PathBuf, Instant> = BTreeMap::new();
     let list =
@@ -300,13 +300,13 @@ async fn a_clock_is_advanced_times_are_overridden_and_a_case_sweeps_its_own_mess
         let found = record.cases.iter().find(|found| found.id.ends_with(case)).unwrap();
         assert_eq!(found.verdict, Verdict::Pass, "{case}: {} {:#?}", found.because, found.findings);
     }
-    // Its own message is too large; the one of another case is for the sweep of the run.
-    let departs = record.cases.iter().find(|found| found.id.ends_with("that-departs")).unwrap();
-    assert_eq!(departs.verdict, Verdict::Fail, "{}", departs.because);
-    assert_eq!(departs.findings.len(), 1, "{:#?}", departs.findings);
-    assert_eq!(departs.findings[0].exchange, Some(1));
+    // The message of this case has too large a number; that of another case belongs to the sweep of the run.
+    let failed = record.cases.iter().find(|found| found.id.ends_with("sends-a-large-number-in-a-case")).unwrap();
+    assert_eq!(failed.verdict, Verdict::Fail, "{}", failed.because);
+    assert_eq!(failed.findings.len(), 1, "{:#?}", failed.findings);
+    assert_eq!(failed.findings[0].exchange, Some(1));
     assert_eq!(verdict(&record, "sends-small-numbers-in-the-run").0, Verdict::Fail);
-    // The cases that advance the clock came last, one behind the other, and each saw where the clock was.
+    // The cases that advance the clock ran last, one after the other, and each knew the time of the clock.
     let clocks = |case: &str| {
         let found = record.cases.iter().find(|found| found.id.ends_with(case)).unwrap();
         found.exchanges.iter().map(|exchange| exchange.clock_ms).collect::<Vec<_>>()
@@ -326,7 +326,7 @@ async fn a_clock_is_advanced_times_are_overridden_and_a_case_sweeps_its_own_mess
 async fn a_case_that_needs_a_clock_is_not_run_without_one() {
     let knowledge = knowledge(&MANIFEST.replace("needs: [NEEDED]", "runs-on: [adapter]"));
     let (record, again) = run(&knowledge).await;
-    let why = "the target has no test clock, which the case advances";
+    let why = "the case advances a test clock, which the target does not have";
     for record in [&record, &again] {
         assert_eq!(verdict(record, "keeps-time[first]"), (Verdict::NotRun, Some(NotRun::Unobservable), why));
         assert_eq!(verdict(record, "is-of-the-present-of-the-run").0, Verdict::Pass);

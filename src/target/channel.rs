@@ -1,6 +1,6 @@
-//! What a transport must know of a protocol: how connections that stay open are opened and framed.
+//! The channel profile of a protocol: how connections that stay open are opened and framed.
 //!
-//! Plain data, so that transports need no protocol. A protocol supplies it once the target file is read
+//! Plain data, so that transports are independent of protocols. A protocol supplies it after the target file is read
 //! (`protocol::complete`).
 
 use crate::exchange::{Arrival, ArrivalKind, Transport};
@@ -18,18 +18,18 @@ pub struct ChannelProfile {
     pub schemes: &'static [UrlScheme],
 }
 
-/// How messages come over WebSocket.
+/// The form of messages over WebSocket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WsProfile {
-    /// Path of the endpoint below the URL of its party. Without one an endpoint has no default address.
+    /// Path of the endpoint below the URL of its party. Without a path an endpoint has no default address.
     pub path: Option<String>,
     /// The subprotocol that the client offers and the server selects; none if `None`.
     pub subprotocol: Option<String>,
-    /// What one message is.
+    /// The form of one message.
     pub messages: WsMessages,
 }
 
-/// What one message over WebSocket is.
+/// The form of one message over WebSocket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WsMessages {
     /// A binary message.
@@ -39,21 +39,21 @@ pub enum WsMessages {
     Text,
 }
 
-/// How messages come over TCP: in frames with a length of four bytes in front.
+/// The form of messages over TCP: frames with a length prefix of four bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TcpProfile {
-    /// Type bytes, which follow the length; `None` if a frame is its payload.
+    /// Type bytes, which follow the length; `None` if frames have no type.
     pub types: Option<FrameTypes>,
 }
 
-/// The type bytes of frames over TCP that a transport has to know.
+/// The type bytes of frames over TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameTypes {
     /// A message.
     pub message: u8,
-    /// A question whether the connection is alive.
+    /// A ping.
     pub ping: Option<u8>,
-    /// The answer to it.
+    /// The answer to a ping.
     pub pong: Option<u8>,
 }
 
@@ -72,32 +72,32 @@ impl Default for HttpProfile {
     }
 }
 
-/// A URL scheme that only one protocol has.
+/// A URL scheme that belongs to one protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrlScheme {
     /// The scheme, in lower case.
     pub name: &'static str,
-    /// The transport that it stands for.
+    /// The transport of the scheme.
     pub transport: Transport,
-    /// Whether it stands for TLS.
+    /// Whether it uses TLS.
     pub tls: bool,
 }
 
 impl ChannelProfile {
-    /// The scheme of an address over TCP: that of the protocol, or `tcp`.
+    /// The scheme of a TCP address: that of the protocol, or `tcp`.
     pub fn tcp_scheme(&self, tls: bool) -> &'static str {
         let own = self.schemes.iter().find(|scheme| scheme.transport == Transport::Tcp && scheme.tls == tls);
         own.map_or("tcp", |scheme| scheme.name)
     }
 
-    /// Whether an arrival only keeps a connection alive, or answers one that does: a control frame of WebSocket (RFC 6455
-    /// section 5.5), or a TCP frame of a type that the protocol has for it. It may come at any time, and answers no message.
+    /// Whether an arrival is a keep-alive or the answer to one: a control frame of WebSocket (RFC 6455 section 5.5), or a TCP
+    /// frame of a type that the protocol reserves for it. It may arrive at any time and is not an answer to a message.
     pub fn is_keep_alive(&self, arrival: &Arrival) -> bool {
         let pong = self.tcp.types.and_then(|types| types.pong);
         self.is_ping(arrival) || arrival.kind == ArrivalKind::WsPong || is_frame(arrival, pong)
     }
 
-    /// Whether an arrival asks whether the connection is alive, which answers nothing at all.
+    /// Whether an arrival is a ping.
     pub fn is_ping(&self, arrival: &Arrival) -> bool {
         arrival.kind == ArrivalKind::WsPing || is_frame(arrival, self.tcp.types.and_then(|types| types.ping))
     }

@@ -6,7 +6,7 @@ use crate::source::{Choice, KeyRow, Kind, Shape};
 pub static TARGET: Shape = Shape {
     name: "a target file",
     title: "Target",
-    about: "The implementation under test: how to reach it, and what its owner says about it.",
+    about: "The implementation under test: its addresses, its claims and its configuration.",
     choice: Choice::SomeOf(&["url", "urls", "ws", "tcp", "tree", "adapter"]),
     keys: &[
         KeyRow::new("protocol", Kind::Text, "Slug of the protocol that it implements.", "protocol: example"),
@@ -21,7 +21,7 @@ pub static TARGET: Shape = Shape {
         KeyRow::new(
             "hosts",
             Kind::Named(&Kind::Map(&HOST)),
-            "Where the peers that proofmark hosts for the target listen, by name.",
+            "Listen addresses of the peers that proofmark hosts for the target, by name.",
             "hosts: { callbacks: { listen: 127.0.0.1:8931 } }",
         )
         .default("a free port on the loopback interface for each"),
@@ -30,13 +30,13 @@ pub static TARGET: Shape = Shape {
         KeyRow::new(
             "tcp",
             Kind::Text,
-            "Where it accepts frames over TCP: `HOST:PORT`, or a URL with `tcp` or a scheme of the protocol.",
+            "Address of its TCP endpoint: `HOST:PORT`, or a URL with `tcp` or a scheme of the protocol.",
             "tcp: 127.0.0.1:7001",
         ),
         KeyRow::new(
             "tree",
             Kind::Map(&TREE),
-            "A directory, or a git work tree, in which the target and proofmark write files for each other.",
+            "A directory, or a git work tree, in which the target and proofmark exchange files.",
             "tree: { root: ../state, git: true }",
         ),
         KeyRow::new(
@@ -49,14 +49,14 @@ pub static TARGET: Shape = Shape {
         KeyRow::new(
             "settings",
             Kind::Named(&Kind::Plain),
-            "What its owner says about it in the terms of the protocol (`proofmark list --what settings`). `{ file: PATH }` is \
+            "Settings that the protocol defines (`proofmark list --what settings`). `{ file: PATH }` is \
              the JSON in a file.",
             "settings: { name: target-1 }",
         ),
         KeyRow::new(
             "second-instance",
             Kind::Pattern("^https?://"),
-            "URL of another instance with its own state: what is exported from one is imported into the other.",
+            "URL of a second instance with separate state: data exported from one instance is imported into the other.",
             "second-instance: http://127.0.0.1:8788",
         ),
         KeyRow::new(
@@ -68,28 +68,28 @@ pub static TARGET: Shape = Shape {
         KeyRow::new(
             "launch",
             Kind::Map(&LAUNCH),
-            "How proofmark starts the target before a run and ends it afterwards. `{port}` and `{port.NAME}` are free ports, also \
-             in the addresses above; `{host.NAME}` is the address of a peer that the run hosts.",
+            "How proofmark starts the target before a run and stops it afterwards. `{port}` and `{port.NAME}` are free ports, \
+             also in the addresses above; `{host.NAME}` is the address of a peer that the run hosts.",
             "launch: { command: [./server, --port, \"{port}\"] }",
         ),
-        KeyRow::new("level", Kind::Text, "The level that its owner claims.", "level: L1")
-            .default("what the target says"),
-        KeyRow::new("levels", Kind::Texts, "Further levels that its owner claims.", "levels: [L1, L2]"),
-        KeyRow::new("kind", Kind::Texts, "The kind of target, or kinds, that it is.", "kind: endpoint")
-            .default("the first that is reached in this way"),
+        KeyRow::new("level", Kind::Text, "The claimed level.", "level: L1")
+            .default("the level that the target declares"),
+        KeyRow::new("levels", Kind::Texts, "Further claimed levels.", "levels: [L1, L2]"),
+        KeyRow::new("kind", Kind::Texts, "The kind of target, or several kinds.", "kind: endpoint")
+            .default("the first kind that is reachable with these addresses"),
         KeyRow::new("roles", Kind::Texts, "The roles that it plays.", "roles: [sender]")
             .default("all that its kind can play"),
         KeyRow::new(
             "features",
             Kind::Named(&Kind::Flag),
-            "Features that it has or lacks, whatever a probe finds (`proofmark list --what features`).",
+            "Features that it has or lacks; overrides the probes (`proofmark list --what features`).",
             "features: { auth: true }",
         )
         .formerly(&["options"]),
         KeyRow::new(
             "credentials",
             Kind::Named(&Kind::Map(&CREDENTIAL)),
-            "What each party (`a`, `b`) sends as credentials.",
+            "Credentials of each party (`a`, `b`).",
             "credentials: { a: { env: TOKEN_A, prefix: \"Bearer \" } }",
         ),
         KeyRow::new(
@@ -107,7 +107,7 @@ pub static TARGET: Shape = Shape {
         KeyRow::new(
             "statuses",
             Kind::Named(&Kind::Numbers),
-            "Status codes that are accepted in place of the one that the protocol names.",
+            "Status codes that are accepted instead of the specified one.",
             "statuses: { 400: [422] }",
         ),
         KeyRow::new(
@@ -119,31 +119,31 @@ pub static TARGET: Shape = Shape {
         KeyRow::new(
             "timeouts",
             Kind::Named(&Kind::Duration),
-            "Times of the protocol that differ at this target, by name.",
+            "Timeouts of the protocol that differ for this target, by name.",
             "timeouts: { callback: 20s }",
         ),
         KeyRow::new(
             "waivers",
             Kind::Maps(&WAIVER),
-            "Cases and requirements that its owner sets aside. A stale waiver is reported.",
+            "Known failures of cases and requirements. A stale waiver is reported.",
             "waivers: [{ case: \"example/pull#*\", reason: known bug }]",
         ),
     ],
     ..Shape::PLAIN
 };
 
-/// Where a host of proofmark listens.
+/// The listen address of a host of proofmark.
 pub(super) static HOST: Shape = Shape {
     name: "`hosts` of a target file",
     title: "HostAddress",
-    about: "Where a host of proofmark listens, and how the target reaches it.",
+    about: "The listen address of a host of proofmark, and its URL for the target.",
     keys: &[
         KeyRow::new("listen", Kind::Text, "IP address and port to bind.", "listen: 127.0.0.1:8931")
             .default("a free port on the loopback interface"),
         KeyRow::new(
             "announce",
             Kind::Text,
-            "URL that the target is given, without the path of the host.",
+            "URL of the host for the target, without the path of the host.",
             "announce: http://test-machine:8931",
         )
         .default("the listen address"),
@@ -176,11 +176,11 @@ pub(super) static TREE: Shape = Shape {
         KeyRow::new(
             "git",
             Kind::Flag,
-            "It is a git work tree: each file that is written is one commit, whose author is the party.",
+            "Whether it is a git work tree: each written file is one commit, whose author is the party.",
             "git: true",
         )
         .default("false"),
-        KeyRow::new("poll", Kind::Duration, "The time between two looks at it.", "poll: 200ms").default("50ms"),
+        KeyRow::new("poll", Kind::Duration, "The interval between two scans.", "poll: 200ms").default("50ms"),
         KeyRow::new(
             "paths",
             Kind::Named(&Kind::Text),
@@ -191,11 +191,11 @@ pub(super) static TREE: Shape = Shape {
     ..Shape::PLAIN
 };
 
-/// How a target is started and ended.
+/// How a target is started and stopped.
 pub(super) static LAUNCH: Shape = Shape {
     name: "`launch`",
     title: "Launch",
-    about: "How a target is started, when it is ready, and how it is ended: in its own process group, by SIGTERM and then SIGKILL.",
+    about: "How a target is started, when it is ready, and how it is stopped: in its own process group, by SIGTERM, then SIGKILL.",
     keys: &[
         KeyRow::new(
             "command",
@@ -214,12 +214,12 @@ pub(super) static LAUNCH: Shape = Shape {
         KeyRow::new(
             "environment",
             Kind::Named(&Kind::ScalarOr(&SECRET)),
-            "Environment variables besides those of proofmark: text, or `{ env: NAME }` or `{ file: PATH }` for a secret.",
+            "Environment variables in addition to those of proofmark: text, or `{ env: NAME }` or `{ file: PATH }` for a secret.",
             "environment: { LOG: debug, TOKEN: { env: TOKEN_A } }",
         ),
-        KeyRow::new("ready", Kind::Map(&READINESS), "What shows that it is ready.", "ready: { http: /health }")
+        KeyRow::new("ready", Kind::Map(&READINESS), "The readiness check.", "ready: { http: /health }")
             .default("its addresses accept connections"),
-        KeyRow::new("stop-within", Kind::Duration, "How long it may take from SIGTERM to its end.", "stop-within: 10s")
+        KeyRow::new("stop-within", Kind::Duration, "Maximum time from SIGTERM to its exit.", "stop-within: 10s")
             .default("5s"),
     ],
     ..Shape::PLAIN
@@ -238,11 +238,11 @@ pub(super) static SECRET: Shape = Shape {
     ..Shape::PLAIN
 };
 
-/// What shows that a launched target is ready.
+/// The readiness check of a launched target.
 pub(super) static READINESS: Shape = Shape {
     name: "`ready` of a launch",
     title: "Readiness",
-    about: "What shows that a launched target is ready: at most one of `http`, `tcp`, `line` and `delay`.",
+    about: "The readiness check of a launched target: at most one of `http`, `tcp`, `line` and `delay`.",
     keys: &[
         KeyRow::new(
             "http",
@@ -263,16 +263,16 @@ pub(super) static READINESS: Shape = Shape {
             "line: listening on",
         ),
         KeyRow::new("delay", Kind::Duration, "A time to wait.", "delay: 2s"),
-        KeyRow::new("within", Kind::Duration, "How long it may take to become ready.", "within: 1m").default("30s"),
+        KeyRow::new("within", Kind::Duration, "Maximum time to become ready.", "within: 1m").default("30s"),
     ],
     ..Shape::PLAIN
 };
 
-/// A route of the target's own.
+/// A route that differs from the specified one.
 pub(super) static ROUTE: Shape = Shape {
     name: "a route",
     title: "Route",
-    about: "A route of the target; a key that is left out is as in the protocol.",
+    about: "A route of the target; a key that is left out keeps the specified value.",
     keys: &[
         KeyRow::new("base", Kind::Text, "Name of the base URL, one of `urls`.", "base: admin").default("`url`"),
         KeyRow::new("method", Kind::Text, "HTTP method.", "method: POST"),
@@ -296,14 +296,14 @@ pub(super) static LIMITS: Shape = Shape {
         KeyRow::new(
             "request",
             Kind::Duration,
-            "From the first byte sent to the last byte read of one answer.",
+            "Time from the first byte sent to the last byte read of one answer.",
             "request: 30s",
         )
         .default("10s"),
         KeyRow::new(
             "reply",
             Kind::Duration,
-            "How long to wait for the first answer where it is not the response to a request.",
+            "How long to wait for the first message on a connection without request and response.",
             "reply: 10s",
         )
         .default("5s"),
@@ -315,21 +315,23 @@ pub(super) static LIMITS: Shape = Shape {
         )
         .default("1s")
         .formerly(&["settle"]),
-        KeyRow::new("case", Kind::Duration, "From the first step of a case to its last.", "case: 5m").default("2m"),
-        KeyRow::new("run", Kind::Duration, "The whole run.", "run: 30m").default("15m"),
-        KeyRow::new("clock-skew", Kind::Duration, "Added to both ends of every expected time span.", "clock-skew: 10s")
+        KeyRow::new("case", Kind::Duration, "Time from the first step of a case to its last.", "case: 5m")
+            .default("2m"),
+        KeyRow::new("run", Kind::Duration, "Time for the whole run.", "run: 30m").default("15m"),
+        KeyRow::new("clock-skew", Kind::Duration, "Tolerance for timestamps, in both directions.", "clock-skew: 10s")
             .default("5s"),
-        KeyRow::new("body", Kind::Number, "How many bytes of a body are read.", "body: 1048576").default("8388608"),
-        KeyRow::new("jobs", Kind::Number, "How many cases run concurrently.", "jobs: 4").default("16"),
+        KeyRow::new("body", Kind::Number, "Maximum number of bytes that are read of a body.", "body: 1048576")
+            .default("8388608"),
+        KeyRow::new("jobs", Kind::Number, "Number of cases that run concurrently.", "jobs: 4").default("16"),
     ],
     ..Shape::PLAIN
 };
 
-/// A case or requirement that is set aside.
+/// A known failure of a case or requirement.
 pub(super) static WAIVER: Shape = Shape {
     name: "a waiver",
     title: "Waiver",
-    about: "A case or requirement that is set aside, and the reason.",
+    about: "A known failure of a case or requirement, with the reason.",
     choice: Choice::OneOf(&["case", "requirement"]),
     keys: &[
         KeyRow::new("case", Kind::Text, "A pattern of case ids, with `*` and `?`.", "case: \"example/pull#*\""),

@@ -1,4 +1,4 @@
-//! `launch` in a target file: how proofmark starts a target, knows that it is ready, and ends it.
+//! `launch` in a target file: how proofmark starts a target, checks that it is ready, and stops it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,39 +8,39 @@ use super::keys::{LAUNCH, READINESS, SECRET};
 use super::read::{read_duration, secret};
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Yaml};
 
-/// How long a target may take to become ready [default].
+/// Default of the time in which a target must become ready.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
-/// How long a target may take to end after SIGTERM [default].
+/// Default of the time in which a target must exit after SIGTERM.
 const STOP_WITHIN: Duration = Duration::from_secs(5);
 
-/// The longest delay and the longest limits that a target file may set: a run that waits longer waits for a mistake.
+/// The longest delay and the longest limits that a target file may set.
 const LONGEST: Duration = Duration::from_secs(10 * 60);
 
-/// The ports that one target file may ask for.
+/// Maximum number of free ports in one target file.
 const PORTS: usize = 64;
 
-/// A target that proofmark starts and ends.
+/// A target that proofmark starts and stops.
 #[derive(Clone, Debug)]
 pub struct Launch {
     /// The program and its arguments.
     pub command: Vec<String>,
     /// The working directory.
     pub directory: PathBuf,
-    /// Variables of the environment, besides those that proofmark has itself.
+    /// Environment variables in addition to those of proofmark.
     pub environment: Vec<(String, Variable)>,
-    /// What shows that the target is ready.
+    /// The readiness check.
     pub ready: Ready,
-    /// How long it may take until then.
+    /// Maximum time until it is ready.
     pub ready_within: Duration,
-    /// How long it may take from SIGTERM to its end before it is killed.
+    /// Maximum time from SIGTERM to its exit before it is killed.
     pub stop_within: Duration,
 }
 
-/// The value of a variable of the environment.
+/// The value of an environment variable.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Variable {
-    /// As the target file has it, with places for the addresses of hosts.
+    /// A text of the target file, with placeholders for the addresses of hosts.
     Text(String),
     /// A secret from the environment or a file, never printed.
     Secret(String),
@@ -55,10 +55,10 @@ impl std::fmt::Debug for Variable {
     }
 }
 
-/// What shows that a launched target is ready.
+/// The readiness check of a launched target.
 #[derive(Clone, Debug)]
 pub enum Ready {
-    /// The addresses under which it is tested accept connections.
+    /// The tested addresses accept connections.
     Addresses,
     /// A path below its URL answers with a status below 500.
     Http(String),
@@ -74,7 +74,7 @@ pub enum Ready {
 pub(super) struct Ports<'f> {
     choose: &'f mut dyn FnMut() -> Option<u16>,
     chosen: BTreeMap<String, u16>,
-    /// Whether the file has a `launch`: only what proofmark starts can be told a port.
+    /// Whether the file has a `launch`: only a target that proofmark starts can use a free port.
     launched: bool,
 }
 
@@ -83,7 +83,7 @@ impl<'f> Ports<'f> {
         Self { choose, chosen: BTreeMap::new(), launched }
     }
 
-    /// The text with its ports. Places of hosts stay; anything else in braces that looks like a place is a mistake.
+    /// The text with its ports. Placeholders of hosts stay; any other placeholder is a mistake.
     pub(super) fn fill(&mut self, text: &Located<String>, problems: &mut Problems) -> String {
         let result = fill(text, |name| match name.split_once('.').unwrap_or((name, "")) {
             ("port", key) => self.port(key).map(|port| Some(port.to_string())),
@@ -112,7 +112,7 @@ impl<'f> Ports<'f> {
         if self.chosen.len() >= PORTS {
             return Err(format!("more than {PORTS} free ports"));
         }
-        // The system may offer a port again that nothing listens on yet.
+        // The system may offer the same port twice while no process listens on it.
         let taken = |port: &u16| !self.chosen.values().any(|other| other == port);
         let port = (0..PORTS).find_map(|_| (self.choose)().filter(taken));
         let port = port.ok_or_else(|| "cannot find a free port".to_owned())?;
@@ -121,8 +121,8 @@ impl<'f> Ports<'f> {
     }
 }
 
-/// The text with each `{word}` or `{word.name}` in lower case replaced. `value` returns `None` where the place stays as it is
-/// for a later call. Other braces stay, so that JSON and shell commands need no quoting; `{{` stands for a brace before a word.
+/// The text with each `{word}` or `{word.name}` in lower case replaced. `value` returns `None` to keep a placeholder for a later
+/// call. Other braces stay, so that JSON and shell commands need no quoting; `{{` is an escaped brace before a word.
 fn fill(text: &str, mut value: impl FnMut(&str) -> Result<Option<String>, String>) -> Result<String, String> {
     let mut filled = String::new();
     let mut rest = text;
@@ -145,7 +145,7 @@ fn fill(text: &str, mut value: impl FnMut(&str) -> Result<Option<String>, String
     Ok(filled)
 }
 
-/// The name of the place that starts behind an opening brace.
+/// The name of the placeholder that starts after an opening brace.
 fn place(behind: &str) -> Option<&str> {
     let (name, _) = behind.split_once('}')?;
     let word = |part: &str| {
@@ -163,7 +163,7 @@ impl Launch {
     ///
     /// # Errors
     ///
-    /// The name of a host that is not there.
+    /// An unknown host, by name.
     pub fn filled(&self, hosts: &BTreeMap<String, String>) -> Result<Filled, String> {
         let with_hosts = |text: &String| {
             fill(text, |name| match name.strip_prefix("host.").map(|host| (host, hosts.get(host))) {
@@ -208,7 +208,7 @@ pub(super) fn read_launch(node: &Node, ports: &mut Ports<'_>, problems: &mut Pro
     if let Some(word) = command.iter().find(|word| word.value.contains('\0')) {
         problems.note(Diagnostic::new(&word.span, "a command has no NUL characters"));
     }
-    // A path in a target file starts where that file is.
+    // Paths in a target file are relative to the file.
     let folder = Path::new(&span.source().name).parent().unwrap_or(Path::new("")).to_owned();
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
     let directory = directory.map_or(folder.clone(), |text| folder.join(&*text));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_that_are_no_place_stay() {
+    fn braces_that_are_not_placeholders_stay() {
         let keep = |text: &str| fill(text, |name| Ok(Some(format!("<{name}>"))));
         assert_eq!(
             keep("{{port} ${HOME} { x; } {\"a\":1} {1} {port.a} {").unwrap(),

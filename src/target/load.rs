@@ -16,8 +16,8 @@ use crate::exchange::{TargetClass, Transport};
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Source, Yaml, parse};
 use crate::value::Value;
 
-/// Reads a target file. Credentials are fetched from the environment and from files at once. `schemes` are those that
-/// protocols have for addresses.
+/// Reads a target file, including the credentials from the environment and from files. `schemes` are the URL schemes of the
+/// protocols.
 ///
 /// # Errors
 ///
@@ -53,7 +53,8 @@ pub fn load_with(
     if let Some(text) = address(&mut fields, "ws", &mut ports, &mut problems) {
         match Url::parse(&text) {
             Ok(url) if matches!(url.scheme(), "ws" | "wss") && url.has_host() => target.ws = Some(url),
-            _ => problems.note(Diagnostic::new(&text.span, format!("`{}` is no URL with ws or wss", *text))),
+            _ => problems
+                .note(Diagnostic::new(&text.span, format!("invalid WebSocket URL `{}`: expected ws or wss", *text))),
         }
     }
     let tcp = address(&mut fields, "tcp", &mut ports, &mut problems);
@@ -84,7 +85,7 @@ pub fn load_with(
             parse_url(&text).map_err(|error| problems.note(Diagnostic::new(&node.span, error))).ok()
         }
         _ => {
-            problems.note(Diagnostic::new(&node.span, format!("a base URL is text, not {}", node.kind())));
+            problems.note(Diagnostic::new(&node.span, format!("a base URL must be text, not {}", node.kind())));
             None
         }
     });
@@ -108,7 +109,7 @@ pub fn load_with(
     target.options = read_map(&mut fields, "features", &mut problems, |node, problems| match node.value {
         Yaml::Bool(flag) => Some(flag),
         _ => {
-            problems.note(Diagnostic::new(&node.span, "an option is true or false"));
+            problems.note(Diagnostic::new(&node.span, "expected true or false"));
             None
         }
     });
@@ -124,13 +125,14 @@ pub fn load_with(
             .map(|item| match &item.value {
                 Yaml::Text(text) => Some(text.clone()),
                 _ => {
-                    problems.note(Diagnostic::new(&item.span, "a place is text: a JSON Pointer, or `header:NAME`"));
+                    problems
+                        .note(Diagnostic::new(&item.span, "a place must be text: a JSON Pointer, or `header:NAME`"));
                     None
                 }
             })
             .collect(),
         _ => {
-            problems.note(Diagnostic::new(&node.span, "places are texts"));
+            problems.note(Diagnostic::new(&node.span, "expected a text or a list of texts"));
             None
         }
     });
@@ -139,7 +141,7 @@ pub fn load_with(
     target.timeouts = read_map(&mut fields, "timeouts", &mut problems, |node, problems| match &node.value {
         Yaml::Text(text) => read_duration(&Located { value: text.clone(), span: node.span.clone() }, problems),
         _ => {
-            problems.note(Diagnostic::new(&node.span, "a time is text such as 250ms, 5s, 2m"));
+            problems.note(Diagnostic::new(&node.span, "expected a duration such as 250ms, 5s, 2m"));
             None
         }
     });
@@ -150,7 +152,7 @@ pub fn load_with(
     fields.finish(&mut problems);
     if !Transport::ALL.into_iter().any(|transport| target.is_reached_over(transport)) {
         problems.note(
-            Diagnostic::new(&span, "the target cannot be reached")
+            Diagnostic::new(&span, "the target has no address")
                 .hint("give a `url`, a `ws`, a `tcp`, a `tree` or an `adapter`"),
         );
     }
@@ -168,7 +170,7 @@ pub fn load_with(
     problems.check(target)
 }
 
-/// An address, with the free ports that it names.
+/// An address, with its free ports filled in.
 fn address(
     fields: &mut Fields<'_>,
     key: &'static str,
@@ -180,7 +182,7 @@ fn address(
     Some(Located { value, span: text.span })
 }
 
-/// Reads `HOST:PORT`, or a URL with `tcp` or one of `schemes`, which also say whether TLS is spoken.
+/// Reads `HOST:PORT`, or a URL with `tcp` or one of `schemes`, which also determine TLS.
 ///
 /// # Errors
 ///
@@ -201,7 +203,7 @@ pub fn parse_tcp(text: &str, schemes: &[UrlScheme]) -> Result<TcpAddress, String
     let split = rest.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse::<u16>().ok()?)));
     match split {
         Some((host, port)) if !host.is_empty() => Ok(TcpAddress { host: host.to_owned(), port, tls }),
-        _ => Err(format!("`{text}` is no HOST:PORT")),
+        _ => Err(format!("invalid address `{text}`: expected HOST:PORT")),
     }
 }
 
@@ -214,9 +216,9 @@ fn read_setting(node: &Node, problems: &mut Problems) -> Option<Value> {
     {
         // A path in a target file starts where that file is.
         let beside = std::path::Path::new(&path.span.source().name).with_file_name(name);
-        let read = std::fs::read(&beside).map_err(|error| format!("`{name}` cannot be read: {error}"));
+        let read = std::fs::read(&beside).map_err(|error| format!("cannot read `{name}`: {error}"));
         let read = read.and_then(|bytes| {
-            crate::wire::json::parse(&bytes).map_err(|error| format!("`{name}` is no JSON: {error}"))
+            crate::wire::json::parse(&bytes).map_err(|error| format!("`{name}` is not JSON: {error}"))
         });
         return match read {
             Ok(value) => Some(value),
@@ -245,8 +247,8 @@ fn plain(node: &Node) -> Value {
 pub fn parse_url(text: &str) -> Result<Url, String> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        Ok(url) => Err(format!("`{}` is no URL of a kind that can be reached; it needs http or https", url.scheme())),
-        Err(error) => Err(format!("`{text}` is no URL: {error}")),
+        Ok(url) => Err(format!("unsupported URL scheme `{}`: the URL needs http or https", url.scheme())),
+        Err(error) => Err(format!("invalid URL `{text}`: {error}")),
     }
 }
 
@@ -262,7 +264,7 @@ fn read_map<T>(
             members.iter().filter_map(|(key, node)| Some((key.name.clone(), read(node, problems)?))).collect()
         }
         Some(other) => {
-            problems.note(Diagnostic::new(&other.span, format!("`{key}` is a map, not {}", other.kind())));
+            problems.note(Diagnostic::new(&other.span, format!("`{key}` must be a map, not {}", other.kind())));
             BTreeMap::new()
         }
     }
@@ -280,7 +282,7 @@ fn read_credentials(node: &Node, problems: &mut Problems) -> Option<Vec<Credenti
     Some(vec![Credential { header, value: format!("{prefix}{value}") }])
 }
 
-/// Reads where a host listens.
+/// Reads the addresses of a host.
 fn read_host(node: &Node, problems: &mut Problems) -> HostAddress {
     let mut fields = Fields::new(node, &HOST, problems);
     let listen = fields.text("listen", problems);
@@ -317,13 +319,13 @@ fn read_route(node: &Node, problems: &mut Problems) -> RouteOverride {
             .filter_map(|(key, value)| match &value.value {
                 Yaml::Text(text) => Some((key.name.clone(), text.clone())),
                 _ => {
-                    problems.note(Diagnostic::new(&value.span, "a query parameter is text"));
+                    problems.note(Diagnostic::new(&value.span, "a query parameter must be text"));
                     None
                 }
             })
             .collect(),
         _ => {
-            problems.note(Diagnostic::new(&node.span, "`query` is a map from names to texts"));
+            problems.note(Diagnostic::new(&node.span, "`query` must be a map from names to texts"));
             Vec::new()
         }
     });
@@ -334,7 +336,7 @@ fn read_route(node: &Node, problems: &mut Problems) -> RouteOverride {
 fn read_statuses(fields: &mut Fields<'_>, target: &mut Target, problems: &mut Problems) {
     let Some(node) = fields.take("statuses") else { return };
     let Yaml::Map(members) = &node.value else {
-        problems.note(Diagnostic::new(&node.span, "`statuses` is a map such as { 400: [400, 422] }"));
+        problems.note(Diagnostic::new(&node.span, "`statuses` must be a map such as { 400: [400, 422] }"));
         return;
     };
     for (key, value) in members {
@@ -352,7 +354,7 @@ fn read_statuses(fields: &mut Fields<'_>, target: &mut Target, problems: &mut Pr
             (Ok(status), Some(aliases)) => {
                 target.statuses.insert(status, aliases);
             }
-            _ => problems.note(Diagnostic::new(&key.span, "a status and the list of those that stand for it")),
+            _ => problems.note(Diagnostic::new(&key.span, "expected a status and the list of its replacements")),
         }
     }
 }
@@ -394,7 +396,7 @@ fn read_waiver(node: &Node, problems: &mut Problems) -> Option<Waiver> {
         (Some(Located { value, .. }), None) => WaiverSubject::Case(value),
         (None, Some(Located { value, .. })) => WaiverSubject::Requirement(value),
         _ => {
-            problems.note(Diagnostic::new(&span, "a waiver names either a `case` or a `requirement`"));
+            problems.note(Diagnostic::new(&span, "a waiver needs either `case` or `requirement`"));
             return None;
         }
     };
@@ -410,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_file_says_how_to_reach_and_read_the_target() {
+    fn a_target_file_is_read() {
         let target = read(
             "protocol: agentic\nurl: http://127.0.0.1:1\nstatuses: { 400: [400, 422] }\nlimits: { request: 250ms, jobs: 4 }\nroutes: { export: { path: '/dump/{project}' } }\n",
         )
@@ -429,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_in_the_file_is_refused() {
+    fn a_secret_in_the_file_is_rejected() {
         assert!(read("url: http://h\ncredentials: { a: { value: s3cret } }\n").is_err());
     }
 }

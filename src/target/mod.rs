@@ -1,4 +1,4 @@
-//! Targets: the implementation under test, how to reach it, and what its owner says of it.
+//! Targets: the implementation under test, its addresses, claims and configuration.
 
 mod channel;
 mod keys;
@@ -23,77 +23,77 @@ pub use load::{load, load_with, parse_tcp, parse_url};
 pub use read::parse_duration;
 pub use tree::TreeRoot;
 
-/// The feature that a target has which comes with a second instance.
+/// The feature of a target with a second instance.
 pub const SECOND_INSTANCE: &str = "second-instance";
 
 /// The party whose messages go to the second instance.
 pub const SECOND: &str = "second";
 
-/// What is tested, and how it is reached.
+/// The implementation under test.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// How it is called in reports.
+    /// Its name in reports.
     pub name: String,
     /// What it is, for reports.
     pub class: TargetClass,
     /// The protocol that a target file is for.
     pub protocol: Option<String>,
-    /// Where its HTTP endpoint is.
+    /// URL of its HTTP endpoint.
     pub url: Option<Url>,
-    /// Where its WebSocket endpoint is, if that is not at the protocol's path below [`Target::url`].
+    /// URL of its WebSocket endpoint, if that is not at the protocol's path below [`Target::url`].
     pub ws: Option<Url>,
-    /// Where it takes frames over TCP.
+    /// Address of its TCP endpoint.
     pub tcp: Option<TcpAddress>,
     /// How its protocol uses connections that stay open; the protocol fills it in.
     pub channel: ChannelProfile,
     /// The files that it shares.
     pub tree: Option<TreeRoot>,
-    /// The transports that are tried; `None` means each that has an address.
+    /// The transports to use; `None` means each that has an address.
     pub transports: Option<Vec<Transport>>,
-    /// What the protocol lets an owner say about the target, by name; [`crate::protocol::Setting`] has the meanings.
+    /// Settings that the protocol defines, by name; see [`crate::protocol::Setting`].
     pub settings: BTreeMap<String, Value>,
-    /// Further base URLs by name, for operations that are elsewhere than at [`Target::url`].
+    /// Further base URLs by name, for operations that are not at [`Target::url`].
     pub urls: BTreeMap<String, Url>,
-    /// Where the hosts of the run listen, by name.
+    /// Addresses of the hosts of the run, by name.
     pub hosts: BTreeMap<String, HostAddress>,
-    /// Where another instance of it is, with a state of its own.
+    /// URL of a second instance with separate state.
     pub second: Option<Url>,
     /// The program that wraps it as a library, with its arguments.
     pub adapter: Option<Vec<String>>,
-    /// How proofmark starts and ends it, if it does.
+    /// How proofmark starts and stops it, if it does.
     pub launch: Option<Launch>,
-    /// The levels that its owner claims; empty means what it says itself.
+    /// The levels that the target file claims; empty means those that the target declares.
     pub levels: Vec<String>,
-    /// The kinds of target of the protocol that it is; empty means the usual kind for the way in which it is reached.
+    /// Its kinds; empty means the default kind for its addresses.
     pub kinds: Vec<String>,
     /// The roles of the protocol that it plays; `None` means all that its kind can play.
     pub roles: Option<Vec<String>>,
-    /// Features that it has or lacks, whatever a probe would find.
+    /// Features that it has or lacks; overrides the probes.
     pub options: BTreeMap<String, bool>,
     /// Header fields that each actor sends, such as credentials.
     pub credentials: BTreeMap<String, Vec<Credential>>,
     /// Routes that differ from the protocol's own, by operation.
     pub routes: BTreeMap<String, RouteOverride>,
-    /// Places in answers that are tried before the protocol's own, by what stands there.
+    /// Places in answers that are tried before the protocol's own, by the name of the value.
     pub places: BTreeMap<String, Vec<String>>,
-    /// Status codes that stand for the one that the protocol names.
+    /// Status codes that replace the specified one.
     pub statuses: BTreeMap<u16, Vec<u16>>,
-    /// Bounds on everything.
+    /// Limits on time, size and number.
     pub limits: Limits,
-    /// The times of the protocol that differ at this target, by name.
+    /// Timeouts of the protocol that differ for this target, by name.
     pub timeouts: BTreeMap<String, Duration>,
-    /// What its owner sets aside.
+    /// Known failures.
     pub waivers: Vec<Waiver>,
 }
 
-/// Where frames over TCP are taken.
+/// Address of a TCP endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TcpAddress {
     /// Name or address of the host.
     pub host: String,
     /// Port.
     pub port: u16,
-    /// Whether TLS is spoken.
+    /// Whether to use TLS.
     pub tls: bool,
 }
 
@@ -127,46 +127,46 @@ impl std::fmt::Debug for Credential {
     }
 }
 
-/// Where a host of the run listens, and how the target reaches it.
+/// The listen address of a host of the run, and its URL for the target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostAddress {
     /// The address to bind; a free port on the loopback interface if `None`.
     pub listen: Option<std::net::SocketAddr>,
-    /// The URL that the target is given; the listen address if `None`.
+    /// The URL for the target; the listen address if `None`.
     pub announce: Option<String>,
 }
 
-/// A route of the target's own.
+/// A route that differs from the specified one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouteOverride {
     /// Name of the base URL, one of [`Target::urls`].
     pub base: Option<String>,
     /// HTTP method.
     pub method: Option<String>,
-    /// Path with `{input}` places.
+    /// Path with `{input}` placeholders.
     pub path: Option<String>,
-    /// Query parameters with `{input}` places.
+    /// Query parameters with `{input}` placeholders.
     pub query: Option<Vec<(String, String)>>,
 }
 
 /// Bounds on time, size and number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From the first byte sent to the last byte read of one answer.
+    /// Time from the first byte sent to the last byte read of one answer.
     pub request: Duration,
-    /// How long a first answer is waited for where it does not come as the response to a request.
+    /// How long to wait for the first message on a connection without request and response.
     pub reply: Duration,
-    /// How long further answers are waited for after one that is not what was wanted.
+    /// How long to wait for further answers after one that is not the expected one.
     pub settle: Duration,
-    /// From the first step of a case to its last.
+    /// Time from the first step of a case to its last.
     pub case: Duration,
-    /// The whole run.
+    /// Time for the whole run.
     pub run: Duration,
-    /// Added to both ends of every span of time that an answer is held against.
+    /// Tolerance for timestamps, in both directions.
     pub clock_skew: Duration,
-    /// Bytes of a body that are read.
+    /// Maximum number of bytes that are read of a body.
     pub body: usize,
-    /// Cases side by side.
+    /// Number of cases that run concurrently.
     pub jobs: usize,
 }
 
@@ -185,7 +185,7 @@ impl Default for Limits {
     }
 }
 
-/// A case or requirement that the owner of a target sets aside.
+/// A known failure of a case or requirement.
 #[derive(Clone, Debug)]
 pub struct Waiver {
     /// A pattern of case ids, or the id of a requirement.
@@ -196,7 +196,7 @@ pub struct Waiver {
     pub span: Span,
 }
 
-/// What a waiver sets aside.
+/// The subject of a waiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WaiverSubject {
     /// Cases whose id matches a pattern.
@@ -245,7 +245,7 @@ impl Target {
         target
     }
 
-    /// Whether a transport has an address and is not left out by the owner.
+    /// Whether a transport has an address and is not excluded by the target file.
     pub fn is_reached_over(&self, transport: Transport) -> bool {
         let address = match transport {
             Transport::Http => self.url.is_some() || !self.urls.is_empty(),
@@ -262,12 +262,12 @@ impl Target {
         name.and_then(|name| self.urls.get(name)).or(self.url.as_ref())
     }
 
-    /// The setting called `name`, if the owner gave it.
+    /// The setting `name`, if the target file has it.
     pub fn setting(&self, name: &str) -> Option<&Value> {
         self.settings.get(name)
     }
 
-    /// The status that the protocol names where the target sends `status`.
+    /// The specified status for which the target sends `status`.
     pub fn status(&self, status: u16) -> u16 {
         self.statuses.iter().find(|(_, aliases)| aliases.contains(&status)).map_or(status, |(named, _)| *named)
     }

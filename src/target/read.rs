@@ -24,12 +24,12 @@ pub(super) fn secret(
 ) -> Option<String> {
     let secret = match (env, file) {
         (Some(name), None) => std::env::var(&*name)
-            .map_err(|_| Diagnostic::new(&name.span, format!("the environment has no variable `{}`", *name))),
+            .map_err(|_| Diagnostic::new(&name.span, format!("environment variable `{}` is not set", *name))),
         (None, Some(path)) => std::fs::read_to_string(&*path)
             .map(|text| text.trim_end().to_owned())
-            .map_err(|error| Diagnostic::new(&path.span, format!("`{}` cannot be read: {error}", *path))),
-        _ => Err(Diagnostic::new(span, format!("{what} comes from either `env` or `file`"))
-            .hint("a secret never stands in the target file itself")),
+            .map_err(|error| Diagnostic::new(&path.span, format!("cannot read `{}`: {error}", *path))),
+        _ => Err(Diagnostic::new(span, format!("{what} needs either `env` or `file`"))
+            .hint("secrets are not permitted in the target file itself")),
     };
     secret.map_err(|diagnostic| problems.note(diagnostic)).ok()
 }

@@ -8,20 +8,20 @@ use super::keys::TREE;
 use super::read::read_duration;
 use crate::source::{Diagnostic, Fields, Node, Problems, Yaml};
 
-/// How often a tree is looked at [default].
+/// Default interval between two scans of a tree.
 const POLL: Duration = Duration::from_millis(50);
 
-/// The shortest time between two looks.
+/// Minimum interval between two scans.
 const SHORTEST_POLL: Duration = Duration::from_millis(5);
 
-/// A directory, or a git work tree, in which a target and proofmark write files for each other.
+/// A directory, or a git work tree, in which a target and proofmark exchange files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeRoot {
     /// The directory.
     pub root: PathBuf,
     /// Whether it is a git work tree, in which each file that is written is a commit.
     pub git: bool,
-    /// The time between two looks.
+    /// The interval between two scans.
     pub poll: Duration,
     /// Paths that differ from the protocol's own, by operation.
     pub paths: BTreeMap<String, String>,
@@ -45,7 +45,7 @@ pub(super) fn read_tree(node: &Node, problems: &mut Problems) -> Option<TreeRoot
     let poll = poll.and_then(|text| {
         let poll = read_duration(&text, problems)?;
         if poll < SHORTEST_POLL {
-            problems.note(Diagnostic::new(&text.span, "`poll` is at least 5ms"));
+            problems.note(Diagnostic::new(&text.span, "`poll` must be at least 5ms"));
         }
         Some(poll)
     });
@@ -58,14 +58,14 @@ pub(super) fn read_tree(node: &Node, problems: &mut Problems) -> Option<TreeRoot
 
 fn read_paths(node: &Node, problems: &mut Problems) -> BTreeMap<String, String> {
     let Yaml::Map(members) = &node.value else {
-        problems.note(Diagnostic::new(&node.span, "`paths` is a map from operations to paths"));
+        problems.note(Diagnostic::new(&node.span, "`paths` must be a map from operations to paths"));
         return BTreeMap::new();
     };
     let mut paths = BTreeMap::new();
     for (key, value) in members {
         match &value.value {
             Yaml::Text(path) => drop(paths.insert(key.name.clone(), path.clone())),
-            _ => problems.note(Diagnostic::new(&value.span, "a path is text")),
+            _ => problems.note(Diagnostic::new(&value.span, "a path must be text")),
         }
     }
     paths

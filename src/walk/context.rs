@@ -1,4 +1,4 @@
-//! What a walk depends on: the facts of the run, what the target offers, and what was exchanged.
+//! The input of a walk: the facts of the run, the features of the target, and the exchanges.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::protocol::ObservationContext;
 use crate::template::Clock;
 use crate::verdict::Profile;
 
-/// What a judgement depends on besides the plan and the transcript. All of it is in the record.
+/// The input of a judgement besides the plan and the transcript. All of it is in the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Decides generated values.
+    /// Random seed of generated values.
     pub seed: u64,
-    /// Decides generated identities.
+    /// Random seed of generated identities.
     pub identity_seed: u64,
     /// Start of the run.
     pub clock: Clock,
@@ -23,53 +23,53 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The instant that many milliseconds after the start of the run.
+    /// The time at `milliseconds` after the start of the run.
     pub fn after(&self, milliseconds: u64) -> Clock {
         Clock(self.clock.0 + i128::from(milliseconds) * 1_000_000)
     }
 }
 
-/// What was exchanged over one protocol.
+/// The exchanges of one protocol.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
-    /// What each probe exchanged, by path and in the order of the features.
+    /// The exchanges of each probe, by transport and in the order of the features.
     pub probes: Vec<(Transport, Vec<Exchange>)>,
-    /// What each case exchanged, in the order of the plan; `None` for a case that was not run.
+    /// The exchanges of each case, in the order of the plan; `None` for a case that did not run.
     pub cases: Vec<Option<CaseTranscript>>,
-    /// Where the hosts of the run were reached.
+    /// The URLs of the hosts of the run.
     pub hosts: BTreeMap<String, HostUrls>,
-    /// Messages at hosts that no case received, as far as they are kept.
+    /// Messages at hosts that no case received, up to a limit.
     pub strays: Vec<Stray>,
-    /// How many more there were.
+    /// Number of such messages beyond the limit.
     pub more_strays: u64,
     /// Why the run ended before every case had run, if it did.
     pub cut_short: Option<String>,
 }
 
-/// What one case exchanged.
+/// The exchanges of one case.
 #[derive(Clone, Debug, Default)]
 pub struct CaseTranscript {
     /// The case itself.
     pub exchanges: Vec<Exchange>,
     /// The same case without its edits.
     pub twin: Vec<Exchange>,
-    /// Why it ended before its last step, if it did for a reason that no exchange shows.
+    /// Why it ended before its last step, if no exchange shows the reason.
     pub stopped: Option<String>,
-    /// When its first step was taken, in milliseconds after the start of the run.
+    /// When its first step ran, in milliseconds after the start of the run.
     pub started_ms: u64,
-    /// When the first step of its twin was taken.
+    /// When the first step of its twin ran.
     pub twin_started_ms: u64,
     /// From its first step to its last, in milliseconds.
     pub elapsed_ms: u64,
 }
 
-/// Everything that a walk looks at besides the exchanges.
+/// The input of a walk besides the exchanges.
 pub struct Context<'p> {
     /// The plan.
     pub plan: &'p Plan<'p>,
     /// The facts of the run.
     pub facts: Facts,
-    /// What the target offers.
+    /// The features of the target.
     pub features: Features,
 }
 

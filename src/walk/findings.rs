@@ -1,4 +1,4 @@
-//! What an answer shows: whether it counts, which expectations hold, and what is noted of those that do not.
+//! Judges an answer: whether it counts, which expectations hold, and the findings for those that do not.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::value::{Path, Value};
 use crate::verdict::{Profile, Verdict};
 
 impl<'p> Walk<'p> {
-    /// Looks at one answer. A departure that only shows that the message was sent too late does not count.
+    /// Judges one answer. A mismatch that only shows that the message was sent too late does not count.
     pub(super) fn judge(&mut self, planned: Planned<'p>, exchange: &Exchange, seen: &Value, index: usize) {
         let Some(late) = self.too_late(planned, exchange) else {
             return self.judge_in_time(planned, exchange, seen, index);
@@ -58,14 +58,14 @@ impl<'p> Walk<'p> {
                 // The twin shows whether the target answers at all; if it does, the edits made it drop the connection.
                 Ended::Closed(_) => edited || step.must_answer,
                 Ended::TimedOut => step.must_answer,
-                // A target that cannot be reached was not tested, unless the step tests whether it is still there.
+                // An unreachable target was not tested, unless the step tests whether the target is still reachable.
                 _ => step.must_answer && !step.has_edits(),
             };
             if broke_off && self.part == Part::Case {
                 for expectation in step.expect.iter().enumerate() {
                     let mismatch =
                         Mismatch { path: Path::default(), expected: "an answer".into(), observed: why.clone() };
-                    self.depart(planned, 1, expectation, &mismatch, Some(index));
+                    self.note_mismatch(planned, 1, expectation, &mismatch, Some(index));
                 }
                 return;
             }
@@ -92,7 +92,7 @@ impl<'p> Walk<'p> {
                     && edits.is_empty()
                     && !planned.in_group
             }
-            // Where the clock did not move, what follows is not about the time that the case means.
+            // If the clock did not advance, the following steps would run at the wrong time.
             (Action::Advance { .. }, _) => step.expect.is_empty() && step.assume.is_empty(),
             _ => false,
         };
@@ -106,7 +106,7 @@ impl<'p> Walk<'p> {
         for expectation in &step.assume {
             match self.look(expectation, seen, None) {
                 Ok(Outcome::Holds(_)) => {}
-                Ok(Outcome::Departs(mismatch)) => {
+                Ok(Outcome::Mismatch(mismatch)) => {
                     let why = format!(
                         "{} precondition not met: expected {} at {}, observed {}",
                         name(),
@@ -127,10 +127,10 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Why an answer decides nothing: the message was sent so late that it had expired, because the machine was busy or earlier
-    /// answers were slow.
+    /// Why an answer is inconclusive: the message was sent so late that it had expired, because the machine was busy or
+    /// earlier answers were slow.
     fn too_late(&self, planned: Planned<'_>, exchange: &Exchange) -> Option<String> {
-        /// How long a message may be under way.
+        /// The transfer time that is allowed for a message.
         const UNDER_WAY: i128 = 1_000;
         let end = self.context.plan.knowledge.protocol.oracle()?.expires_ms(exchange)?;
         let before = self.ready.case.steps.iter().filter(|step| step.number < planned.number);
@@ -144,7 +144,7 @@ impl<'p> Walk<'p> {
         let meant = instant(self.begun_ms) + i128::try_from(pauses.as_millis()).unwrap_or(i128::MAX);
         let sent = instant(exchange.started_ms);
         let expired = meant < end && end < sent.saturating_add(UNDER_WAY) && sent > meant.saturating_add(UNDER_WAY);
-        expired.then(|| format!("it was sent {} ms later than it should have been, and had expired", sent - meant))
+        expired.then(|| format!("the message was sent {} ms late and had expired", sent - meant))
     }
 
     pub(super) fn accepted(&self, planned: Planned<'_>, seen: &Value) -> bool {
@@ -158,7 +158,7 @@ impl<'p> Walk<'p> {
         protocol.operation(operation).is_some_and(|operation| protocol.accepted(operation, seen))
     }
 
-    /// Looks at the expectations of list 1 (each answer) or 2 (all answers).
+    /// Evaluates the expectations of list 1 (each answer) or 2 (all answers).
     pub(super) fn expectations(&mut self, planned: Planned<'p>, list: u8, seen: &Value, exchange: Option<usize>) {
         let step = planned.step;
         let expectations = lists(step)[usize::from(list)];
@@ -176,13 +176,13 @@ impl<'p> Walk<'p> {
                         Outcome::Holds(_) => tally.held += 1,
                         Outcome::Vacuous(_) => tally.vacuous += 1,
                         Outcome::Undecided(_) => tally.undecided += 1,
-                        Outcome::Departs(_) => {}
+                        Outcome::Mismatch(_) => {}
                     }
                 }
             }
             match outcome {
-                Outcome::Departs(mismatch) => {
-                    self.depart(planned, list, (position, expectation), &mismatch, exchange);
+                Outcome::Mismatch(mismatch) => {
+                    self.note_mismatch(planned, list, (position, expectation), &mismatch, exchange);
                 }
                 Outcome::Holds(readings) => self.note_readings(expectation, readings, strict_only, exchange),
                 Outcome::Vacuous(_) => {}
@@ -203,7 +203,7 @@ impl<'p> Walk<'p> {
         for Reading { reading, tolerated } in readings {
             let at = expectation.span.place();
             if tolerated {
-                let expected = "the reading that the errata rule".to_owned();
+                let expected = "the reading that the errata require".to_owned();
                 let mismatch = Mismatch { path: expectation.at.value.clone(), expected, observed: reading.clone() };
                 let verdict = match self.context.facts.profile {
                     Profile::Lenient => Verdict::Warn,
@@ -218,7 +218,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    pub(super) fn depart(
+    pub(super) fn note_mismatch(
         &mut self,
         planned: Planned<'_>,
         list: u8,
@@ -241,7 +241,7 @@ impl<'p> Walk<'p> {
         self.ready.covers.iter().copied().filter(|id| bears_on(expectation, id)).collect()
     }
 
-    /// Notes a departure for each requirement that the expectation bears on, weighed by the requirement's keyword.
+    /// Adds a finding for each requirement that the expectation decides, with the severity of the requirement's keyword.
     fn find(
         &mut self,
         expectation: &'p Expectation,
@@ -258,7 +258,7 @@ impl<'p> Walk<'p> {
                 _ => verdict,
             };
             if let Some(tally) = self.tallies.get_mut(id) {
-                tally.depart(weighed);
+                tally.fail(weighed);
             }
             let finding = FindingRecord {
                 requirement: id.to_string(),

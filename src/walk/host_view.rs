@@ -8,12 +8,12 @@ use crate::protocol::hosted_view;
 use crate::template::Seed;
 use crate::value::Value;
 
-/// The token of a part of a case, by which hosts know its messages.
+/// The token of a part of a case, by which hosts recognise its messages.
 pub(super) fn token(seed: &Seed) -> String {
     seed.part("host").token()
 }
 
-/// The URLs of each host for one case: with its token, where that tells its messages.
+/// The URLs of each host for one case, with its token if the host correlates by path.
 pub(super) fn urls(context: &Context<'_>, token: &str) -> BTreeMap<String, Value> {
     let declared = &context.plan.knowledge.manifest.hosts;
     let mut hosts = BTreeMap::new();
@@ -30,7 +30,7 @@ pub(super) fn urls(context: &Context<'_>, token: &str) -> BTreeMap<String, Value
     hosts
 }
 
-/// What the target sent to a host, as expectations look at it.
+/// A message at a host, as expectations observe it.
 pub(super) fn observe(context: &Context<'_>, transport: Transport, exchange: &Exchange) -> Value {
     let protocol = context.plan.knowledge.protocol;
     let own = protocol.hosting().and_then(|hosting| hosting.observe(exchange, &context.observation_context(transport)));

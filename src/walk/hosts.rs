@@ -1,4 +1,4 @@
-//! Messages that the target sends to a host: which step takes one, what is replied, and what it shows.
+//! Messages that the target sends to a host: which step receives each, the reply, and its judgement.
 
 use super::context::Context;
 use super::host_view::observe;
@@ -13,23 +13,23 @@ use crate::template::{RenderError, Scope};
 use crate::value::{Path, Value};
 use crate::verdict::Verdict;
 
-/// What a step does about a message at its host.
+/// What a receiving step does with a message at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// It takes it.
+    /// It receives the message.
     Takes,
-    /// It is the message that ends the wait for none.
+    /// The message is the fence, which ends the wait for `count: 0`.
     Fence,
-    /// It leaves it to later steps.
+    /// It leaves the message to later steps.
     Leaves,
 }
 
-/// Replies for a case to the messages that arrive while its steps are taken: a target may wait for a reply before it answers.
+/// Replies to the messages that arrive while the steps of a case run: a target may wait for a reply before it answers.
 pub struct Responder<'p> {
     context: &'p Context<'p>,
     transport: Transport,
     scope: Scope<'p>,
-    /// The steps that receive, each with the number of messages that it still waits for.
+    /// The receiving steps, each with the number of messages that it still waits for.
     steps: Vec<(&'p Step, &'p Receive, u64)>,
 }
 
@@ -70,12 +70,12 @@ pub fn reply(
 }
 
 impl<'p> Walk<'p> {
-    /// The token by which hosts know the messages of this walk.
+    /// The token by which hosts recognise the messages of this walk.
     pub fn token(&self) -> &str {
         &self.token
     }
 
-    /// Replies for this walk.
+    /// The responder of this walk.
     pub fn responder(&self) -> Responder<'p> {
         let mut steps: Vec<(&'p Step, &'p Receive, u64)> = Vec::new();
         let mut add = |step: &'p Step| {
@@ -92,26 +92,26 @@ impl<'p> Walk<'p> {
         Responder { context: self.context, transport: self.ready.transport, scope: self.scope.clone(), steps }
     }
 
-    /// Tells the replies what the walk knows by now.
+    /// Updates the responder with the current bindings of the walk.
     pub fn brief(&self, responder: &mut Responder<'p>) {
         responder.scope = self.scope.clone();
     }
 
-    /// The values by which every case knows its messages at hosts.
+    /// The values by which hosts recognise messages of any case.
     pub fn host_values(&mut self) -> Vec<Vec<u8>> {
         let hosts = &self.context.plan.knowledge.manifest.hosts;
         let values = hosts.iter().flat_map(|host| &host.values);
         values.filter_map(|expr| self.scope.render(expr, "host value").ok().map(bytes)).collect()
     }
 
-    /// The values by which a step knows the messages at hosts that come of it.
+    /// The values by which hosts recognise the messages that a step causes.
     pub fn step_values(&mut self, planned: Planned<'p>) -> Vec<Vec<u8>> {
         let stream = format!("step {} correlate", planned.number);
         let values = planned.step.correlate.iter();
         values.filter_map(|expr| self.scope.render(expr, &stream).ok().map(bytes)).collect()
     }
 
-    /// What a step does about a message at its host.
+    /// What a receiving step does with a message at its host.
     pub fn choose(&mut self, receive: &Receive, exchange: &Exchange) -> Choice {
         let seen = self.observe(exchange);
         self.scope.bind("answer", seen.clone());
@@ -125,7 +125,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Looks at the messages that a step received.
+    /// Judges the messages that a step received.
     pub(super) fn take_received(&mut self, planned: Planned<'p>, receive: &'p Receive, exchanges: &[Exchange]) {
         let first = self.seen;
         self.seen += exchanges.len();
@@ -152,7 +152,7 @@ impl<'p> Walk<'p> {
                 values.extend(path.resolve(&seen).cloned());
             }
             views.push(seen);
-            if self.stop.as_ref().is_some_and(|stop| *stop != Stop::Departed) {
+            if self.stop.as_ref().is_some_and(|stop| *stop != Stop::StepFailed) {
                 return;
             }
         }
@@ -166,11 +166,11 @@ impl<'p> Walk<'p> {
                 self.not_received(planned, receive, &name, &observed, index);
             }
             Some((HostedKind::Nothing, _)) if !receive.fence.is_empty() => {
-                self.halt(Stop::NotAccepted(format!("{name}: the fence did not arrive, so that nothing is decided")));
+                self.halt(Stop::NotAccepted(format!("{name}: the fence did not arrive, so the step is inconclusive")));
             }
             _ => {}
         }
-        if self.stop.as_ref().is_some_and(|stop| *stop != Stop::Departed) {
+        if self.stop.as_ref().is_some_and(|stop| *stop != Stop::StepFailed) {
             return;
         }
         self.take_group(planned, views);
@@ -178,7 +178,7 @@ impl<'p> Walk<'p> {
             self.capture(planned, captured);
         }
         if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-            self.stop.get_or_insert(Stop::Departed);
+            self.stop.get_or_insert(Stop::StepFailed);
         }
     }
 
@@ -186,7 +186,7 @@ impl<'p> Walk<'p> {
         for expectation in &planned.step.assume {
             match self.look(expectation, seen, None) {
                 Ok(Outcome::Holds(_)) => {}
-                Ok(Outcome::Departs(Mismatch { path, expected, observed })) => {
+                Ok(Outcome::Mismatch(Mismatch { path, expected, observed })) => {
                     let why =
                         format!("{name}: precondition not met: expected {expected} at {path}, observed {observed}");
                     return self.halt(Stop::NotAccepted(why));
@@ -202,7 +202,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Less came than was waited for: each expectation of the step is missed, or else a precondition of the case.
+    /// Fewer messages arrived than expected: each expectation of the step fails, or the precondition is not met.
     fn not_received(&mut self, planned: Planned<'p>, receive: &Receive, name: &str, observed: &str, index: usize) {
         let step = planned.step;
         if step.expect.is_empty() || self.part != Part::Case || planned.number >= SETUP_STEPS {
@@ -218,13 +218,13 @@ impl<'p> Walk<'p> {
         for expectation in step.expect.iter().enumerate() {
             let mismatch =
                 Mismatch { path: Path::default(), expected: expected.clone(), observed: observed.to_owned() };
-            self.depart(planned, 1, expectation, &mismatch, Some(index));
+            self.note_mismatch(planned, 1, expectation, &mismatch, Some(index));
         }
     }
 }
 
 impl Responder<'_> {
-    /// What the case replies to a message, if it says so.
+    /// The reply of the case to a message, if the case defines one.
     pub fn respond(&mut self, exchange: &Exchange) -> Option<HostReply> {
         let host = exchange.hosted.as_ref()?.host.as_str();
         let protocol = self.context.plan.knowledge.protocol;
@@ -254,7 +254,7 @@ fn all_hold(scope: &mut Scope<'_>, protocol: &dyn Protocol, expectations: &[Expe
     })
 }
 
-/// A value as it stands in a message.
+/// A value as bytes in a message.
 fn bytes(value: Value) -> Vec<u8> {
     match value {
         Value::Text(text) => text.into_bytes(),

@@ -19,10 +19,10 @@ use crate::template::{RenderError, Scope, Seed};
 use crate::value::Value;
 use crate::verdict::{NotRun, Verdict};
 
-/// Findings after which a sweep stops looking: more of the same add nothing.
+/// Number of findings after which a sweep stops: more of the same add no information.
 const SWEPT_FINDINGS: usize = 6;
 
-/// Messages of one case that are looked at together.
+/// Maximum number of messages of one case that are judged together.
 const SWEPT_MESSAGES: usize = 2_000;
 
 /// A walk through one case.
@@ -39,7 +39,7 @@ pub struct Walk<'p> {
     pub(super) readings: Vec<ReadingRecord>,
     pub(super) edits: Vec<EditRecord>,
     pub(super) stop: Option<Stop>,
-    /// Why an observation decided nothing, if one did not.
+    /// Why an observation was inconclusive, if one was.
     pub(super) undecided: Option<String>,
     pub(super) seen: usize,
     /// The messages that the target made so far, each with the position of its exchange, if the case looks at them.
@@ -103,7 +103,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// What carries the messages of the case.
+    /// The transport of the messages of the case.
     pub fn transport(&self) -> Transport {
         self.ready.transport
     }
@@ -118,7 +118,7 @@ impl<'p> Walk<'p> {
         self.clock_ms
     }
 
-    /// Sets how far the clock of the target is ahead: what the walk calls the present moves with it.
+    /// Sets how far the clock of the target is ahead; the current time of the walk follows.
     pub fn set_clock(&mut self, ahead_ms: u64) {
         self.scope.shift((i128::from(ahead_ms) - i128::from(self.clock_ms)) * 1_000_000);
         self.clock_ms = ahead_ms;
@@ -177,7 +177,7 @@ impl<'p> Walk<'p> {
         planned
     }
 
-    /// What is done after the case: the ends of the set-ups that it had, where what they captured is there.
+    /// The clean-up after the case: the `after` steps of its set-ups whose captured values exist.
     pub fn after(&self) -> Vec<Planned<'p>> {
         let manifest = &self.context.plan.knowledge.manifest;
         let used = |setup: &&Setup| setup.uses.iter().all(|binding| self.scope.get(&binding.value).is_some());
@@ -202,7 +202,7 @@ impl<'p> Walk<'p> {
     /// What is used, with what the set-up for it uses in turn.
     fn uses_with_setup(&self, mut uses: BTreeSet<&'p str>) -> BTreeSet<&'p str> {
         let knowledge = self.context.plan.knowledge;
-        // Later set-ups rest on earlier ones, so one round from the last to the first finds everything.
+        // Later set-ups depend on earlier ones, so one pass from the last to the first finds all.
         for setup in knowledge.manifest.setup.iter().rev().filter(|setup| self.is_for_target(setup)) {
             if setup.uses.is_empty() || setup.uses.iter().any(|binding| uses.contains(binding.value.as_str())) {
                 let operations = setup.steps.iter().filter_map(|step| match &step.action {
@@ -215,7 +215,7 @@ impl<'p> Walk<'p> {
         uses
     }
 
-    /// Gives the names of the case their values. Called after the set-up steps.
+    /// Evaluates the bindings of the case. Called after the set-up steps.
     pub fn bind(&mut self) {
         let first = self.ready.case.all_steps().into_iter().find(|step| matches!(step.action, Action::Send { .. }));
         let actor = first.map_or("a", |step| step.actor.value.as_str());
@@ -245,7 +245,7 @@ impl<'p> Walk<'p> {
         self.stop.as_ref()
     }
 
-    /// The elements that a step is taken for; one null without a list.
+    /// The elements that a step repeats over; one null for a step without a list.
     pub(super) fn items(&mut self, planned: Planned<'_>) -> Result<Vec<Value>, RenderError> {
         match &planned.step.over {
             None => Ok(vec![Value::Null]),
@@ -271,7 +271,8 @@ impl<'p> Walk<'p> {
         Ok(())
     }
 
-    /// Whether an answer is sufficient: the expectations of the step hold, or, if it has none, the answer accepts the message.
+    /// Whether an answer is sufficient: the expectations of the step hold, or, if there are none, the target accepted the
+    /// message.
     pub fn content(&mut self, planned: Planned<'_>, exchange: &Exchange) -> bool {
         let step = planned.step;
         let expectations = if self.part == Part::Case { step.expect.len() } else { 0 };
@@ -284,7 +285,7 @@ impl<'p> Walk<'p> {
         let expected = step.expect.iter().take(expectations);
         step.assume.iter().chain(expected).all(|expectation| {
             expectation.strict_only
-                || self.look(expectation, &seen, None).is_ok_and(|outcome| !matches!(outcome, Outcome::Departs(_)))
+                || self.look(expectation, &seen, None).is_ok_and(|outcome| !matches!(outcome, Outcome::Mismatch(_)))
         })
     }
 
@@ -298,7 +299,7 @@ impl<'p> Walk<'p> {
         })
     }
 
-    /// Whether there are expectations, and all of them hold for an answer.
+    /// Whether `expectations` is not empty and all of them hold for an answer.
     pub fn shows(&mut self, expectations: &[Expectation], exchange: &Exchange) -> bool {
         let seen = self.observe(exchange);
         self.scope.bind("answer", seen.clone());
@@ -327,7 +328,7 @@ impl<'p> Walk<'p> {
         look(&mut self.scope, self.context.plan.knowledge.protocol, expectation, seen)
     }
 
-    /// Looks at the answers of a step, and takes what it captures.
+    /// Judges the answers of a step, and captures values from them.
     pub fn take(&mut self, planned: Planned<'p>, exchanges: &[Exchange]) {
         if let Action::Receive(receive) = &planned.step.action {
             return self.take_received(planned, receive, exchanges);
@@ -368,11 +369,11 @@ impl<'p> Walk<'p> {
             self.set_clock(self.advanced(by));
         }
         if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-            self.stop.get_or_insert(Stop::Departed);
+            self.stop.get_or_insert(Stop::StepFailed);
         }
     }
 
-    /// Looks at all answers of a step together.
+    /// Judges all answers of a step together.
     pub fn take_group(&mut self, planned: Planned<'p>, views: Vec<Value>) {
         if planned.step.expect_all.is_empty() || self.part != Part::Case {
             return;
@@ -382,21 +383,21 @@ impl<'p> Walk<'p> {
         self.expectations(planned, 2, &seen, None);
     }
 
-    /// Looks at the answers of steps that were taken concurrently, then at all of them together.
+    /// Judges the answers of steps that ran concurrently, then all of them together.
     pub fn take_parallel(&mut self, planned: Planned<'p>, children: &[(Planned<'p>, Vec<Exchange>)]) {
         let mut views = Vec::new();
         for (child, exchanges) in children {
-            if self.stop.as_ref().is_some_and(|stop| *stop != Stop::Departed) {
+            if self.stop.as_ref().is_some_and(|stop| *stop != Stop::StepFailed) {
                 return;
             }
             self.take(*child, exchanges);
             let shown = exchanges.iter().filter(|exchange| exchange.is_message());
             views.extend(shown.map(|exchange| self.observe(exchange)));
         }
-        if self.stop.as_ref().is_none_or(|stop| *stop == Stop::Departed) {
+        if self.stop.as_ref().is_none_or(|stop| *stop == Stop::StepFailed) {
             self.take_group(planned, views);
             if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-                self.stop.get_or_insert(Stop::Departed);
+                self.stop.get_or_insert(Stop::StepFailed);
             }
         }
     }
@@ -415,7 +416,7 @@ impl<'p> Walk<'p> {
                 (_, None) if self.part == Part::Probe => continue,
                 (_, None) => {
                     let why = format!(
-                        "the answer to step {} has nothing at {path}, which later steps need",
+                        "the answer to step {} has no value at {path}, which later steps need",
                         planned.number + 1
                     );
                     return self.halt(Stop::NotAccepted(why));
@@ -425,8 +426,8 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Keeps the messages that the target made in an exchange, for a step of the case that looks at all of them. What is read
-    /// again and again is one message.
+    /// Keeps the messages that the target made in an exchange, for a step of the case that judges all of them. A message that
+    /// is read repeatedly is kept once.
     fn note_made(&mut self, exchange: &Exchange, index: usize) {
         if self.part != Part::Case || !self.ready.case.sweeps_itself() {
             return;
@@ -439,7 +440,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Looks at every message that the target made in the case so far.
+    /// Judges every message that the target made in the case so far.
     pub fn sweep_case(&mut self, planned: Planned<'p>) {
         if self.part != Part::Case || self.stop.is_some() {
             return;
@@ -448,19 +449,19 @@ impl<'p> Walk<'p> {
         let made = std::mem::take(&mut self.made);
         self.sweep_step(planned, &made);
         self.made = made;
-        // As in a sweep of the run: a message that cannot be judged says nothing where others could.
+        // As in a sweep of the run: a message that cannot be judged does not count if others could be judged.
         for (tally, (held, vacuous, undecided)) in self.tallies.values_mut().zip(before) {
             if tally.held > held {
                 (tally.vacuous, tally.undecided) = (vacuous, undecided);
             }
         }
         if self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-            self.stop.get_or_insert(Stop::Departed);
+            self.stop.get_or_insert(Stop::StepFailed);
         }
     }
 
-    /// Looks at every message that the target made in the run: what binds a sender binds each of them. Those for which the
-    /// assumptions of a step do not hold are left out.
+    /// Judges every message that the target made in the run, since a requirement on a sender applies to each of them. Skips
+    /// messages for which the assumptions of a step do not hold.
     pub fn sweep(&mut self, messages: &[(usize, Value)]) {
         self.bind();
         for planned in self.ready.case.steps.iter().map(|step| Planned::own(step, false)) {
@@ -498,7 +499,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Walks over what was recorded.
+    /// Walks over recorded exchanges.
     pub fn replay(&mut self, exchanges: &[Exchange], stopped: Option<&str>) {
         // Earlier cases may have advanced the clock of the target.
         self.set_clock(exchanges.first().map_or(0, |exchange| exchange.clock_ms));
@@ -552,27 +553,27 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Why the target did not accept the messages of this walk, if it did not.
+    /// Why the target rejected the messages of this walk, if it did.
     pub fn refused(&self) -> Option<String> {
         match self.stop.as_ref()? {
-            Stop::Departed => None,
+            Stop::StepFailed => None,
             Stop::NotAccepted(why) | Stop::NoAnswer(why) | Stop::Broken(why) | Stop::Unsupported(why) => {
                 Some(why.clone())
             }
         }
     }
 
-    /// What its steps captured.
+    /// The values that its steps captured.
     pub fn captured(&self) -> BTreeMap<String, Value> {
         let captures = self.ready.case.steps.iter().flat_map(|step| &step.capture);
         captures.filter_map(|(name, _)| Some((name.value.clone(), self.scope.get(name)?.clone()))).collect()
     }
 
-    /// What the walk found.
+    /// The result of the walk.
     pub fn finish(self) -> Judged {
         let (stop_verdict, mut because, stop_reason) = match &self.stop {
             None => (None, String::new(), None),
-            Some(Stop::Departed) => {
+            Some(Stop::StepFailed) => {
                 (Some(Verdict::Inconclusive), "a step failed; later steps were not taken".to_owned(), None)
             }
             Some(Stop::NotAccepted(why)) => (Some(Verdict::Inconclusive), why.clone(), None),
@@ -596,7 +597,7 @@ impl<'p> Walk<'p> {
     }
 }
 
-/// Holds an expectation against what was seen.
+/// Evaluates an expectation on an observation.
 pub(super) fn look(
     scope: &mut Scope<'_>,
     protocol: &dyn Protocol,

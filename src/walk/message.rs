@@ -1,4 +1,4 @@
-//! What a step sends: rendered, edited before it is signed and afterwards, and encoded.
+//! Builds the messages of a step: renders them, edits them before and after signing, and encodes them.
 
 use super::interpreter::Walk;
 use super::parts::{Part, Planned, Stop};
@@ -29,7 +29,7 @@ impl From<RenderError> for BuildError {
 /// The distance between the numbers of repetitions of one set-up and those of the next.
 const REBUILT: usize = 1 << 20;
 
-/// What stands for the operation where a raw request is sent.
+/// The operation name of a raw request.
 const RAW_REQUEST: Operation = Operation {
     name: "request",
     summary: "",
@@ -99,7 +99,7 @@ impl<'p> Walk<'p> {
                 };
                 let (before, after) = (self.clock_ms, self.advanced(by));
                 self.scope.bind("advance_ms", Value::from(after - before));
-                // The message is of the present that it makes; the walk follows once it was answered.
+                // The message has the new time of the clock; the clock of the walk advances once the message was answered.
                 self.set_clock(after);
                 let message = self.operation_message(operation, with.iter().chain(own), headers, &[], None, &stream);
                 self.set_clock(before);
@@ -135,12 +135,12 @@ impl<'p> Walk<'p> {
                 self.encode(&RAW_REQUEST, &Inputs::new(), message, &[], layout, &stream)
             }
             Action::Parallel(_) | Action::Pause(_) | Action::Sweep | Action::Receive(_) => {
-                Err(BuildError::Other("a step without a message".to_owned()))
+                Err(BuildError::Other("the step has no message".to_owned()))
             }
         }
     }
 
-    /// A message of an operation. Later inputs stand in the place of earlier ones with the same name.
+    /// A message of an operation. A later input replaces an earlier one with the same name.
     fn operation_message<'e>(
         &mut self,
         operation: &str,
@@ -151,8 +151,9 @@ impl<'p> Walk<'p> {
         stream: &str,
     ) -> Result<Encoded, BuildError> {
         let protocol = self.context.plan.knowledge.protocol;
-        let found =
-            protocol.operation(operation).ok_or_else(|| BuildError::Other(format!("no operation {operation}")))?;
+        let found = protocol
+            .operation(operation)
+            .ok_or_else(|| BuildError::Other(format!("unknown operation `{operation}`")))?;
         let mut inputs = Inputs::new();
         for (name, expr) in with {
             let value = self.scope.render(expr, &format!("{stream} {}", **name))?;
@@ -241,7 +242,7 @@ impl<'p> Walk<'p> {
                         }
                         body => {
                             let value = payload(body)
-                                .ok_or_else(|| BuildError::Other("there is no body to edit".to_owned()))?;
+                                .ok_or_else(|| BuildError::Other("the request has no body to edit".to_owned()))?;
                             edit.apply(value, rendered)
                         }
                     };

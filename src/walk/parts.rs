@@ -13,22 +13,22 @@ pub enum Part {
     Case,
     /// The case without its edits, up to the last step that has any.
     Twin,
-    /// The steps that find out whether a feature is offered.
+    /// The steps that probe whether a feature is offered.
     Probe,
 }
 
-/// A step, as it is taken.
+/// A step in the order in which it runs.
 #[derive(Clone, Copy)]
 pub struct Planned<'p> {
     /// The step.
     pub step: &'p Step,
     /// Its number among the exchanges.
     pub number: usize,
-    /// For a set-up step, the binding that it is taken for.
+    /// For a set-up step, the binding that it sets up.
     pub it: Option<&'p str>,
-    /// Whether answers count only together, in an expectation of the group that it belongs to.
+    /// Whether its answers count only together, in an expectation of its group.
     pub in_group: bool,
-    /// The party, where it is not the one that the step names.
+    /// The party, if it is not the one that the step names.
     pub as_actor: Option<&'p str>,
 }
 
@@ -47,11 +47,11 @@ impl<'p> Planned<'p> {
 /// Why a walk ends before its last step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// A step departed from what was expected, so that later ones would only follow from that.
-    Departed,
-    /// A prerequisite is missing at the target.
+    /// A step failed, and the results of later steps would only follow from that.
+    StepFailed,
+    /// The target lacks a prerequisite.
     NotAccepted(String),
-    /// There was no answer.
+    /// The target did not answer.
     NoAnswer(String),
     /// A request cannot be built, or the run ended.
     Broken(String),
@@ -61,7 +61,7 @@ pub enum Stop {
 
 /// What a walk found.
 pub struct Judged {
-    /// Departures.
+    /// Failed expectations.
     pub findings: Vec<FindingRecord>,
     /// Permitted readings that were seen.
     pub readings: Vec<ReadingRecord>,

@@ -12,7 +12,7 @@ use crate::suite::{Feature, LevelSet, Levels};
 use crate::value::Value;
 
 impl Features {
-    /// What is known after the probes of the features marked `first`.
+    /// The features after the probes of those marked `first`.
     pub fn met(plan: &Plan<'_>, facts: Facts, transcript: &Transcript) -> Self {
         let protocol = plan.knowledge.protocol;
         let known = |transport: Transport, captured: &Known| match protocol.target_knowledge() {
@@ -96,7 +96,7 @@ fn begun(exchanges: &[&Exchange]) -> u64 {
     exchanges.first().map_or(0, |exchange| exchange.started_ms)
 }
 
-/// What the target file says of a feature.
+/// The state of a feature according to the target file.
 fn configured(plan: &Plan<'_>, feature: &Feature, transport: Transport) -> Option<FeatureState> {
     if let Some(offered) = plan.target.options.get(&feature.name.value) {
         return Some(if *offered { FeatureState::Offered } else { FeatureState::Absent });
@@ -113,12 +113,12 @@ fn state_of(
     exchanges: &[&Exchange],
 ) -> FeatureState {
     if feature.steps.is_empty() {
-        // Without a probe, only the target file can say that the feature is offered.
+        // Without a probe, only the target file can declare the feature.
         return FeatureState::Absent;
     }
     let probe = probes.iter().find(|probe| probe.case.name.value == feature.name.value);
     let (Some(probe), Some(last)) = (probe, exchanges.last()) else { return FeatureState::Unknown };
-    // A peer may close the connection after a refusal, which was received all the same.
+    // A peer may close the connection after a refusal; the refusal still counts.
     let spoke = last.sent.transport.is_channel() && !last.received.arrived.is_empty();
     let whole = matches!(last.received.ended, Ended::Complete | Ended::TooLong);
     let closed = matches!(last.received.ended, Ended::Closed(_));

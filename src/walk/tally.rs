@@ -1,33 +1,33 @@
-//! Counting what the expectations of a case showed, requirement by requirement.
+//! Counts the results of the expectations of a case, by requirement.
 
 use std::collections::BTreeMap;
 
 use crate::requirement::RequirementId;
 use crate::verdict::Verdict;
 
-/// What was seen of one requirement.
+/// The results for one requirement.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// Expectations that bear on it.
+    /// Expectations that decide it.
     pub(super) wanted: usize,
-    /// Of these, the ones that were looked at.
+    /// Of these, the expectations that were evaluated.
     pub(super) looked_at: std::collections::BTreeSet<(usize, u8, usize)>,
-    /// Observations that were as they should be.
+    /// Number of times that an expectation held.
     pub(super) held: usize,
-    /// Expectations that had nothing to look at.
+    /// Number of vacuous evaluations: the observation had no value to check.
     pub(super) vacuous: usize,
-    /// Observations that decide nothing.
+    /// Number of inconclusive evaluations.
     pub(super) undecided: usize,
-    /// The worst departure.
+    /// The worst failed expectation.
     pub(super) worst: Option<Verdict>,
 }
 
 impl Tally {
-    pub(super) fn depart(&mut self, verdict: Verdict) {
+    pub(super) fn fail(&mut self, verdict: Verdict) {
         self.worst = self.worst.max(Some(verdict));
     }
 
-    /// What came of the requirement; `stop` is what an early end of the case makes of what was not looked at.
+    /// The verdict of the requirement; `stop` is the verdict of expectations that were not evaluated since the case ended early.
     pub(super) fn outcome(&self, stop: Option<Verdict>) -> Verdict {
         match (self.worst, stop) {
             (Some(Verdict::Fail), _) => Verdict::Fail,
@@ -37,7 +37,7 @@ impl Tally {
             (Some(worst), _) if self.undecided == 0 => worst,
             _ if self.undecided > 0 => Verdict::Inconclusive,
             (Some(worst), _) => worst,
-            // One expectation without anything to look at makes the whole vacuous.
+            // One vacuous expectation makes the requirement vacuous.
             (None, _) if self.vacuous > 0 || self.held == 0 => Verdict::NotRun,
             (None, _) => Verdict::Pass,
         }

@@ -1,4 +1,4 @@
-//! The cases of the record made by hand: each verdict, and each way in which a target misbehaves.
+//! The cases of the hand-written record: each verdict, and each way in which a target misbehaves.
 
 use proofmark::exchange::{Body, Ended, Exchange, Incoming, Outgoing, Transport};
 use proofmark::record::{CaseRecord, EditRecord, FindingRecord, ReadingRecord};
@@ -171,7 +171,7 @@ pub(super) fn cases() -> Vec<CaseRecord> {
     });
     for row in ["published", "archived", "flagged", "draft"] {
         cases.push(CaseRecord {
-            because: "the twin was refused with 404: transition is not there".to_owned(),
+            because: "the target rejected the twin (the same message without the edits): status 404".to_owned(),
             twin: vec![exchange(
                 "transition",
                 "PATCH",
@@ -190,8 +190,8 @@ pub(super) fn cases() -> Vec<CaseRecord> {
             ..finding(
                 "AGENTIC-5-03",
                 Verdict::Warn,
-                "/headers/protocol-version to be there",
-                "not there",
+                "a value at /headers/protocol-version",
+                "nothing",
                 "/headers/protocol-version",
             )
         }],
@@ -200,7 +200,7 @@ pub(super) fn cases() -> Vec<CaseRecord> {
     });
     cases.push(CaseRecord {
         reason: Some(NotRun::NotClaimed),
-        because: "level L2 is not claimed".to_owned(),
+        because: "the case needs level L2; the target claims L1".to_owned(),
         ..case("agentic/facts#returns-a-fact-until-it-ends", Verdict::NotRun, &["AGENTIC-7-01"])
     });
     cases.push(CaseRecord {

@@ -1,4 +1,4 @@
-//! A record made by hand, with every verdict in it and a target that fights back.
+//! A hand-written record with every verdict and a hostile target.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use self::cases::exchange;
 
 mod cases;
 
-/// Markup, terminal escapes, a reordered line, invisible characters, what Markdown and XML take for their own.
+/// Markup, terminal escapes, a reordered line, invisible characters, and syntax of Markdown and XML.
 pub(crate) const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{1b}]0;owned\u{7}\r\u{202e}gnp\u{2066}\u{200b}\u{feff}\u{0}\u{9b}31m\u{ffff} ]]> | `` \\| [x](javascript:alert(1)) @everyone <!-- {{ 7*7 }}";
 
 pub(crate) fn record() -> RunRecord {
@@ -51,7 +51,7 @@ pub(crate) fn record() -> RunRecord {
             more_strays: 0,
             waivers: vec![
                 waiver("agentic/deposit#keeps-a-package-for-a-year", None),
-                waiver("AGENTIC-11-09", Some("every case that it covers passes now")),
+                waiver("AGENTIC-11-09", Some("the waived cases pass")),
             ],
         }],
         summary: Summary {

@@ -152,7 +152,7 @@ impl Graph {
 }
 
 /// The groups of modules in which each uses every other one, directly or not.
-pub(crate) fn circles(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<String>> {
+pub(crate) fn cycles(edges: &BTreeMap<String, BTreeSet<String>>) -> Vec<BTreeSet<String>> {
     let reach = |from: &String| {
         let mut seen = BTreeSet::new();
         let mut open: Vec<&String> = edges.get(from).into_iter().flatten().collect();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 /// An adapter, the rule that it breaks, and the result of a check of its library.
 struct Kind {
     name: &'static str,
-    /// The rule that the check must report; empty for an adapter that keeps all of them.
+    /// The rule that the check must report; empty for an adapter that follows all rules.
     breaks: &'static str,
     /// Text that the output must contain.
     says: &'static str,
@@ -28,21 +28,27 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "crash",
         breaks: "keeps-order",
-        says: "it ended (exit status: 3)",
+        says: "the adapter exited (exit status: 3)",
         exit: &[3],
         check_says: "the adapter ended",
     },
-    Kind { name: "crash-at-once", breaks: "describes-itself", says: "it ended", exit: &[3], check_says: "the adapter" },
+    Kind {
+        name: "crash-at-once",
+        breaks: "describes-itself",
+        says: "the adapter exited",
+        exit: &[3],
+        check_says: "the adapter",
+    },
     Kind {
         name: "hang",
         breaks: "describes-itself",
         says: "no answer within",
         exit: &[3],
-        check_says: "does not answer within",
+        check_says: "did not answer within",
     },
     Kind {
         name: "garbage",
-        breaks: "answers-in-the-form",
+        breaks: "answers-in-form",
         says: "a line that is not JSON",
         exit: &[3],
         check_says: "no JSON",
@@ -51,29 +57,29 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "flood",
         breaks: "silent-before-first-request",
-        says: "at its start it writes",
+        says: "before the first request the adapter writes",
         exit: &[3],
         check_says: "only lines that do not answer",
     },
     Kind {
         name: "banner",
         breaks: "silent-before-first-request",
-        says: "at its start it writes `starting up`",
+        says: "before the first request the adapter writes `starting up`",
         exit: &[3],
         check_says: "no JSON",
     },
     Kind {
         name: "pretty",
-        breaks: "answers-in-the-form",
+        breaks: "answers-in-form",
         says: "a line that is not JSON",
         exit: &[3],
         check_says: "no JSON",
     },
-    Kind { name: "wrong-id", breaks: "gives-back-ids", says: "the id", exit: &[3], check_says: "" },
-    Kind { name: "text-id", breaks: "gives-back-ids", says: "comes back in", exit: &[3], check_says: "" },
+    Kind { name: "wrong-id", breaks: "returns-ids-unchanged", says: "the id", exit: &[3], check_says: "" },
+    Kind { name: "text-id", breaks: "returns-ids-unchanged", says: "is answered with", exit: &[3], check_says: "" },
     Kind {
         name: "both",
-        breaks: "answers-in-the-form",
+        breaks: "answers-in-form",
         says: "exactly one of `result` and `error`",
         exit: &[0, 1, 3],
         check_says: "",
@@ -83,7 +89,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "all-unsupported", breaks: "offers-what-it-describes", says: "-32601", exit: &[3], check_says: "" },
     Kind {
         name: "overclaims",
-        breaks: "offers-what-it-describes",
+        breaks: "offers-described-operations",
         says: "`describe` lists",
         exit: &[0, 1, 3],
         check_says: "",
@@ -91,15 +97,21 @@ const KINDS: &[Kind] = &[
     Kind {
         name: "answers-notifications",
         breaks: "is-silent-on-notifications",
-        says: "it answers",
+        says: "the notification",
         exit: &[0],
         check_says: "",
     },
-    Kind { name: "stays", breaks: "ends-with-its-input", says: "it has not ended", exit: &[0], check_says: "" },
+    Kind {
+        name: "stays",
+        breaks: "exits-at-end-of-input",
+        says: "the adapter is still running",
+        exit: &[0],
+        check_says: "",
+    },
     Kind {
         name: "ends-badly",
-        breaks: "ends-with-its-input",
-        says: "it ends with exit status: 4",
+        breaks: "exits-at-end-of-input",
+        says: "the adapter exits with exit status: 4",
         exit: &[0],
         check_says: "",
     },
@@ -240,7 +252,7 @@ pub(crate) fn be(kind: &str) {
             "hard-coded" if request["params"]["json_hex"].is_string() && method.starts_with("agentic/c") => {
                 write_out(&hard_coded(&request, &error(-32009)));
             }
-            // Neither has an answer to wait for: a notification, and an object that may be one.
+            // A notification, or an object that may be one, has no answer to wait for.
             _ if notification || (id.is_none() && request.is_object()) => {}
             _ => {
                 let answer = good.request(&line);

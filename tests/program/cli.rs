@@ -81,7 +81,7 @@ struct Ran {
     took: Duration,
 }
 
-/// A folder of its own for one test, in which the program runs.
+/// A temporary folder for one test, in which the program runs.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -173,7 +173,7 @@ cases:
           - { at: /package, same-package: \"${p}\" }
 ";
 
-// Mistakes: exit 2, where, what, and what to do.
+// Mistakes: exit 2, with the place, the mistake and a hint.
 
 /// A mistake in a suite is shown at this place, with an excerpt, a caret under it and these words.
 #[track_caller]
@@ -263,8 +263,8 @@ fn wrong_usage_exits_with_2_and_a_hint() {
     std::fs::create_dir(here.path("empty")).expect("a folder");
     here.write("record.json", "{}");
     let check = |words: &[&'static str]| [&["check", "http://127.0.0.1:1", "--protocol", "agentic"], words].concat();
-    refused(&here, &["lint", "--suites", "empty"], &["empty holds no suite"]);
-    refused(&here, &check(&["--suites", "empty"]), &["empty holds no suite"]);
+    refused(&here, &["lint", "--suites", "empty"], &["empty contains no suite"]);
+    refused(&here, &check(&["--suites", "empty"]), &["empty contains no suite"]);
     refused(&here, &check(&["--suites", "nowhere"]), &["cannot read nowhere"]);
     refused(&here, &check(&["--level", "L9"]), &["no level `L9`", "one of L0, L1, L2, L3"]);
     refused(
@@ -273,10 +273,10 @@ fn wrong_usage_exits_with_2_and_a_hint() {
         &["no protocol `agentik`", "did you mean `agentic`?"],
     );
     refused(&here, &check(&["--report", "html5=x.html"]), &["no report format `html5`", "did you mean `html`?"]);
-    refused(&here, &check(&["--report", "html"]), &["is no FORMAT=PATH"]);
+    refused(&here, &check(&["--report", "html"]), &["expected FORMAT=PATH"]);
     refused(&here, &check(&["--requirement", "AGENTIC-8.1-99"]), &["no requirement has the id", "did you mean"]);
     refused(&here, &check(&["--timeout", "soon"]), &["invalid duration `soon`", "500ms"]);
-    refused(&here, &check(&["--jobs", "0"]), &["--jobs is at least 1"]);
+    refused(&here, &check(&["--jobs", "0"]), &["--jobs must be at least 1"]);
     refused(&here, &check(&["--shard", "3/2"]), &["3/2"]);
     refused(
         &here,
@@ -284,19 +284,19 @@ fn wrong_usage_exits_with_2_and_a_hint() {
         &["no fault `title-limit-25`", "did you mean `title-limit-255`?"],
     );
     refused(&here, &["check", "ftp://127.0.0.1", "--protocol", "agentic"], &["needs http or https", "such as http://"]);
-    refused(&here, &["check", "not a url", "--protocol", "agentic"], &["is no URL"]);
+    refused(&here, &["check", "not a url", "--protocol", "agentic"], &["invalid URL"]);
     refused(&here, &["check", "--target", "nowhere.yaml"], &["cannot read nowhere.yaml"]);
     refused(&here, &["check", "http://127.0.0.1:1", "--reference"], &["cannot be used with"]);
     refused(&here, &["check", "http://127.0.0.1:1", "--adapter", "cat"], &["cannot be used with"]);
-    refused(&here, &["check", "--protocol", "agentic"], &["there is no target", "--target FILE"]);
+    refused(&here, &["check", "--protocol", "agentic"], &["no target given", "--target FILE"]);
     refused(&here, &["chekc"], &["unrecognized subcommand"]);
     refused(&here, &["rejudge", "nowhere.json"], &["cannot read nowhere.json"]);
     refused(&here, &["rejudge", "record.json"], &["record.json"]);
-    refused(&here, &["explain", "AGENTIC-8.1-99"], &["nothing has the id", "did you mean"]);
-    refused(&here, &["new", "case"], &["which requirement"]);
+    refused(&here, &["explain", "AGENTIC-8.1-99"], &["no requirement or case has the id", "did you mean"]);
+    refused(&here, &["new", "case"], &["no requirement given", "--requirement ID"]);
     refused(&here, &["new", "case", "--requirement", "AGENTIC-3-01"], &["cannot be tested"]);
-    refused(&here, &["new", "fixture", "--at", "yesterday"], &["`yesterday` is no instant"]);
-    refused(&here, &["init", "--url", "localhost"], &["is no URL", "such as http://"]);
+    refused(&here, &["new", "fixture", "--at", "yesterday"], &["invalid timestamp `yesterday`"]);
+    refused(&here, &["init", "--url", "localhost"], &["invalid URL", "such as http://"]);
 }
 
 fn a_mistake_in_a_target_file_is_shown_at_its_place() {
@@ -321,14 +321,14 @@ fn a_target_file_for_another_protocol_is_refused() {
     refused(&here, &["check", "--target", "target.yaml"], &["agentik"]);
 }
 
-// Files to start from.
+// Templates.
 
 fn init_writes_a_target_file_once() {
     let here = Place::new();
     let printed = here.ends(0, &["init", "--url", "http://127.0.0.1:9"]).out;
     here.ends(0, &["init", "--url", "http://127.0.0.1:9", "--out", "target.yaml"]);
     assert_eq!(here.read("target.yaml"), printed);
-    refused(&here, &["init", "--out", "target.yaml"], &["cannot write target.yaml", "left as it is"]);
+    refused(&here, &["init", "--out", "target.yaml"], &["cannot write target.yaml", "the file is unchanged"]);
     assert_eq!(here.read("target.yaml"), printed);
     let ran = here.ends(0, &["check", "--target", "target.yaml", "--list", "--only", "agentic/deposit#*"]);
     assert!(ran.out.lines().count() > 0, "{ran:?}");
@@ -356,7 +356,7 @@ fn a_fixture_without_objects_is_refused_and_with_them_is_ndjson() {
     let without = if manifest.contains("\n  fixture_") { None } else { Some(without) };
     if let Some(without) = without {
         here.write("suites/agentic/protocol.yaml", &without);
-        refused(&here, &["new", "fixture", "--suites", "suites"], &["there is no fixture for `agentic`"]);
+        refused(&here, &["new", "fixture", "--suites", "suites"], &["`agentic` has no fixture"]);
         let with = without.replace("\nobjects:\n", "\nobjects:\n  fixture_1: { at: '${time}' }\n");
         here.write("suites/agentic/protocol.yaml", &with);
     }
@@ -461,7 +461,7 @@ fn a_conformant_target_ends_with_exit_0_and_four_reports_and_is_judged_again_wit
     assert!(record["summary"]["cases"]["pass"].as_u64().is_some_and(|count| count > 100), "{}", record["summary"]);
 
     let again = here.ends(0, &["rejudge", "first/report.json", "--out", "second"]);
-    assert!(again.out.contains("Every verdict is as it was."), "{}", again.out);
+    assert!(again.out.contains("All verdicts are unchanged."), "{}", again.out);
     let second = here.json("second/report.json");
     for (before, after) in
         record["protocols"].as_array().into_iter().flatten().zip(second["protocols"].as_array().into_iter().flatten())
@@ -566,8 +566,8 @@ fn the_same_seed_sends_the_same_bytes() {
     assert!(different.is_empty(), "{} differ, first {:#?}", different.len(), different.first());
 }
 
-/// Calls to an adapter are numbered in the order in which they are made, and so are the stores that it opens: neither is
-/// proofmark's choice. Bytes in hex are shown as text, in which times can be found.
+/// Removes the numbers of calls to an adapter and of the stores that it opens, which depend on the order of the calls. Bytes
+/// in hex are shown as text, so that times in them are found.
 fn number(sent: &mut Value) {
     let Some(text) = sent["body"]["text"].as_str() else { return };
     let mut call: Value = serde_json::from_str(text).expect("a call is JSON");
@@ -631,7 +631,7 @@ fn cases_are_listed_without_contacting_the_target() {
     let ran = here.ends(0, &["check", &server.url(), "--protocol", "agentic", "--list", "--out", "out"]);
     assert!(ran.out.lines().all(|line| line.starts_with("agentic/")), "{}", ran.out);
     assert_eq!(server.connections.load(Ordering::Relaxed), 0);
-    assert_eq!(here.read("out/report.json"), "old", "a list is no run");
+    assert_eq!(here.read("out/report.json"), "old", "`--list` must not write a report");
 }
 
 fn no_secret_is_printed_or_stored() {

@@ -85,7 +85,7 @@ fn a_campaign_finds_nothing_in_the_reference() {
         let campaign = campaign(folder.path());
         assert_eq!(campaign["inputs"], 600);
         assert_eq!(campaign["findings"], serde_json::json!([]));
-        // It was looked at over every transport, and was answered in more ways than one.
+        // Every transport was fuzzed, and gave several kinds of answers.
         let answers: Vec<&String> = campaign["answers"].as_object().expect("answers").keys().collect();
         let transports: &[&str] =
             if protocol == "agentic" { &["http", "adapter"] } else { &["http", "ws", "tcp", "adapter"] };
@@ -154,7 +154,7 @@ fn the_case_of_a_finding_fails_for_the_same_requirement_and_passes_without_the_f
         let (_, verdict, _) = checked(folder.path(), finding, file, &["--reference"]);
         assert_eq!(verdict, "pass", "{finding}");
 
-        // Promoted, it is part of the suites.
+        // A promoted case is part of the suites.
         let suites = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
         copy(&suites, &folder.path().join("suites"));
         let file = file.display().to_string();
@@ -164,7 +164,7 @@ fn the_case_of_a_finding_fails_for_the_same_requirement_and_passes_without_the_f
         let kept = folder.path().join(format!("suites/{protocol}/regressions/found-by-fuzzing.yaml"));
         assert!(kept.is_file());
         let again = proofmark(folder.path(), &promote);
-        assert!(again.code == 2 && again.err.contains("is there already"), "{}", again.err);
+        assert!(again.code == 2 && again.err.contains("already exists"), "{}", again.err);
         let only = format!("{protocol}/found-by-fuzzing#*");
         let ran = proofmark(folder.path(), &["list", "--suites", "suites", "--protocol", protocol, "--only", &only]);
         assert!(ran.out.contains("found-by-fuzzing#"), "{}{}", ran.out, ran.err);
@@ -206,7 +206,7 @@ fn a_target_that_crashes_and_restarts_is_reported_and_its_case_crashes_it_again(
     std::thread::sleep(Duration::from_secs(1));
     let (code, verdict, requirement) = checked(folder.path(), finding, &files(folder.path())[0], &[&url, "--new-ids"]);
     assert_eq!((code, verdict.as_str(), requirement.as_str()), (1, "fail", member(finding, "requirement")));
-    assert!(relay.deaths() > before, "the case does not kill it");
+    assert!(relay.deaths() > before, "the case does not crash the target");
 }
 
 fn a_target_that_stays_down_ends_the_campaign_with_the_suspected_inputs() {
@@ -228,7 +228,7 @@ fn a_target_that_stays_down_ends_the_campaign_with_the_suspected_inputs() {
     ];
     let ran = proofmark(folder.path(), &words);
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("does not answer any more") && ran.out.contains("not confirmed"), "{}", ran.out);
+    assert!(ran.out.contains("stopped answering") && ran.out.contains("not confirmed"), "{}", ran.out);
     let campaign = campaign(folder.path());
     let findings = campaign["findings"].as_array().expect("findings");
     assert!(findings.iter().any(is_deadly), "{findings:?}");
@@ -256,7 +256,7 @@ fn no_finding_for_a_target_that_rejects_the_twin() {
     assert_ne!(ran.code, 1, "{}{}", ran.out, ran.err);
     let campaign = campaign(folder.path());
     assert_eq!(campaign["findings"], serde_json::json!([]));
-    assert!(ran.out.contains("suspicions not confirmed") && !ran.out.contains(", 0 suspicions"), "{}", ran.out);
+    assert!(ran.out.contains("suspected findings not confirmed") && !ran.out.contains(", 0 suspected"), "{}", ran.out);
 }
 
 fn a_minimised_message_is_still_invalid() {
@@ -318,10 +318,10 @@ fn wrong_usage_is_reported_before_anything_is_sent() {
     let folder = tempfile::tempdir().expect("a folder");
     for (words, said) in [
         (&["fuzz", "--reference"][..], "--protocol"),
-        (&["fuzz", "--protocol", "agentic"], "there is no target"),
-        (&["fuzz", "--reference", "--protocol", "agentic", "--for", "soon"], "no duration"),
-        (&["fuzz", "--reference", "--protocol", "agentic", "--transport", "tcp"], "no transport `tcp`"),
-        (&["fuzz", "--reference", "--protocol", "agentic", "--resume"], "there is no campaign"),
+        (&["fuzz", "--protocol", "agentic"], "no target given"),
+        (&["fuzz", "--reference", "--protocol", "agentic", "--for", "soon"], "invalid duration `soon`"),
+        (&["fuzz", "--reference", "--protocol", "agentic", "--transport", "tcp"], "agentic has no transport `tcp`"),
+        (&["fuzz", "--reference", "--protocol", "agentic", "--resume"], "no campaign to resume"),
         (&["fuzz", "--reference", "--protocol", "agentic", "--rate", "0"], "--rate"),
         (&["promote", "nowhere.yaml", "--suites", "."], "cannot read nowhere.yaml"),
     ] {

@@ -19,7 +19,7 @@ mod variant;
 
 use libtest_mimic::{Arguments, Trial};
 
-/// Tests at a time on two cores: enough that both are busy while the others wait.
+/// Number of concurrent tests on two cores: enough to keep both busy while other tests wait.
 const TESTS_FOR_EACH_CORE: usize = 6;
 
 /// The functions of a module as tests, each named `MODULE::FUNCTION`.
@@ -73,7 +73,7 @@ fn mixed(modules: Vec<Vec<Trial>>) -> Vec<Trial> {
     placed.into_iter().map(|(_, trial)| trial).collect()
 }
 
-/// Such a function would never run.
+/// A function with `#[test]` would never run in this binary.
 fn no_function_is_marked_as_a_test() {
     let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program")];
     let mut seen = 0;

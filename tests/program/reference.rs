@@ -24,7 +24,7 @@ use proofmark::verdict::{NotRun, Profile, Verdict};
 use proofmark::walk::{Context, Facts, Features};
 use reference_impl::{Implementation, Setup};
 
-/// Decides every generated value, so that a failure repeats.
+/// A fixed random seed, so that failures are reproducible.
 const SEED: u64 = 1;
 
 const PROFILES: [(&str, Profile); 2] = [("lenient", Profile::Lenient), ("strict", Profile::Strict)];
@@ -57,7 +57,7 @@ pub(crate) fn trials(only: Option<&str>) -> Vec<Trial> {
     trials
 }
 
-/// The names of all suites of a protocol. They are found without reading the cases, which takes most of a second.
+/// The names of all suites of a protocol, without parsing the cases, which takes most of a second.
 fn suites(slug: &str) -> Vec<String> {
     let mut suites = Vec::new();
     for (name, text) in proofmark_data::FILES {
@@ -77,7 +77,7 @@ fn suite_of(id: &str) -> &str {
     id.split('#').next().unwrap_or_default()
 }
 
-/// The reference with all that it has, before it is started.
+/// The reference as a target, before it is started.
 fn target() -> Target {
     Target::new(TargetClass::Reference, "the embedded reference implementation")
 }

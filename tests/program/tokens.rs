@@ -42,7 +42,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -97,7 +97,7 @@ fn each_party_sends_its_token_over_every_transport_and_no_report_shows_one() {
         assert!(passed("amp-core/binding-principals#") > 0, "no case about principals passed over {transport}: {said}");
     }
 
-    let mut texts = vec![("what it says".to_owned(), said)];
+    let mut texts = vec![("terminal output".to_owned(), said)];
     for entry in std::fs::read_dir(folder.path().join("out")).expect("reports").flatten() {
         texts.push((entry.path().display().to_string(), std::fs::read_to_string(entry.path()).expect("a report")));
     }

@@ -1,5 +1,5 @@
-//! The other variant of the reference implementation takes every reading that a ruling tolerates and the reference does
-//! not take. It is correct, so no case may fail and no level may be refused.
+//! The other variant of the reference implementation uses each tolerated reading that the reference itself does not use. It
+//! is correct, so no case may fail and no level may be refused.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,4 +1,4 @@
-//! Mutators of the bytes of a message, and of the headers beside it.
+//! Mutators of the bytes of a message, and of its headers.
 
 use super::super::rng::Rng;
 use super::subject::{Subject, edit, hex, number};
@@ -13,7 +13,7 @@ fn token(subject: &Subject<'_>, rng: &mut Rng) -> Vec<u8> {
     rng.pick(subject.tokens).copied().unwrap_or_default().to_vec()
 }
 
-/// An index into the bytes: the head more often, where lengths and types are.
+/// An index into the bytes, more often near the start, where lengths and types are.
 fn index(subject: &Subject<'_>, rng: &mut Rng) -> usize {
     let length = subject.bytes.len();
     if rng.one_in(3) { rng.below(length.min(8)) } else { rng.below(length) }
@@ -51,7 +51,7 @@ pub(super) fn append(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     (bytes.len() < 4096).then(|| edit("insert", hex(&bytes), []))
 }
 
-/// Many openings of arrays or maps, in front of what is there.
+/// Inserts many openings of arrays or maps at the start.
 pub(super) fn nest(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     const JSON: &[&[u8]] = &[b"[", b"{\"a\":"];
     const CBOR: &[&[u8]] = &[b"\x81", b"\xa1\x00", b"\xc1", b"\x9f"];

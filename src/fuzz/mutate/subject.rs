@@ -1,4 +1,4 @@
-//! What mutators see of a message, and how they write edits.
+//! The input of mutators, and how they write edits.
 
 use crate::exchange::Transport;
 use crate::fuzz::rng::Rng;
@@ -7,21 +7,21 @@ use crate::source::Located;
 use crate::value::{Path, Value};
 use crate::wire::json;
 
-/// What a mutator sees: the message as it was sent without edits.
+/// The input of a mutator: the message without edits.
 pub(in crate::fuzz) struct Subject<'a> {
     /// The message as a value, if it is one.
     pub(in crate::fuzz) value: Option<&'a Value>,
     /// Its bytes.
     pub(in crate::fuzz) bytes: &'a [u8],
-    /// What carries it.
+    /// Its transport.
     pub(in crate::fuzz) transport: Transport,
     /// Members that such a message may have, each with a usual value.
     pub(in crate::fuzz) members: &'a [(Located<String>, Value)],
-    /// The places outermost in the value.
+    /// The top-level places in the value.
     pub(in crate::fuzz) outer: Vec<Path>,
     /// Every place in the value.
     pub(in crate::fuzz) places: Vec<Path>,
-    /// Texts of the protocol that stand in for one that begins like them.
+    /// Texts of the protocol that replace one with the same beginning.
     pub(in crate::fuzz) kin: &'static [Kin],
     /// Tokens that byte-level mutators insert.
     pub(in crate::fuzz) tokens: &'static [&'static [u8]],
@@ -29,7 +29,7 @@ pub(in crate::fuzz) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// A message and what it is, if its bytes can be read.
+    /// A message with its value, if its bytes can be decoded.
     pub(in crate::fuzz) fn new(
         value: Option<&'a Value>,
         bytes: &'a [u8],
@@ -92,7 +92,7 @@ pub(super) fn edit(key: &str, value: Value, rest: impl IntoIterator<Item = (&'st
     Value::Map(members)
 }
 
-/// An edit of the value at a place, at either of the stages that values have.
+/// An edit of the value at a place, before or after signing.
 pub(super) fn at(
     key: &str,
     path: &Path,
@@ -105,11 +105,11 @@ pub(super) fn at(
 }
 
 /// A value as an edit writes it.
-pub(super) fn said(value: &Value) -> (&'static str, Value) {
+pub(super) fn written(value: &Value) -> (&'static str, Value) {
     if is_json(value) {
         ("json", Value::Text(escaped(&json::compact(value))))
     } else {
-        // The same item whatever it is, also one that no text of YAML could hold.
+        // As bytes, since YAML cannot express every CBOR item.
         let bytes = crate::wire::cbor::write_as(value, crate::wire::cbor::Layout::AsWritten);
         ("to", Value::Text(format!("${{decoded {}}}", data_encoding::HEXLOWER.encode(&bytes))))
     }

@@ -1,12 +1,12 @@
-//! Mutators of the value that a message is, before or after it is signed.
+//! Mutators of the value of a message, before or after signing.
 
 use super::super::rng::Rng;
-use super::subject::{Subject, at, edit, said};
+use super::subject::{Subject, at, edit, written};
 use crate::protocol::Kin;
 use crate::value::{Path, Value};
 use crate::wire::json;
 
-/// Any place, and more often one of the outermost: there are few of them, and each means something to the protocol.
+/// A random place, more often a top-level one, since each of those has a meaning in the protocol.
 fn place<'s>(subject: &'s Subject<'_>, rng: &mut Rng) -> Option<(&'s Path, &'s Value)> {
     let path = if rng.one_in(2) { rng.pick(&subject.outer) } else { rng.pick(&subject.places) }?;
     Some((path, path.resolve(subject.value?)?))
@@ -17,7 +17,7 @@ pub(super) fn remove(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     Some(at("remove", path, [], rng))
 }
 
-/// Another value close to the one that is there: one more, one less, a bit, a letter, a length.
+/// A value close to the current one: one more, one less, a flipped bit, another letter or length.
 pub(super) fn near(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (path, value) = place(subject, rng)?;
     let new = match value {
@@ -51,7 +51,7 @@ pub(super) fn near(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
         }
         Value::Null | Value::Tag(..) | Value::Simple(_) => return None,
     };
-    (new != *value).then(|| at("set", path, [said(&new)], rng))
+    (new != *value).then(|| at("set", path, [written(&new)], rng))
 }
 
 fn near_text(old: &str, rng: &mut Rng) -> String {
@@ -66,7 +66,7 @@ fn near_text(old: &str, rng: &mut Rng) -> String {
         5 => letters.insert(0, ' '),
         6 => return if old.to_ascii_uppercase() == old { old.to_ascii_lowercase() } else { old.to_ascii_uppercase() },
         7 if !letters.is_empty() => letters[index] = char::from(b'0' + u8::try_from(rng.below(75)).unwrap_or(0)),
-        // A letter and a mark that other letters are the same as, to some.
+        // A letter with a combining mark, which some implementations normalise.
         _ => letters.extend(['e', '\u{301}']),
     }
     letters.into_iter().collect()
@@ -88,7 +88,7 @@ fn near_bytes(old: &[u8], rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Numbers at the ends of what others hold them in.
+/// Numbers at the limits of integer and float types.
 const NUMBERS: &[&str] = &[
     "0",
     "-1",
@@ -170,7 +170,7 @@ const TEXTS: &[&str] = &[
     "application/x-\u{0}",
 ];
 
-/// Replacements for a text that begins like this, at the edges of what parsers take apart.
+/// Replacements for a text with this prefix: edge cases of its syntax.
 const KIN: &[Kin] = &[
     ("19", TIMES),
     ("20", TIMES),
@@ -220,7 +220,7 @@ pub(super) fn odd(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
         Value::Map(_) => Value::Map(Vec::new()),
         Value::Null | Value::Bool(_) | Value::Tag(..) | Value::Simple(_) => Value::Integer(1),
     };
-    Some(at("set", path, [said(&new)], rng))
+    Some(at("set", path, [written(&new)], rng))
 }
 
 fn odd_number(subject: &Subject<'_>, rng: &mut Rng) -> Value {
@@ -269,10 +269,10 @@ pub(super) fn other_type(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> 
         ]);
     }
     let new = rng.pick(&others)?;
-    Some(at("set", path, [said(new)], rng))
+    Some(at("set", path, [written(new)], rng))
 }
 
-/// A value inside many arrays or maps, as deep as readers take it and somewhat deeper.
+/// A value inside many arrays or maps, at and beyond the depth limits of decoders.
 pub(super) fn nested(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (path, _) = place(subject, rng)?;
     let depth = *rng.pick(&[8, 20, 60, 100, 120, 200])?;
@@ -281,10 +281,10 @@ pub(super) fn nested(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     for _ in 0..depth {
         new = if in_maps { Value::map([("a", new)]) } else { Value::Array(vec![new]) };
     }
-    Some(at("set", path, [said(&new)], rng))
+    Some(at("set", path, [written(&new)], rng))
 }
 
-/// An array of more items than anybody thinks of.
+/// An array with very many items.
 pub(super) fn wide(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (path, _) = place(subject, rng)?;
     let count = *rng.pick(&[300, 1000, 2000])?;
@@ -292,13 +292,13 @@ pub(super) fn wide(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
         0 => Value::Array(vec![Value::text("a"); count]),
         _ => Value::Array((0..count).map(|item| Value::from(item as u64)).collect()),
     };
-    Some(at("set", path, [said(&new)], rng))
+    Some(at("set", path, [written(&new)], rng))
 }
 
 /// Tags of CBOR: times, big numbers, fractions, an item as bytes, a URI, CBOR itself, and unassigned numbers.
 const TAGS: &[u64] = &[0, 1, 2, 3, 4, 5, 24, 32, 258, 55_799, 65_535, u64::MAX];
 
-/// The same value inside something.
+/// The same value inside an array, a map or a tag.
 pub(super) fn wrapped(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (path, value) = place(subject, rng)?;
     let value = value.clone();
@@ -308,7 +308,7 @@ pub(super) fn wrapped(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
         _ if subject.is_json => Value::Array(vec![value.clone(), value]),
         _ => Value::Tag(*rng.pick(TAGS)?, Box::new(value)),
     };
-    Some(at("set", path, [said(&new)], rng))
+    Some(at("set", path, [written(&new)], rng))
 }
 
 pub(super) fn rename(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
@@ -324,14 +324,14 @@ pub(super) fn repeat(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (_, name) = path.split_last()?;
     name.parse::<usize>().is_err().then_some(())?;
     let new = if rng.one_in(2) { value.clone() } else { odd_text(rng) };
-    Some(at("duplicate", path, [said(&new)], rng))
+    Some(at("duplicate", path, [written(&new)], rng))
 }
 
 /// The value of another place.
 pub(super) fn foreign(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (path, value) = place(subject, rng)?;
     let (_, other) = place(subject, rng)?;
-    (other != value).then(|| at("set", path, [said(other)], rng))
+    (other != value).then(|| at("set", path, [written(other)], rng))
 }
 
 pub(super) fn unknown_member(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
@@ -347,10 +347,10 @@ pub(super) fn unknown_member(subject: &Subject<'_>, rng: &mut Rng) -> Option<Val
     subject.value?.as_map()?;
     let name = rng.pick(&["x-pm", "", "__proto__", "ext", "constructor", "\u{1f600}", "a/b", "0"]).copied()?;
     let new = if rng.one_in(2) { odd_text(rng) } else { odd_number(subject, rng) };
-    Some(at("set", &path.child(name), [said(&new)], rng))
+    Some(at("set", &path.child(name), [written(&new)], rng))
 }
 
-/// A member that such messages may have, usual, empty or odd.
+/// A member that such messages may have, with a usual, empty or unusual value.
 pub(super) fn known_member(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     subject.value?.as_map()?;
     let (name, usual) = rng.pick(subject.members)?;
@@ -366,7 +366,7 @@ pub(super) fn known_member(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value
         _ if rng.one_in(2) => odd_text(rng),
         _ => odd_number(subject, rng),
     };
-    Some(at("set", &Path::default().child(&name.value), [said(&new)], rng))
+    Some(at("set", &Path::default().child(&name.value), [written(&new)], rng))
 }
 
 pub(super) fn whole(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
@@ -380,7 +380,7 @@ pub(super) fn whole(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
         Value::Array(vec![value.clone()]),
         Value::Bool(false),
     ];
-    let (key, text) = said(rng.pick(&others)?);
+    let (key, text) = written(rng.pick(&others)?);
     let whole = if key == "json" { Value::map([("json", text)]) } else { text };
     Some(edit("replace-message", whole, [("stage", Value::text("protected"))]))
 }

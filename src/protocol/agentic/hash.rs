@@ -126,7 +126,7 @@ impl Check for HashOf {
         if let Some(named) = named {
             return match recognise(named, &self.package, returned) {
                 Some(readings) => Outcome::Holds(readings),
-                None => Outcome::departs(expected, Some(&Value::text(named))),
+                None => Outcome::mismatch(expected, Some(&Value::text(named))),
             };
         }
         let others = hash.and_then(|hash| hash.member("others")).and_then(Value::as_array).unwrap_or_default();
@@ -138,7 +138,7 @@ impl Check for HashOf {
         match found {
             Some(readings) => Outcome::Holds(readings),
             None if self.if_there => Outcome::Vacuous("the answer carries no content hash".to_owned()),
-            None => Outcome::departs(format!("{expected} somewhere in the answer"), None),
+            None => Outcome::mismatch(format!("{expected} somewhere in the answer"), None),
         }
     }
 }
@@ -264,8 +264,8 @@ mod tests {
     #[test]
     fn a_wrong_or_missing_hash_departs() {
         let zeros = "0".repeat(64);
-        assert!(matches!(check(&format!(r#"{{"hash":{{"named":"{zeros}"}}}}"#)), Outcome::Departs(_)));
-        assert!(matches!(check(r#"{"hash":{"others":["abc"]}}"#), Outcome::Departs(_)));
-        assert!(matches!(check("{}"), Outcome::Departs(_)));
+        assert!(matches!(check(&format!(r#"{{"hash":{{"named":"{zeros}"}}}}"#)), Outcome::Mismatch(_)));
+        assert!(matches!(check(r#"{"hash":{"others":["abc"]}}"#), Outcome::Mismatch(_)));
+        assert!(matches!(check("{}"), Outcome::Mismatch(_)));
     }
 }

@@ -68,7 +68,7 @@ struct Same(Value);
 impl Check for Same {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(observed) = observed.filter(|value| value.as_map().is_some()) else {
-            return Outcome::departs("a package", observed);
+            return Outcome::mismatch("a package", observed);
         };
         let mut readings = Vec::new();
         let mut observed = without_nulls(observed);
@@ -99,7 +99,7 @@ impl Check for Same {
         }
         match first_difference(&expected, &observed) {
             None => Outcome::Holds(readings),
-            Some(difference) => Outcome::Departs(Mismatch {
+            Some(difference) => Outcome::Mismatch(Mismatch {
                 path: difference.path,
                 expected: show_or_absent(difference.left.as_ref()),
                 observed: show_or_absent(difference.right.as_ref()),
@@ -134,13 +134,13 @@ mod tests {
     fn defaults_shown_are_a_tolerated_reading_and_invented_values_are_not() {
         let Outcome::Holds(readings) = compare("{}", r#"{"significance":5,"tags":[]}"#) else { panic!() };
         assert!(readings.iter().all(|reading| reading.tolerated) && readings.len() == 1);
-        assert!(matches!(compare("{}", r#"{"significance":7}"#), Outcome::Departs(_)));
-        assert!(matches!(compare("{}", r#"{"topic":"retrieval"}"#), Outcome::Departs(_)));
+        assert!(matches!(compare("{}", r#"{"significance":7}"#), Outcome::Mismatch(_)));
+        assert!(matches!(compare("{}", r#"{"topic":"retrieval"}"#), Outcome::Mismatch(_)));
     }
 
     #[test]
     fn extra_and_missing_members_depart() {
-        assert!(matches!(compare("{}", r#"{"updated_at":"x"}"#), Outcome::Departs(_)));
-        assert!(matches!(compare(r#"{"x-a":1}"#, "{}"), Outcome::Departs(_)));
+        assert!(matches!(compare("{}", r#"{"updated_at":"x"}"#), Outcome::Mismatch(_)));
+        assert!(matches!(compare(r#"{"x-a":1}"#, "{}"), Outcome::Mismatch(_)));
     }
 }

@@ -132,9 +132,9 @@ impl Check for Shape {
         match observed {
             Some(value @ Value::Map(_)) => match members(value, self.rules, &Path::default()) {
                 None => Outcome::HOLDS,
-                Some(mismatch) => Outcome::Departs(mismatch),
+                Some(mismatch) => Outcome::Mismatch(mismatch),
             },
-            other => Outcome::departs(format!("{}: a JSON object", self.what), other),
+            other => Outcome::mismatch(format!("{}: a JSON object", self.what), other),
         }
     }
 }

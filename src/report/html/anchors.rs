@@ -1,4 +1,4 @@
-//! Fragment ids on the page, and the links to requirements that are made of them.
+//! Fragment ids on the page, and the links to requirements.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use crate::record::{ProtocolRecord, RequirementRecord};
 use crate::report::printable;
 use crate::verdict::Verdict;
 
-/// What the page shows for a requirement wherever it is mentioned.
+/// A mention of a requirement on the page.
 pub(super) struct RequirementLink {
     pub(super) id: String,
     /// Empty if the catalogue has no such entry.
@@ -19,7 +19,7 @@ pub(super) struct RequirementLink {
     pub(super) badge: Option<Badge>,
 }
 
-/// Fragment ids: the id that it stands for, as far as HTML allows, so that links survive the next run.
+/// Fragment ids: the original id as far as HTML allows, so that links stay valid in the next run.
 pub(super) struct Anchors<'a> {
     pub(super) cases: BTreeMap<&'a str, (String, Verdict)>,
     pub(super) requirements: BTreeMap<&'a str, (String, usize)>,

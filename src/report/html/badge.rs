@@ -1,7 +1,7 @@
-//! Verdicts and grants as words with a shape.
+//! Verdicts and grants as a word with a symbol.
 
 use crate::verdict::{Grant, Verdict};
-/// A verdict or grant as a word with a shape: colour alone carries no information.
+/// A verdict or grant as a word with a symbol, so that no information depends on colour alone.
 #[derive(Clone, Copy)]
 pub(super) struct Badge {
     pub(super) word: &'static str,

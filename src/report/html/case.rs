@@ -1,4 +1,4 @@
-//! Cases on the page: what was expected, what was seen, and every message.
+//! Cases on the page: expected and observed values, and every message.
 
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
@@ -11,7 +11,7 @@ use crate::verdict::Verdict;
 const FINDINGS_SHOWN: usize = 40;
 /// Exchanges shown of one case.
 const EXCHANGES_SHOWN: usize = 60;
-/// Failed cases that are expanded from the start.
+/// Number of failed cases that are expanded initially.
 const CASES_OPEN: usize = 5;
 /// Characters of an expected or observed value.
 const VALUE_LENGTH: usize = 4000;
@@ -33,7 +33,7 @@ pub(super) struct CaseView {
     pub(super) edits: Vec<String>,
     pub(super) readings: Vec<ReadingView>,
     pub(super) exchanges: Vec<ExchangeView>,
-    /// Exchanges of the twin that stand beside none of the case, as where only the twin was sent.
+    /// Exchanges of the twin without a counterpart in the case, for example if only the twin was sent.
     pub(super) twin_only: Vec<ExchangeView>,
     pub(super) exchanges_left_out: usize,
 }
@@ -41,12 +41,12 @@ pub(super) struct CaseView {
 pub(super) struct FindingView {
     pub(super) badge: Badge,
     pub(super) requirement: RequirementLink,
-    /// Whether the finding before it concerns the same requirement, whose sentence need not be repeated.
+    /// Whether the previous finding has the same requirement, so that its text is not repeated.
     pub(super) continued: bool,
     pub(super) expected: String,
     pub(super) observed: String,
     pub(super) path: String,
-    /// Title of the exchange that shows it, or the empty string.
+    /// Title of the exchange of the finding, or the empty string.
     pub(super) exchange: String,
     pub(super) at: String,
     pub(super) strict_only: bool,
@@ -59,8 +59,8 @@ pub(super) struct ReadingView {
     pub(super) at: String,
 }
 
-/// Draws the cases of a protocol, findings first spending their own budget.
-pub(super) struct Drawer<'a> {
+/// Renders the cases of a protocol; findings have their own budget.
+pub(super) struct CaseRenderer<'a> {
     pub(super) protocol: &'a ProtocolRecord,
     pub(super) anchors: &'a Anchors<'a>,
     pub(super) spent_on_findings: &'a mut Budget,
@@ -69,7 +69,7 @@ pub(super) struct Drawer<'a> {
     pub(super) open: &'a mut Vec<String>,
 }
 
-impl Drawer<'_> {
+impl CaseRenderer<'_> {
     pub(super) fn case(&mut self, case: &CaseRecord) -> CaseView {
         let budget = match case.verdict {
             Verdict::Pass | Verdict::NotRun => &mut *self.spent_on_passed,
@@ -83,7 +83,7 @@ impl Drawer<'_> {
             .collect();
         let mut exchanges = exchanges(case, &edits, budget);
         if case.verdict == Verdict::Pass {
-            // Thousands of cases pass; what is left out of them takes one line, not one for each exchange.
+            // Thousands of cases pass, so one line states all exchanges of a case that are left out.
             exchanges.retain(|exchange| exchange.sides.is_some());
         }
         let paired = |twin: &&crate::exchange::Exchange| {
@@ -129,7 +129,7 @@ impl Drawer<'_> {
         }
     }
 
-    /// Whether `case` is the first to break a requirement, of the first few requirements.
+    /// Whether `case` is the first case that violates one of the first few violated requirements.
     fn opens(&mut self, case: &CaseRecord) -> bool {
         let broken = case.findings.iter().find(|finding| finding.verdict == Verdict::Fail);
         let Some(broken) = broken.filter(|_| case.verdict == Verdict::Fail) else {

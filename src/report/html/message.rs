@@ -1,4 +1,4 @@
-//! Messages on the page: an exchange with headers and body, bounded in size, with places marked.
+//! Messages on the page: an exchange with headers and body, limited in size, with marked places.
 
 use serde_json::Value;
 
@@ -10,9 +10,9 @@ use crate::wire::cbor;
 
 /// Bytes of a body that are shown.
 const BODY_LIMIT: usize = 16 * 1024;
-/// Bytes of a body that is not text; a dump takes almost five times as much.
+/// Bytes of a body that is not text; a hex dump is almost five times as large.
 const DUMP_LIMIT: usize = 2 * 1024;
-/// Messages shown of those that arrived on their own.
+/// Maximum number of unsolicited messages that are shown.
 const ARRIVALS_SHOWN: usize = 12;
 /// Bytes above which two bodies are not compared member by member.
 const COMPARE_LIMIT: usize = 512 * 1024;
@@ -20,13 +20,13 @@ const COMPARE_LIMIT: usize = 512 * 1024;
 const HEADERS_SHOWN: usize = 60;
 /// Characters of one header value.
 const HEADER_LENGTH: usize = 800;
-/// What the markup around a message weighs in the budget.
+/// Size of the markup around a message, for the budget.
 const MARKUP: usize = 900;
 
-/// What is left of the bytes that exchanges may add to the page.
+/// The remaining bytes that exchanges may add to the page.
 pub(super) struct Budget(pub(super) usize);
 
-/// Places of an answer that findings point at.
+/// Places of an answer that findings refer to.
 #[derive(Default)]
 pub(super) struct Looked {
     pub(super) status: bool,
@@ -35,8 +35,7 @@ pub(super) struct Looked {
 }
 
 impl Looked {
-    /// Adds `path`, a JSON Pointer into an observation. Paths into other views than the answer itself are left to
-    /// the words of the finding.
+    /// Adds `path`, a JSON Pointer into an observation. Paths into other views than the answer itself are not marked.
     pub(super) fn add(&mut self, path: &str) {
         let Some(mut tokens) = diff::tokens(path) else {
             return;
@@ -48,18 +47,18 @@ impl Looked {
         match tokens.first().map(String::as_str) {
             Some("status") => self.status = true,
             Some("headers") => self.headers.extend(rest.into_iter().take(1)),
-            Some("body") => self.body.push(Mark { path: rest, class: "departs" }),
+            Some("body") => self.body.push(Mark { path: rest, class: "mismatch" }),
             _ => {}
         }
     }
 }
 
-/// One exchange, beside the one of the twin where there is one.
+/// One exchange, with that of the twin if there is one.
 pub(super) struct ExchangeView {
     /// `Step 1: send as author`.
     pub(super) title: String,
     pub(super) answer: String,
-    /// `None` where the budget was spent.
+    /// `None` if the budget was exceeded.
     pub(super) sides: Option<Sides>,
     pub(super) request: String,
 }
@@ -68,7 +67,7 @@ pub(super) struct Sides {
     pub(super) sent: MessageView,
     pub(super) received: MessageView,
     pub(super) twin: Option<(MessageView, MessageView)>,
-    /// What the twin's message has otherwise.
+    /// The differences from the twin's message.
     pub(super) differences: Vec<DifferenceView>,
 }
 
@@ -78,9 +77,9 @@ pub(super) struct MessageView {
     pub(super) start_marked: bool,
     pub(super) headers: Vec<HeaderView>,
     pub(super) body: Vec<Chunk>,
-    /// What is shown of the body, and how.
+    /// A note on the body: its size and form.
     pub(super) note: String,
-    /// The body as it was sent, where it is shown otherwise.
+    /// The body as it was sent, if it is shown in another form.
     pub(super) raw: String,
 }
 
@@ -97,7 +96,7 @@ pub(super) struct DifferenceView {
     pub(super) this: String,
 }
 
-/// Draws `exchange`, with `twin` beside it, as far as `budget` allows.
+/// Renders `exchange` and `twin`, as far as `budget` allows.
 pub(super) fn exchange(
     exchange: &Exchange,
     twin: Option<&Exchange>,
@@ -135,7 +134,7 @@ pub(super) fn exchange(
     if let Some((sent, received)) = &sides.twin {
         weight += sent.weight() + received.weight();
     }
-    // The one that does not fit spends the rest, or small ones would go on filling gaps in no order.
+    // The first exchange that does not fit uses up the budget, so that no later exchange is shown out of order.
     match budget.0.checked_sub(weight) {
         Some(rest) => {
             budget.0 = rest;
@@ -188,7 +187,7 @@ fn received(exchange: &Exchange, looked: &Looked, label: &'static str) -> Messag
     }
 }
 
-/// What arrived on its own, one after the other.
+/// The unsolicited messages, in order.
 fn arrivals(arrived: &[Arrival]) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     for arrival in arrived.iter().take(ARRIVALS_SHOWN) {
@@ -224,13 +223,13 @@ fn headers(fields: &[(String, String)], looked: &[String]) -> Vec<HeaderView> {
     }
     for name in looked {
         if !fields.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
-            views.push(HeaderView { name: printable::short(name, 200), value: "not there".to_owned(), marked: true });
+            views.push(HeaderView { name: printable::short(name, 200), value: "missing".to_owned(), marked: true });
         }
     }
     views
 }
 
-/// The lines of `body`, what they are, and the raw text where it is another.
+/// The lines of `body`, a note on them, and the raw text if it differs.
 fn body(body: &Body, marks: &[Mark]) -> (Vec<Chunk>, String, String) {
     if body.is_empty() {
         return (Vec::new(), "no body".to_owned(), String::new());
@@ -249,7 +248,7 @@ fn body(body: &Body, marks: &[Mark]) -> (Vec<Chunk>, String, String) {
         let dump = printable::hex_dump(&body.0, DUMP_LIMIT);
         return (
             plain(printable::block(&drawn).into_owned()),
-            format!("{size}, CBOR in diagnostic notation here"),
+            format!("{size}, CBOR, shown in diagnostic notation"),
             dump,
         );
     }
@@ -266,12 +265,12 @@ fn body(body: &Body, marks: &[Mark]) -> (Vec<Chunk>, String, String) {
             let cut = if pretty.cut { ", the first 16 KiB shown" } else { "" };
             let same = pretty.chunks.iter().map(|c| c.text.as_str()).collect::<String>().trim_end() == front.trim_end();
             let raw = if same { String::new() } else { front };
-            (pretty.chunks, format!("{size}, JSON indented here{cut}"), raw)
+            (pretty.chunks, format!("{size}, JSON, shown indented{cut}"), raw)
         }
     }
 }
 
-/// How a message differs from its twin.
+/// The differences of a message from its twin.
 struct Compared {
     rows: Vec<DifferenceView>,
     /// Path of each difference of the bodies, whether this message has it, and whether the twin has it.
@@ -297,7 +296,7 @@ impl Compared {
     }
 
     fn row(&mut self, place: String, twin: Option<&str>, this: Option<&str>) {
-        let shown = |side: Option<&str>| side.map_or("not there".to_owned(), |text| printable::short(text, 300));
+        let shown = |side: Option<&str>| side.map_or("missing".to_owned(), |text| printable::short(text, 300));
         self.rows.push(DifferenceView {
             place,
             class: class(this.is_some(), twin.is_some()),
@@ -336,10 +335,10 @@ impl Compared {
         };
         let mut found = diff::diff(&twin_value, &this_value);
         if found.list.is_empty() {
-            // Repeated members, number forms, white space or escapes: values that are equal in bytes that are not.
+            // The values are equal but the bytes differ: repeated members, number forms, white space or escapes.
             return self.bytes(twin, this);
         }
-        // What an edit names comes first; generated ids and times differ too, and matter less.
+        // Edited places come first; generated ids and times differ too, but matter less.
         let named = |d: &Difference<'_>| edits.iter().any(|edit| edit.contains(&diff::pointer(&d.path)));
         found.list.sort_by_key(|d| !named(d));
         for difference in &found.list {
@@ -368,7 +367,7 @@ impl Compared {
     fn marks(&self, this_side: bool) -> Vec<Mark> {
         let mut marks = Vec::new();
         for (path, in_this, in_twin) in &self.places {
-            // The twin cannot be compared where it has no such member.
+            // The twin has no such member.
             if this_side || *in_twin {
                 marks.push(Mark { path: path.clone(), class: class(*in_this, *in_twin) });
             }

@@ -1,8 +1,8 @@
-//! One self-contained page: the place where an investigation ends.
+//! The HTML report: one self-contained page with all details.
 //!
-//! This file lays out the page; [`overview`] renders levels and requirements, [`case`] cases, [`message`] exchanges, [`pretty`] the bodies in them. The
-//! template escapes every value for HTML, and the finished page passes through [`printable`] once more, so that no
-//! hidden character reaches the reader, whichever way it came. No data is written into the script.
+//! This file lays out the page; [`overview`] renders levels and requirements, [`case`] cases, [`message`] exchanges,
+//! [`pretty`] the bodies in them. The template escapes every value for HTML, and [`printable`] filters the finished page, so
+//! that it contains no hidden character. No data is written into the script.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -10,7 +10,7 @@ use std::io;
 use askama::Template;
 use sha2::{Digest as _, Sha256};
 
-use self::case::Drawer;
+use self::case::CaseRenderer;
 use self::message::Budget;
 use self::overview::ProtocolView;
 use super::{printable, view};
@@ -69,7 +69,7 @@ struct Page {
 struct Total {
     badge: Badge,
     number: u64,
-    /// Its part of the bar, in thousandths, and where that begins.
+    /// Its part of the bar, in thousandths, and the start of that part.
     start: u64,
     length: u64,
 }
@@ -88,14 +88,14 @@ fn page(record: &RunRecord) -> Page {
     let mut protocols = Vec::new();
     for protocol in &record.protocols {
         let anchors = Anchors::new(protocol, &mut taken);
-        let drawer = Drawer {
+        let renderer = CaseRenderer {
             protocol,
             anchors: &anchors,
             spent_on_findings: &mut findings_budget,
             spent_on_passed: &mut passed_budget,
             open: &mut open,
         };
-        protocols.push(overview::protocol(record, protocol, &anchors, drawer));
+        protocols.push(overview::protocol(record, protocol, &anchors, renderer));
     }
     let summary = &record.summary;
     let good = summary.exit_code == 0;
@@ -124,16 +124,16 @@ fn page(record: &RunRecord) -> Page {
     }
 }
 
-/// The conclusion without the word that the badge before it already shows.
+/// The conclusion without its first word, which the badge already shows.
 fn without_word(conclusion: &str, word: &str) -> String {
     let rest = conclusion.strip_prefix(word).map(|rest| rest.trim_start_matches([':', ',', ' ']));
     printable::short(rest.unwrap_or(conclusion), 500)
 }
 
-/// Nothing may be loaded, and of all scripts and styles only the page's own, known by their hashes, may act: markup
-/// that slipped through the escaping would still be inert.
+/// The policy forbids loading anything, and permits only the page's own script and style, by hash: markup that slipped
+/// through the escaping would have no effect.
 fn policy() -> String {
-    // Of the text as it is in the page, which may differ in line ends from the file that it comes from.
+    // The hash of the text in the page, whose line ends may differ from those of the source file.
     let hash = |text: &str| data_encoding::BASE64.encode(&Sha256::digest(&*printable::block(text)));
     format!(
         "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; img-src data:; base-uri 'none'; form-action 'none'",
@@ -152,7 +152,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
         facts.push(("identity seed", record.identity_seed.to_string()));
     }
     let asked = &record.asked;
-    facts.extend(asked.levels.iter().map(|level| ("asked for", format!("level {level}"))));
+    facts.extend(asked.levels.iter().map(|level| ("required", format!("level {level}"))));
     if !asked.only.is_empty() {
         facts.push(("only", asked.only.join(", ")));
     }
@@ -203,7 +203,7 @@ fn filters(record: &RunRecord) -> Vec<Filter> {
     filters
 }
 
-/// The values that `of` takes, with how many requirements have each: first those in `order`, then the others by name.
+/// The values of `of`, with the number of requirements of each: first those in `order`, then the others by name.
 fn filter(
     record: &RunRecord,
     name: &'static str,

@@ -1,17 +1,17 @@
-//! What stands before the cases on the page: levels, options, waivers and requirements, with the links between them.
+//! The overview above the cases: levels, features, waivers and requirements, with the links between them.
 
 use std::collections::BTreeMap;
 
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
-use super::case::{CaseView, Drawer};
+use super::case::{CaseRenderer, CaseView};
 use crate::record::{FeatureRecord, FeatureState, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
 use crate::report::{printable, view};
 use crate::verdict::{Grant, NotRun, Verdict};
 
-/// Characters of what a target declares of itself.
+/// Maximum number of characters of the target's self-description.
 const DECLARED_LENGTH: usize = 16 * 1024;
-/// Cases linked beside a requirement; the others are one click away.
+/// Maximum number of cases that are linked directly at a requirement.
 const CASES_LINKED: usize = 4;
 
 pub(super) struct ProtocolView {
@@ -32,7 +32,7 @@ pub(super) struct LevelView {
     pub(super) name: String,
     pub(super) badge: Badge,
     pub(super) claimed: bool,
-    /// How the claim and the measurement differ, where they do.
+    /// The difference between claim and measurement, if any.
     pub(super) disagreement: &'static str,
     pub(super) blocking: String,
     pub(super) groups: Vec<(Badge, &'static str, Vec<RequirementLink>)>,
@@ -77,20 +77,20 @@ pub(super) struct NotRunView {
     pub(super) because: String,
 }
 
-/// Draws `protocol`, its cases by `drawer`.
+/// Renders `protocol`, with its cases by `renderer`.
 pub(super) fn protocol(
     record: &RunRecord,
     protocol: &ProtocolRecord,
     anchors: &Anchors<'_>,
-    mut drawer: Drawer<'_>,
+    mut renderer: CaseRenderer<'_>,
 ) -> ProtocolView {
     let mut findings = Vec::new();
     for verdict in [Verdict::Fail, Verdict::Error, Verdict::Inconclusive, Verdict::Warn] {
         let cases = protocol.cases.iter().filter(|case| case.verdict == verdict);
-        findings.extend(cases.map(|case| drawer.case(case)));
+        findings.extend(cases.map(|case| renderer.case(case)));
     }
     let passed = protocol.cases.iter().filter(|case| case.verdict == Verdict::Pass);
-    let passed = passed.map(|case| drawer.case(case)).collect();
+    let passed = passed.map(|case| renderer.case(case)).collect();
     let declared = record.target.declared.get(&protocol.protocol);
     let declared = declared.and_then(|value| serde_json::to_string_pretty(value).ok()).unwrap_or_default();
     ProtocolView {
@@ -152,10 +152,10 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
         badge: Badge::grant(level.outcome),
         claimed: level.claimed,
         disagreement: match (level.claimed, level.outcome) {
-            (true, Grant::Refused) => "The target claims it, and does not keep it.",
-            (true, Grant::Undecided) => "The target claims it; the run could not show it.",
-            _ if level.unobservable => "This kind of target cannot show it.",
-            (false, _) if level.met => "The target keeps it without claiming it.",
+            (true, Grant::Refused) => "The target claims this level but violates it.",
+            (true, Grant::Undecided) => "The target claims this level, but the run could not confirm it.",
+            _ if level.unobservable => "Not observable at this kind of target.",
+            (false, _) if level.met => "The target meets this level without claiming it.",
             _ => "",
         },
         blocking: view::blocking(level),
@@ -176,7 +176,7 @@ fn requirement_view(
         (verdict, CaseLink { anchor, name, badge: Badge::verdict(verdict) })
     };
     let mut cases: Vec<_> = requirement.cases.iter().map(link).collect();
-    // The worst first: they are what the reader looks for.
+    // The worst verdicts first.
     cases.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
     let mut cases: Vec<_> = cases.into_iter().map(|(_, link)| link).collect();
     let more_cases = cases.split_off(cases.len().min(CASES_LINKED));

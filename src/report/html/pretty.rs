@@ -1,27 +1,27 @@
-//! A JSON text indented for reading, with places marked.
+//! A JSON text, indented, with marked places.
 //!
-//! Works on the text and not on parsed values, so that numbers, escapes and repeated members stay as they were sent.
+//! Works on the text, not on parsed values, so that numbers, escapes and repeated members stay as they were sent.
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::report::{diff, printable};
 
-/// Deeper levels are not indented further: they are not read, and the page would grow with the square of the depth.
+/// Deeper levels are not indented further, since the page would grow with the square of the depth.
 const INDENT_LIMIT: usize = 24;
 /// Characters of one line.
 const LINE_LENGTH: usize = 2000;
 
-/// A place to show.
+/// A place to mark.
 #[derive(Clone, Debug)]
 pub(super) struct Mark {
     /// The reference tokens of its JSON Pointer.
     pub(super) path: Vec<String>,
-    /// `departs`, `added`, `removed` or `changed`.
+    /// `mismatch`, `added`, `removed` or `changed`.
     pub(super) class: &'static str,
 }
 
-/// Lines that are marked alike, each with its line end.
+/// Lines with the same mark, each with its line end.
 #[derive(Debug, PartialEq)]
 pub(super) struct Chunk {
     /// The class of their mark, or the empty string.
@@ -34,14 +34,14 @@ pub(super) struct Chunk {
 pub(super) struct Pretty {
     /// Its lines in order.
     pub(super) chunks: Vec<Chunk>,
-    /// Whether its end is missing.
+    /// Whether it was cut off.
     pub(super) cut: bool,
 }
 
-/// Indents `text`, or `None` if it is not JSON. Stops after about `limit` bytes; marked places beyond follow singly.
+/// Indents `text`, or `None` if it is not JSON. Stops after about `limit` bytes; later marked places follow one by one.
 pub(super) fn pretty(text: &str, marks: &[Mark], limit: usize) -> Option<Pretty> {
     serde_json::from_str::<IgnoredAny>(text).ok()?;
-    // Nesting too deep for a value only loses the lines about members that are not there.
+    // If the nesting is too deep to parse, only the lines about missing members are lost.
     let value: Option<Value> = match marks.is_empty() {
         true => None,
         false => serde_json::from_str(text).ok(),
@@ -67,12 +67,12 @@ pub(super) fn pretty(text: &str, marks: &[Mark], limit: usize) -> Option<Pretty>
 struct Placed {
     path: Vec<String>,
     class: &'static str,
-    /// Number of tokens that lead to a container without the next one, if the place is not there.
+    /// Number of tokens up to the container that lacks the next one, if the place does not exist.
     absent_from: Option<usize>,
     seen: bool,
 }
 
-/// Looks each mark up: a place that is not there is shown in the innermost container that is.
+/// Looks up each mark: a missing place is shown in the innermost existing container.
 fn place(marks: &[Mark], value: Option<&Value>) -> Vec<Placed> {
     let mut placed = Vec::new();
     for mark in marks.iter().filter(|mark| !mark.path.is_empty()) {
@@ -93,7 +93,7 @@ fn place(marks: &[Mark], value: Option<&Value>) -> Vec<Placed> {
         let container = value.and_then(|value| value.pointer(&diff::pointer(&mark.path[..found])));
         let holds = matches!(container, Some(Value::Object(_) | Value::Array(_)));
         placed.push(Placed {
-            // A scalar cannot show what it lacks, so it is itself the place.
+            // A scalar has no members, so the scalar itself is marked.
             path: if absent && !holds { mark.path[..found].to_vec() } else { mark.path.clone() },
             class: mark.class,
             absent_from: (absent && holds).then_some(found),
@@ -121,7 +121,7 @@ struct Printer {
 }
 
 impl Printer {
-    /// `text` is known to be JSON, so every token ends and every bracket has its partner.
+    /// `text` must be valid JSON: every token ends and brackets are balanced.
     fn walk(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let mut at = 0;
@@ -200,7 +200,7 @@ impl Printer {
         for (class, token) in &absent {
             self.new_line();
             self.class = class;
-            self.line.push_str(&format!("{token}: not there"));
+            self.line.push_str(&format!("{token}: missing"));
         }
         self.frames.pop();
         if items > 0 || !absent.is_empty() {
@@ -209,7 +209,7 @@ impl Printer {
         self.line.push(bracket);
     }
 
-    /// What is missing from the container that ends here, with the class of its mark.
+    /// The missing members of the container that ends here, with the class of each mark.
     fn absent(&mut self) -> Vec<(&'static str, String)> {
         let mut absent = Vec::new();
         for mark in &mut self.marks {
@@ -259,7 +259,7 @@ impl Printer {
             let pointer = diff::pointer(&mark.path);
             let text = match value.and_then(|value| value.pointer(&pointer)) {
                 Some(value) => printable::short(&value.to_string(), 400),
-                None => "not there".to_owned(),
+                None => "missing".to_owned(),
             };
             let text = format!("{}: {text}\n", printable::short(&pointer, 400));
             self.chunks.push(Chunk { class: mark.class, text });
@@ -273,7 +273,7 @@ mod tests {
 
     fn marked(text: &str, pointers: &[&str], limit: usize) -> String {
         let marks: Vec<Mark> =
-            pointers.iter().map(|p| Mark { path: diff::tokens(p).unwrap(), class: "departs" }).collect();
+            pointers.iter().map(|p| Mark { path: diff::tokens(p).unwrap(), class: "mismatch" }).collect();
         let pretty = pretty(text, &marks, limit).unwrap();
         let sign = |chunk: &Chunk| if chunk.class.is_empty() { " " } else { "!" };
         let lines = pretty.chunks.iter().flat_map(|c| c.text.lines().map(move |l| (sign(c), l)));
@@ -300,13 +300,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_shown_where_it_would_be() {
-        assert_eq!(marked(r#"{"a":{}}"#, &["/a/b/c"], 999), " {\n   \"a\": {\n!    \"b\": not there\n   }\n }\n");
+    fn a_missing_member_is_shown_at_its_place() {
+        assert_eq!(marked(r#"{"a":{}}"#, &["/a/b/c"], 999), " {\n   \"a\": {\n!    \"b\": missing\n   }\n }\n");
         assert_eq!(marked(r#"{"a":1}"#, &["/a/b"], 999), " {\n!  \"a\": 1\n }\n");
     }
 
     #[test]
-    fn a_cut_text_still_shows_what_is_marked() {
+    fn a_cut_text_still_shows_marked_places() {
         let text = format!("[{}\"last\"]", "0,".repeat(1000));
         let shown = marked(&text, &["/1000"], 50);
         assert!(shown.ends_with(" ...\n!/1000: \"last\"\n"), "{shown}");

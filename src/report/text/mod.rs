@@ -1,7 +1,7 @@
-//! The terminal summary: what needs action, and nothing else.
+//! The terminal summary: only what needs action.
 //!
-//! Plain ASCII apart from what the target itself sent. No line exceeds the width, except commands and URLs, which
-//! must survive being copied.
+//! Plain ASCII, except for text from the target. No line exceeds the width, except commands and URLs, which must stay
+//! copyable.
 
 use std::io::{self, Write};
 
@@ -21,19 +21,19 @@ mod page;
 const CASES_IN_FULL: usize = 5;
 /// Findings shown under one case.
 const FINDINGS_IN_FULL: usize = 3;
-/// Ids named under one reason.
+/// Ids listed under one reason.
 const IDS_NAMED: usize = 3;
 /// Characters of an expected or observed value.
 const VALUE_LENGTH: usize = 320;
 
-/// How the terminal summary looks.
+/// The style of the terminal summary.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalStyle {
-    /// Whether to use colour. It never carries information that the text lacks.
+    /// Whether to use colour. Colour never adds information.
     pub colour: bool,
     /// Columns, at least 40.
     pub width: usize,
-    /// Whether to list every case that lists are otherwise cut short for, and what was not run.
+    /// Whether to list all undecided cases and those that did not run.
     pub verbose: bool,
 }
 
@@ -102,7 +102,7 @@ impl Page<'_> {
         selection.extend(asked.requirements.iter().map(|id| format!("requirement {id}")));
         selection.extend(asked.shard.iter().map(|shard| format!("shard {shard}")));
         if !selection.is_empty() {
-            self.field(0, "asked", 10, &printable::short(&selection.join(", "), 400), PLAIN)?;
+            self.field(0, "selected", 10, &printable::short(&selection.join(", "), 400), PLAIN)?;
         }
         Ok(())
     }
@@ -113,12 +113,12 @@ impl Page<'_> {
         self.violations(protocol)?;
         self.undecided(protocol)?;
         self.warnings(protocol)?;
-        self.set_aside(protocol)?;
+        self.waivers(protocol)?;
         self.strays(protocol)?;
         self.not_run(protocol)
     }
 
-    /// Messages that the target sent to a host and that belong to no case: mostly a mistake in its configuration.
+    /// Messages that the target sent to a host and that belong to no case; mostly caused by wrong configuration.
     fn strays(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
         let Some(first) = protocol.strays.first() else { return Ok(()) };
         let count = protocol.strays.len() + usize::try_from(protocol.more_strays).unwrap_or(usize::MAX);
@@ -129,8 +129,11 @@ impl Page<'_> {
             ("", path) => format!("{} {path}", hosted.kind.name()),
             (method, path) => format!("{method} {path}"),
         };
-        let whose = first.case.as_ref().map_or_else(|| "of no case".to_owned(), |case| format!("too late for {case}"));
-        let text = format!("the first at {}: {what}, {whose}", hosted.host);
+        let whose = first
+            .case
+            .as_ref()
+            .map_or_else(|| "belongs to no case".to_owned(), |case| format!("arrived too late for {case}"));
+        let text = format!("the first, at host {}: {what}, {whose}", hosted.host);
         self.paragraph(2, &printable::short(&text, 300), PLAIN)
     }
 
@@ -155,7 +158,7 @@ impl Page<'_> {
     }
 
     fn violations(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
-        let groups = view::departures(protocol, Verdict::Fail);
+        let groups = view::unmet_requirements(protocol, Verdict::Fail);
         if groups.is_empty() {
             return Ok(());
         }
@@ -246,14 +249,14 @@ impl Page<'_> {
             if feature.state != FeatureState::Offered && !feature.advice.is_empty() {
                 let label = printable::short(&feature.feature, 30);
                 let advice = printable::short(&feature.advice, VALUE_LENGTH);
-                self.field(2, "to do", 8, &format!("{label}: {advice}"), PLAIN)?;
+                self.field(2, "hint", 8, &format!("{label}: {advice}"), PLAIN)?;
             }
         }
         Ok(())
     }
 
     fn warnings(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
-        let groups = view::departures(protocol, Verdict::Warn);
+        let groups = view::unmet_requirements(protocol, Verdict::Warn);
         if groups.is_empty() {
             return Ok(());
         }
@@ -272,8 +275,8 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// Waivers are always printed: they are decisions of people, and people forget.
-    fn set_aside(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+    /// Waivers are always printed, so that they are not forgotten.
+    fn waivers(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
         let (stale, applied): (Vec<_>, Vec<_>) = protocol.waivers.iter().partition(|w| w.stale.is_some());
         if !stale.is_empty() {
             self.heading(&format!("STALE: {}", printable::count(stale.len(), "waiver", "waivers")))?;

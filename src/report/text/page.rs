@@ -1,4 +1,4 @@
-//! The sheet that the summary is written on: indented, wrapped and painted lines.
+//! Output of the summary: indented, wrapped and coloured lines.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// `text` in `style`, or bare where there is no colour; nothing in it is hidden, wherever it came from.
+    /// `text` in `style`, or plain without colour; hidden characters are escaped.
     pub(super) fn paint(&self, style: Style, text: &str) -> String {
         let text = printable::line(text);
         if self.colour && style != PLAIN && !text.is_empty() {
@@ -32,7 +32,7 @@ impl Page<'_> {
         writeln!(self.out)
     }
 
-    /// `label` in a column of its own and `text` wrapped beside it.
+    /// `label` in its own column, and `text` wrapped in the next.
     pub(super) fn field(
         &mut self,
         indent: usize,
@@ -51,7 +51,7 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// A field that is never broken, because people copy it.
+    /// A field that is never wrapped, so that it can be copied.
     pub(super) fn whole(
         &mut self,
         indent: usize,
@@ -75,7 +75,7 @@ impl Page<'_> {
     }
 }
 
-/// The front of `text` that fits into `columns`, with dots where something is missing.
+/// The front of `text` that fits into `columns`, with dots if it was cut.
 pub(super) fn clip(text: &str, columns: usize) -> String {
     if printable::width(text) <= columns {
         return text.to_owned();
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_is_painted_is_hidden() {
+    fn coloured_text_contains_no_hidden_characters() {
         let mut out = Vec::new();
         let page = Page { out: &mut out, colour: true, width: 80, verbose: false };
         assert_eq!(page.paint(PLAIN, "L1\u{1b}[2J\r"), "L1\\u{1b}[2J\\r");

@@ -79,7 +79,7 @@ impl Drop for Relay {
     }
 }
 
-/// Carries bytes to and fro until either side ends, or everything does.
+/// Forwards bytes in both directions until either side closes or the relay goes down.
 fn pass(mut client: TcpStream, behind: SocketAddr, deadly: &str, dead: &AtomicBool) {
     let Ok(mut server) = TcpStream::connect(behind) else { return };
     let pause = Some(Duration::from_millis(5));
@@ -169,7 +169,7 @@ fn serve(mut stream: TcpStream, status: fn(bool, usize) -> u16, count: &AtomicUs
     }
 }
 
-/// Whether a body looks like a package: an object with the members that a package has, as texts.
+/// Whether a body looks like a package: an object whose required members are strings.
 fn is_good(body: &[u8]) -> bool {
     let Ok(serde_json::Value::Object(members)) = serde_json::from_slice(body) else { return false };
     let texts = ["project_id", "relay_version", "title", "status", "review_type", "created_at"];

@@ -1,4 +1,4 @@
-//! The reference implementation as a server of its own, and connections that are passed on to it.
+//! The reference implementation as a separate server, and connections that are forwarded to it.
 
 use std::io::{BufRead, BufReader};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -37,13 +37,13 @@ impl Reference {
 
 impl Drop for Reference {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Passes everything on, in both directions, until both are ended.
+/// Forwards everything in both directions until both sides close.
 pub(crate) fn forward(near: TcpStream, behind: SocketAddr) -> std::io::Result<()> {
     let far = TcpStream::connect(behind)?;
     let (mut from, mut to) = (near.try_clone()?, far.try_clone()?);

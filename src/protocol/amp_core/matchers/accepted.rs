@@ -35,7 +35,7 @@ impl Check for Taken {
         let seen = observed.unwrap_or(&Value::Null);
         match seen.member("outcome").and_then(Value::as_text) {
             Some("accepted" | "cached" | "quiet") => Outcome::HOLDS,
-            _ => Outcome::departs("the message accepted", Some(&Value::Text(summary(seen)))),
+            _ => Outcome::mismatch("the message accepted", Some(&Value::Text(summary(seen)))),
         }
     }
 }

@@ -80,9 +80,9 @@ struct WithCode {
 impl Check for WithCode {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let seen = observed.unwrap_or(&Value::Null);
-        let departs = || Outcome::departs(self.words(), Some(&Value::Text(summary(seen))));
+        let mismatch = || Outcome::mismatch(self.words(), Some(&Value::Text(summary(seen))));
         if seen.member("outcome").and_then(Value::as_text) != Some("refused") {
-            return departs();
+            return mismatch();
         }
         let how = seen.member("refusal").and_then(Value::as_text).unwrap_or_default();
         match seen.member("code").and_then(Value::as_integer) {
@@ -93,11 +93,11 @@ impl Check for WithCode {
                     let reading = format!("refused with {code} ({erratum})");
                     Outcome::Holds(vec![Reading { reading, tolerated: true }])
                 }
-                None => departs(),
+                None => mismatch(),
             },
             None if self.bare => Outcome::HOLDS,
             // An answer over HTTP was there to be given.
-            None if how == "http" || how == "error" => departs(),
+            None if how == "http" || how == "error" => mismatch(),
             None => Outcome::Undecided(format!("{}; the target did not report the reason", summary(seen))),
         }
     }

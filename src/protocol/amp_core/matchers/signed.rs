@@ -33,7 +33,7 @@ struct Verifies;
 impl Check for Verifies {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let Some(signed) = observed.and_then(|seen| seen.member("signed")) else {
-            return Outcome::departs("a signed message", observed);
+            return Outcome::mismatch("a signed message", observed);
         };
         let because = || signed.member("because").and_then(Value::as_text).unwrap_or_default().to_owned();
         match signed.member("state").and_then(Value::as_text) {
@@ -41,11 +41,12 @@ impl Check for Verifies {
             // Without the document of the sender the signature cannot be verified; other cases check resolution.
             Some("unresolved") => Outcome::Undecided(because()),
             _ => {
-                let mut departs = Outcome::departs("a signature that verifies over the Sig_Input of section 8.1", None);
-                if let Outcome::Departs(mismatch) = &mut departs {
+                let mut outcome =
+                    Outcome::mismatch("a signature that verifies over the Sig_Input of section 8.1", None);
+                if let Outcome::Mismatch(mismatch) = &mut outcome {
                     mismatch.observed = because();
                 }
-                departs
+                outcome
             }
         }
     }
