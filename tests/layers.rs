@@ -116,7 +116,7 @@ fn breaches(path: &str, text: &str, rows: &[Row]) -> Vec<Breach> {
 }
 
 /// The modules of an import cycle, if any.
-fn circle(imports: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
+fn cycle(imports: &BTreeMap<String, BTreeSet<String>>) -> Option<Vec<String>> {
     fn visit(
         module: &str,
         imports: &BTreeMap<String, BTreeSet<String>>,
@@ -198,7 +198,7 @@ fn imports_are_acyclic() {
         let names = imported(&code).into_iter().filter(|name| *name != module);
         imports.entry(module.clone()).or_default().extend(names);
     }
-    assert_eq!(circle(&imports), None);
+    assert_eq!(cycle(&imports), None);
     assert!(imports["run"].contains("judge"), "the reader of imports found no import of judge");
 }
 

@@ -328,7 +328,7 @@ struct Watching<'o> {
     options: &'o FuzzOptions,
     bar: ProgressBar,
     plain: bool,
-    said: Mutex<Instant>,
+    printed: Mutex<Instant>,
     log: Option<Mutex<std::fs::File>>,
     failure: Mutex<Option<Failure>>,
 }
@@ -357,7 +357,7 @@ impl<'o> Watching<'o> {
             let target = printable::line(target);
             let _ = writeln!(out, "{slug}: {target}: fuzzing for {:?}, seed {}", campaign.time, campaign.seed);
         }
-        Self { options, bar, plain, said: Mutex::new(Instant::now()), log, failure: Mutex::new(None) }
+        Self { options, bar, plain, printed: Mutex::new(Instant::now()), log, failure: Mutex::new(None) }
     }
 
     fn fail(&self, failure: Failure) {
@@ -377,9 +377,9 @@ impl Watcher for Watching<'_> {
         );
         self.bar.set_message(line.clone());
         self.bar.tick();
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.plain && said.elapsed() >= Duration::from_secs(10) {
-            *said = Instant::now();
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.plain && printed.elapsed() >= Duration::from_secs(10) {
+            *printed = Instant::now();
             let _ = writeln!(anstream::stderr(), "{line}");
         }
     }

@@ -31,7 +31,7 @@ pub(super) enum Shape<'a> {
     Seed,
     /// The seed with its edits, and any answer.
     Trial(&'a Edits),
-    /// A case of its own.
+    /// A complete case.
     Case(Kind, &'a Edits),
     /// Only the probe whether the target still answers.
     Alive,

@@ -135,7 +135,7 @@ pub enum End {
     Enough,
     /// The target stopped answering and did not come back in time.
     Gone(String),
-    /// There is no seed: the target is unreachable, or accepts none of the messages of the suites.
+    /// No seed is usable: the target is unreachable, or accepts none of the messages of the suites.
     Nothing(String),
 }
 

@@ -35,8 +35,8 @@ impl<'t> Swept<'t> {
             }
             let probes = transcript.probes.iter().filter(|(path, _)| path == transport);
             let mut exchanges: Vec<&Exchange> = probes.flat_map(|(_, exchanges)| exchanges).collect();
-            let put = plan.cases.iter().zip(&transcript.cases).filter(|(ready, _)| ready.transport == *transport);
-            for case in put.filter_map(|(_, case)| case.as_ref()) {
+            let ran = plan.cases.iter().zip(&transcript.cases).filter(|(ready, _)| ready.transport == *transport);
+            for case in ran.filter_map(|(_, case)| case.as_ref()) {
                 exchanges.extend(case.exchanges.iter().chain(&case.twin));
             }
             swept.0.append(&mut Self::of(context, *transport, exchanges).0);

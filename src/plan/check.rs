@@ -55,9 +55,9 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
         }
     }
     // Each protocol defines the names of its settings.
-    let told =
+    let provided =
         knowledge.protocol.target_knowledge().map_or(&[][..], |knowledge| knowledge.known_names()).iter().copied();
-    let shared: BTreeSet<&str> = manifest.bindings.keys().map(String::as_str).chain(told).collect();
+    let shared: BTreeSet<&str> = manifest.bindings.keys().map(String::as_str).chain(provided).collect();
     let mut names = Names { knowledge, known: shared.clone() };
     for expr in manifest.objects.values().chain(manifest.bindings.values()) {
         names.expr(expr, &mut problems);
@@ -162,11 +162,11 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
 /// The names that every case of a protocol may use.
 fn shared(knowledge: &Knowledge) -> BTreeSet<&str> {
     let manifest = &knowledge.manifest;
-    let told =
+    let provided =
         knowledge.protocol.target_knowledge().map_or(&[][..], |knowledge| knowledge.known_names()).iter().copied();
     let captured = manifest.setup.iter().flat_map(|setup| &setup.steps).flat_map(|step| &step.capture);
     let captured = captured.map(|(name, _)| name.value.as_str());
-    manifest.bindings.keys().map(String::as_str).chain(told).chain(captured).collect()
+    manifest.bindings.keys().map(String::as_str).chain(provided).chain(captured).collect()
 }
 
 /// The mistakes in one case.

@@ -272,8 +272,8 @@ fn ready<'k>(
         .or_else(|| without_credentials(knowledge.protocol, target, case, transport));
     let mut compiled = BTreeMap::new();
     // Compiling is most of the work for a selection of one case, so cases that do not run are not compiled.
-    let put = skip.is_none();
-    for step in case.all_steps().into_iter().filter(|_| put) {
+    let runs = skip.is_none();
+    for step in case.all_steps().into_iter().filter(|_| runs) {
         for (list, expectations) in lists(step).into_iter().enumerate() {
             for (position, expectation) in expectations.iter().enumerate() {
                 if let Some(argument) = expectation.argument.constant()
@@ -328,8 +328,8 @@ fn without_credentials(
         _ => true,
     };
     let step = case.all_steps().into_iter().find(|step| transport != Transport::Adapter && !heard(step))?;
-    let who = &step.actor.value;
-    let why = format!("the target requires credentials, and the target file has none for party `{who}`");
+    let party = &step.actor.value;
+    let why = format!("the target requires credentials, and the target file has none for party `{party}`");
     Some((NotRun::Unobservable, why))
 }
 

@@ -60,9 +60,9 @@ pub fn prove(
     progress.part("the clean subject, and planted faults", settings.len() + faults.len());
     let (laid, rows) = std::thread::scope(|scope| {
         let clean = scope.spawn(|| {
-            let mut put = BTreeSet::new();
+            let mut ran = BTreeSet::new();
             let lay = |(setting, plan)| {
-                let baseline = lay(subject, setting, plan, options, &mut put);
+                let baseline = lay(subject, setting, plan, options, &mut ran);
                 progress.piece();
                 baseline
             };
@@ -116,15 +116,15 @@ pub fn prove(
     Ok(proof)
 }
 
-/// Runs the clean subject in one setting. `put` holds the cases that ran in earlier settings.
+/// Runs the clean subject in one setting. `ran` contains the cases that ran in earlier settings.
 fn lay<'b, 'k>(
     subject: &dyn Subject,
     setting: &'b Setting,
     plan: &'b Plan<'k>,
     options: &Options,
-    put: &mut BTreeSet<String>,
+    ran: &mut BTreeSet<String>,
 ) -> Result<Baseline<'b, 'k>, String> {
-    let new: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| !put.contains(&plan.cases[*index].id)).collect();
+    let new: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| !ran.contains(&plan.cases[*index].id)).collect();
     let transcript = on_runtime(async {
         let running = subject.start(setting, None).await?;
         let transcript = exchange(plan, &new, options, &running.connections).await;
@@ -133,7 +133,7 @@ fn lay<'b, 'k>(
     })??;
     let features = Features::read(plan, options.facts, &transcript);
     let own: BTreeSet<usize> = new.into_iter().filter(|index| transcript.cases[*index].is_some()).collect();
-    put.extend(own.iter().map(|index| plan.cases[*index].id.clone()));
+    ran.extend(own.iter().map(|index| plan.cases[*index].id.clone()));
     Ok(Baseline { setting, plan, features, transcript, own })
 }
 

@@ -44,16 +44,16 @@ pub fn write_text(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     list(out, "elsewhere", &elsewhere)?;
     if !proof.floor.is_empty() {
         let passed: usize = proof.floor.iter().map(|row| row.passed.len()).sum();
-        let put: usize = proof.floor.iter().map(|row| row.ran).sum();
-        writeln!(out, "floor     {} trivial targets, {put} cases run, {passed} pass", proof.floor.len())?;
+        let ran: usize = proof.floor.iter().map(|row| row.ran).sum();
+        writeln!(out, "floor     {} trivial targets, {ran} cases run, {passed} pass", proof.floor.len())?;
         for row in proof.floor.iter().filter(|row| !row.passed.is_empty()) {
             writeln!(out, "            {}: {}", row.target, shown(&row.passed))?;
         }
     }
     if !proof.cases.is_empty() {
-        let put = proof.cases.iter().filter(|row| !row.setting.is_empty());
+        let ran = proof.cases.iter().filter(|row| !row.setting.is_empty());
         let (mut by_fault, mut by_change, mut idle) = (0, 0, Vec::new());
-        for row in put {
+        for row in ran {
             match (row.kills, &row.mutation) {
                 (0, None) => idle.push(row.case.clone()),
                 (0, Some(_)) => by_change += 1,
@@ -206,14 +206,14 @@ pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
         "The fault breaks more requirements than declared, or the case checks more than it covers.",
         elsewhere,
     )?;
-    let put = || proof.cases.iter().filter(|row| !row.setting.is_empty());
-    let idle = put().filter(|row| row.kills == 0 && row.mutation.is_none());
+    let ran = || proof.cases.iter().filter(|row| !row.setting.is_empty());
+    let idle = ran().filter(|row| row.kills == 0 && row.mutation.is_none());
     section(
         "Vacuous cases",
         "No fault and no changed answer makes them fail.",
         idle.map(|row| format!("`{}`", row.case)).collect(),
     )?;
-    let changed = put().filter(|row| row.kills == 0).filter_map(|row| Some((row, row.mutation.as_ref()?)));
+    let changed = ran().filter(|row| row.kills == 0).filter_map(|row| Some((row, row.mutation.as_ref()?)));
     section(
         "Cases that no planted fault makes fail",
         "Only a changed answer does.",

@@ -172,7 +172,7 @@ fn knowledge(protocol: &'static Toy, cases: &str) -> Knowledge {
 struct Relay {
     url: Url,
     /// Requested paths, with the number of requests.
-    asked: Arc<Mutex<BTreeMap<String, usize>>>,
+    requested: Arc<Mutex<BTreeMap<String, usize>>>,
     task: tokio::task::AbortHandle,
 }
 
@@ -188,8 +188,8 @@ impl Relay {
         let settings = Settings { connections: 1_024, ..Settings::default() };
         let mut listener = Listener::start(settings, Documents::default(), Instant::now()).await.expect("a listener");
         let url = Url::parse(&format!("http://{}", listener.http())).expect("a URL");
-        let asked: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
-        let counts = Arc::clone(&asked);
+        let requested: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
+        let counts = Arc::clone(&requested);
         let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
         let task = tokio::spawn(async move {
             loop {
@@ -210,11 +210,11 @@ impl Relay {
                 });
             }
         });
-        Self { url, asked, task: task.abort_handle() }
+        Self { url, requested, task: task.abort_handle() }
     }
 
-    fn asked(&self, path: &str) -> usize {
-        self.asked.lock().expect("no panic").get(path).copied().unwrap_or(0)
+    fn requests(&self, path: &str) -> usize {
+        self.requested.lock().expect("no panic").get(path).copied().unwrap_or(0)
     }
 }
 
@@ -347,7 +347,7 @@ async fn each_of_many_concurrent_cases_receives_its_own_message() {
         let after = DRAWN.fetch_add(7_919, Ordering::Relaxed) % 400;
         let copies = if number % 5 == 0 { 2 } else { 1 };
         let stray = if number % 10 == 0 {
-            "      - { send: tell, with: { orders: { to: '${host keys}', messages: [{ answers: nobody }] } } }\n"
+            "      - { send: tell, with: { orders: { to: '${host keys}', messages: [{ answers: unknown }] } } }\n"
         } else {
             ""
         };
@@ -507,14 +507,14 @@ async fn a_late_message_is_a_stray_of_its_case() {
 #[tokio::test]
 async fn a_host_listens_and_is_announced_as_configured() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("an address");
-    let cases = "  - { case: told, covers: [TOY-1], steps: [{ send: tell, with: { orders: { to: '${host path}', messages: [{ is: first }] } } }, \
+    let cases = "  - { case: announced, covers: [TOY-1], steps: [{ send: tell, with: { orders: { to: '${host path}', messages: [{ is: first }] } } }, \
                  { receive: path, expect: [{ at: /headers/host, matches: '^localhost:' }] }] }\n";
     let ran = run(&knowledge(&BINARY, cases), &Selection::default(), |target| {
         let announce = Some(format!("http://localhost:{}", free.port()));
         target.hosts.insert("path".to_owned(), crate::target::HostAddress { listen: Some(free), announce });
     })
     .await;
-    assert_eq!(ran.case("told").verdict, Verdict::Pass, "{:#?}", ran.case("told"));
+    assert_eq!(ran.case("announced").verdict, Verdict::Pass, "{:#?}", ran.case("announced"));
     assert_eq!(ran.record.hosts["path"]["http"], format!("http://localhost:{}/in", free.port()));
 }
 
@@ -525,17 +525,17 @@ async fn only_features_that_the_selected_cases_need_are_probed() {
 ";
     let knowledge = knowledge(&BINARY, cases);
     let all = run(&knowledge, &Selection::default(), |_| {}).await;
-    assert_eq!(["/common", "/one", "/two"].map(|path| all.relay.asked(path)), [1, 1, 1]);
+    assert_eq!(["/common", "/one", "/two"].map(|path| all.relay.requests(path)), [1, 1, 1]);
     let one = Selection { only: vec!["*needs-one".to_owned()], ..Selection::default() };
     let one = run(&knowledge, &one, |_| {}).await;
-    assert_eq!(["/common", "/one", "/two", "/x", "/y"].map(|path| one.relay.asked(path)), [1, 1, 0, 1, 0]);
+    assert_eq!(["/common", "/one", "/two", "/x", "/y"].map(|path| one.relay.requests(path)), [1, 1, 0, 1, 0]);
     assert_eq!((one.case("needs-one").verdict, one.case("needs-two").verdict), (Verdict::Pass, Verdict::NotRun));
     let probed: Vec<_> = one.record.features.iter().map(|feature| feature.feature.as_str()).collect();
     assert_eq!(probed, ["common", "one"]);
     assert_eq!(Ran::verdicts(&one.again), Ran::verdicts(&one.record));
     let by_requirement = Selection { requirements: vec!["TOY-1".into()], ..Selection::default() };
     let by_requirement = run(&knowledge, &by_requirement, |_| {}).await;
-    assert_eq!(by_requirement.relay.asked("/two"), 1);
+    assert_eq!(by_requirement.relay.requests("/two"), 1);
 }
 
 #[test]

@@ -293,7 +293,7 @@ async fn a_clock_is_advanced_times_are_overridden_and_a_case_sweeps_its_own_mess
     for case in [
         "keeps-time[first]",
         "keeps-time[second]",
-        "is-of-the-present-of-the-run",
+        "has-the-time-of-the-run",
         "answers-a-slow-message-in-time",
         "sends-small-numbers-in-a-case",
     ] {
@@ -329,6 +329,6 @@ async fn a_case_that_needs_a_clock_is_not_run_without_one() {
     let why = "the case advances a test clock, which the target does not have";
     for record in [&record, &again] {
         assert_eq!(verdict(record, "keeps-time[first]"), (Verdict::NotRun, Some(NotRun::Unobservable), why));
-        assert_eq!(verdict(record, "is-of-the-present-of-the-run").0, Verdict::Pass);
+        assert_eq!(verdict(record, "has-the-time-of-the-run").0, Verdict::Pass);
     }
 }

@@ -384,7 +384,7 @@ mod tests {
             ("url: http://a\nlaunch: { command: x, stop-within: 11m }\n", "2:36: `stop-within` is at most 10m"),
             (
                 "url: http://a\nlaunch: { command: x, environment: { A: { env: NOT_SET_ANYWHERE } } }\n",
-                "2:48: the environment has no variable",
+                "2:48: environment variable `NOT_SET_ANYWHERE` is not set",
             ),
             ("url: http://a\nlaunch: { comand: x }\n", "`launch` has no key `comand`"),
         ] {

@@ -34,7 +34,7 @@ pub const SECOND: &str = "second";
 pub struct Target {
     /// Its name in reports.
     pub name: String,
-    /// What it is, for reports.
+    /// Its class, for reports.
     pub class: TargetClass,
     /// The protocol that a target file is for.
     pub protocol: Option<String>,
@@ -113,11 +113,11 @@ pub struct Credential {
 }
 
 impl Credential {
-    /// The token of a bearer (RFC 6750 section 2.1), if that is what it is.
+    /// The token of a bearer (RFC 6750 section 2.1), if the credential is one.
     pub fn token(&self) -> Option<&str> {
         let (scheme, token) = self.value.split_once(' ')?;
-        let bears = self.header.eq_ignore_ascii_case("authorization") && scheme.eq_ignore_ascii_case("bearer");
-        bears.then(|| token.trim())
+        let is_bearer = self.header.eq_ignore_ascii_case("authorization") && scheme.eq_ignore_ascii_case("bearer");
+        is_bearer.then(|| token.trim())
     }
 }
 

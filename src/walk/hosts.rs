@@ -11,7 +11,6 @@ use crate::protocol::Protocol;
 use crate::suite::{Action, Expectation, HostReplyPlan, Receive, RequestBody, Step};
 use crate::template::{RenderError, Scope};
 use crate::value::{Path, Value};
-use crate::verdict::Verdict;
 
 /// What a receiving step does with a message at its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +151,7 @@ impl<'p> Walk<'p> {
                 values.extend(path.resolve(&seen).cloned());
             }
             views.push(seen);
-            if self.stop.as_ref().is_some_and(|stop| *stop != Stop::StepFailed) {
+            if self.stop.as_ref().is_some_and(|stop| !matches!(stop, Stop::StepFailed(_))) {
                 return;
             }
         }
@@ -170,16 +169,14 @@ impl<'p> Walk<'p> {
             }
             _ => {}
         }
-        if self.stop.as_ref().is_some_and(|stop| *stop != Stop::StepFailed) {
+        if self.stop.as_ref().is_some_and(|stop| !matches!(stop, Stop::StepFailed(_))) {
             return;
         }
         self.take_group(planned, views);
         if !missing {
             self.capture(planned, captured);
         }
-        if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-            self.stop.get_or_insert(Stop::StepFailed);
-        }
+        self.stop_after_failure(planned);
     }
 
     fn judge_received(&mut self, planned: Planned<'p>, name: &str, seen: &Value, index: usize) {

@@ -136,7 +136,7 @@ impl<'p> Walk<'p> {
         let manifest = &context.plan.knowledge.manifest;
         let case = self.ready.case;
         let mut planned = Vec::new();
-        // The set-up of a probe has numbers of its own, by which the judge finds its exchanges.
+        // The set-up of a probe has separate step numbers, by which the judge finds its exchanges.
         let first = case.steps.first().map_or(0, |step| step.number);
         let mut number = if self.part == Part::Probe { SETUP_STEPS + first } else { SETUP_STEPS };
         let uses = self.uses_with_setup(uses(self.context, case));
@@ -368,9 +368,25 @@ impl<'p> Walk<'p> {
         if let Action::Advance { by, .. } = &step.action {
             self.set_clock(self.advanced(by));
         }
-        if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-            self.stop.get_or_insert(Stop::StepFailed);
+        self.stop_after_failure(planned);
+    }
+
+    /// Ends the walk if an expectation of the case has failed.
+    pub(super) fn stop_after_failure(&mut self, planned: Planned<'_>) {
+        if self.part != Part::Case || self.stop.is_some() {
+            return;
         }
+        let Some(finding) = self.findings.iter().find(|finding| finding.verdict == Verdict::Fail) else { return };
+        let name = match &planned.step.action {
+            Action::Send { operation, .. } => format!(" ({})", **operation),
+            Action::Receive(receive) => format!(" (receive {})", *receive.host),
+            _ => String::new(),
+        };
+        let (number, expected) = (planned.number % SETUP_STEPS + 1, &finding.expected);
+        let observed = finding.observed.lines().next().unwrap_or_default();
+        self.stop = Some(Stop::StepFailed(format!(
+            "step {number}{name} failed: expected {expected}, observed {observed}; later steps did not run"
+        )));
     }
 
     /// Judges all answers of a step together.
@@ -387,18 +403,16 @@ impl<'p> Walk<'p> {
     pub fn take_parallel(&mut self, planned: Planned<'p>, children: &[(Planned<'p>, Vec<Exchange>)]) {
         let mut views = Vec::new();
         for (child, exchanges) in children {
-            if self.stop.as_ref().is_some_and(|stop| *stop != Stop::StepFailed) {
+            if self.stop.as_ref().is_some_and(|stop| !matches!(stop, Stop::StepFailed(_))) {
                 return;
             }
             self.take(*child, exchanges);
             let shown = exchanges.iter().filter(|exchange| exchange.is_message());
             views.extend(shown.map(|exchange| self.observe(exchange)));
         }
-        if self.stop.as_ref().is_none_or(|stop| *stop == Stop::StepFailed) {
+        if self.stop.as_ref().is_none_or(|stop| matches!(stop, Stop::StepFailed(_))) {
             self.take_group(planned, views);
-            if self.part == Part::Case && self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-                self.stop.get_or_insert(Stop::StepFailed);
-            }
+            self.stop_after_failure(planned);
         }
     }
 
@@ -455,9 +469,7 @@ impl<'p> Walk<'p> {
                 (tally.vacuous, tally.undecided) = (vacuous, undecided);
             }
         }
-        if self.findings.iter().any(|finding| finding.verdict == Verdict::Fail) {
-            self.stop.get_or_insert(Stop::StepFailed);
-        }
+        self.stop_after_failure(planned);
     }
 
     /// Judges every message that the target made in the run, since a requirement on a sender applies to each of them. Skips
@@ -556,7 +568,7 @@ impl<'p> Walk<'p> {
     /// Why the target rejected the messages of this walk, if it did.
     pub fn refused(&self) -> Option<String> {
         match self.stop.as_ref()? {
-            Stop::StepFailed => None,
+            Stop::StepFailed(_) => None,
             Stop::NotAccepted(why) | Stop::NoAnswer(why) | Stop::Broken(why) | Stop::Unsupported(why) => {
                 Some(why.clone())
             }
@@ -573,10 +585,7 @@ impl<'p> Walk<'p> {
     pub fn finish(self) -> Judged {
         let (stop_verdict, mut because, stop_reason) = match &self.stop {
             None => (None, String::new(), None),
-            Some(Stop::StepFailed) => {
-                (Some(Verdict::Inconclusive), "a step failed; later steps were not taken".to_owned(), None)
-            }
-            Some(Stop::NotAccepted(why)) => (Some(Verdict::Inconclusive), why.clone(), None),
+            Some(Stop::StepFailed(why) | Stop::NotAccepted(why)) => (Some(Verdict::Inconclusive), why.clone(), None),
             Some(Stop::NoAnswer(why) | Stop::Broken(why)) => (Some(Verdict::Error), why.clone(), None),
             Some(Stop::Unsupported(why)) => (Some(Verdict::NotRun), why.clone(), Some(NotRun::NotClaimed)),
         };

@@ -47,8 +47,8 @@ impl<'p> Planned<'p> {
 /// Why a walk ends before its last step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// A step failed, and the results of later steps would only follow from that.
-    StepFailed,
+    /// A step failed, and the results of later steps would only follow from that. Names the step and the failed expectation.
+    StepFailed(String),
     /// The target lacks a prerequisite.
     NotAccepted(String),
     /// The target did not answer.

@@ -66,7 +66,8 @@ impl Features {
                     let seen = plan.knowledge.protocol.observe(exchange, &unprobed.observation_context(*transport));
                     if features.declared.is_none() {
                         features.declared = seen.member("body").filter(|body| body.as_map().is_some()).cloned();
-                        if let Some(levels) = claim.at.resolve(&seen).and_then(|said| levels_of(&manifest.levels, said))
+                        if let Some(levels) =
+                            claim.at.resolve(&seen).and_then(|claimed| levels_of(&manifest.levels, claimed))
                         {
                             features.claimed = levels.intersection(plan.scope.observable_levels());
                         }
@@ -82,10 +83,10 @@ impl Features {
 }
 
 /// The levels that a target claims in its own words: one name, or a list of names. `None` if it names no known level.
-fn levels_of(levels: &Levels, said: &Value) -> Option<LevelSet> {
-    let names: Vec<&str> = match said.as_array() {
+fn levels_of(levels: &Levels, claimed: &Value) -> Option<LevelSet> {
+    let names: Vec<&str> = match claimed.as_array() {
         Some(items) => items.iter().filter_map(Value::as_text).collect(),
-        None => said.as_text().into_iter().collect(),
+        None => claimed.as_text().into_iter().collect(),
     };
     let known: Vec<LevelSet> = names.into_iter().filter_map(|name| levels.find(name)).collect();
     (!known.is_empty()).then(|| known.into_iter().collect())

@@ -51,7 +51,7 @@ const KINDS: &[Kind] = &[
         breaks: "answers-in-form",
         says: "a line that is not JSON",
         exit: &[3],
-        check_says: "no JSON",
+        check_says: "not JSON",
     },
     Kind { name: "out-of-order", breaks: "keeps-order", says: "answer 1 of 64 is", exit: &[0, 3], check_says: "" },
     Kind {
@@ -66,14 +66,14 @@ const KINDS: &[Kind] = &[
         breaks: "silent-before-first-request",
         says: "before the first request the adapter writes `starting up`",
         exit: &[3],
-        check_says: "no JSON",
+        check_says: "not JSON",
     },
     Kind {
         name: "pretty",
         breaks: "answers-in-form",
         says: "a line that is not JSON",
         exit: &[3],
-        check_says: "no JSON",
+        check_says: "not JSON",
     },
     Kind { name: "wrong-id", breaks: "returns-ids-unchanged", says: "the id", exit: &[3], check_says: "" },
     Kind { name: "text-id", breaks: "returns-ids-unchanged", says: "is answered with", exit: &[3], check_says: "" },
@@ -85,8 +85,14 @@ const KINDS: &[Kind] = &[
         check_says: "",
     },
     Kind { name: "twice", breaks: "keeps-order", says: "answer 2 of 64", exit: &[0, 1, 3], check_says: "" },
-    Kind { name: "crashes-on-junk", breaks: "survives-invalid-json", says: "it ended", exit: &[0], check_says: "" },
-    Kind { name: "all-unsupported", breaks: "offers-what-it-describes", says: "-32601", exit: &[3], check_says: "" },
+    Kind {
+        name: "crashes-on-junk",
+        breaks: "survives-invalid-json",
+        says: "the adapter exited",
+        exit: &[0],
+        check_says: "",
+    },
+    Kind { name: "all-unsupported", breaks: "offers-described-operations", says: "-32601", exit: &[3], check_says: "" },
     Kind {
         name: "overclaims",
         breaks: "offers-described-operations",
@@ -115,7 +121,13 @@ const KINDS: &[Kind] = &[
         exit: &[0],
         check_says: "",
     },
-    Kind { name: "small-buffer", breaks: "takes-large-requests", says: "`jsonrpc`", exit: &[0, 1, 3], check_says: "" },
+    Kind {
+        name: "small-buffer",
+        breaks: "accepts-large-requests",
+        says: "`jsonrpc`",
+        exit: &[0, 1, 3],
+        check_says: "",
+    },
     // It follows every rule; its library has only the answers of the published vectors.
     Kind { name: "hard-coded", breaks: "", says: "rules followed", exit: &[1], check_says: "VIOLATED" },
 ];

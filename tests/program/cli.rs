@@ -146,7 +146,7 @@ impl Place {
         ran
     }
 
-    /// A folder `suites` with the catalogue and manifest of agentic and one suite of its own.
+    /// A folder `suites` with the catalogue and manifest of agentic and one suite.
     fn suites(&self, suite: &str) {
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites/agentic");
         for name in ["requirements.yaml", "protocol.yaml", "errata.md"] {

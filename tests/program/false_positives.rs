@@ -111,8 +111,8 @@ fn dawdling(
 ) -> std::io::Result<()> {
     let mut far = TcpStream::connect(behind)?;
     let (mut from, mut to) = (near.try_clone()?, far.try_clone()?);
-    let asked = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&asked);
+    let sent = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&sent);
     thread::spawn(move || {
         let mut buffer = [0; 65536];
         while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -126,11 +126,11 @@ fn dawdling(
     let (mut last, mut answered): (Option<Vec<u8>>, usize) = (None, 0);
     while let Ok(bytes) = unit(&mut far, last.is_none()) {
         let mut near = near;
-        if let Some(last) = last.as_ref().filter(|_| asked.load(Ordering::Relaxed) > answered) {
+        if let Some(last) = last.as_ref().filter(|_| sent.load(Ordering::Relaxed) > answered) {
             near.write_all(&instead(last))?;
             thread::sleep(Duration::from_millis(800));
         }
-        answered = asked.load(Ordering::Relaxed);
+        answered = sent.load(Ordering::Relaxed);
         near.write_all(&bytes)?;
         last = Some(bytes);
     }
@@ -178,14 +178,14 @@ impl Mailboxes {
         let good = answer.starts_with(b"HTTP/1.1 200") && head.starts_with("POST /amp/v1/messages");
         let Some(message) = cbor::parse(&answer[end..]).ok().filter(|_| good) else { return answer };
         let items = message.member("body").and_then(|body| body.member("items"));
-        let mut said = match items.and_then(Message::as_array) {
+        let mut answers = match items.and_then(Message::as_array) {
             Some(items) => items.to_vec(),
             None => vec![Message::Bytes(answer[end..].to_vec())],
         };
-        let to = message.member("to").and_then(Message::as_text).expect("the sender of the request").to_owned();
-        let waits = said.split_off(at_once.min(said.len()));
-        self.0.lock().expect("no poisoned lock").entry(to).or_default().extend(waits);
-        let body = match said.first() {
+        let to = message.member("to").and_then(Message::as_text).expect("a recipient").to_owned();
+        let waits = answers.split_off(at_once.min(answers.len()));
+        self.0.lock().expect("no thread panics").entry(to).or_default().extend(waits);
+        let body = match answers.first() {
             Some(Message::Bytes(first)) => first.clone(),
             _ => Vec::new(),
         };
@@ -198,9 +198,9 @@ impl Mailboxes {
             let (_, rest) = request.split_once(name)?;
             rest.split(['&', ' ', '\r']).next()
         };
-        let owner = after("x-principal-did: ").expect("the header of the principal");
+        let owner = after("x-principal-did: ").expect("the request names its sender");
         let behind = after("cursor=").map_or(0, |cursor| cursor.parse().expect("a cursor of ours"));
-        let mailboxes = self.0.lock().expect("no poisoned lock");
+        let mailboxes = self.0.lock().expect("no thread panics");
         let waiting = mailboxes.get(owner).map_or(&[][..], |all| all.get(behind..).unwrap_or_default());
         let page: Vec<Message> = waiting.iter().take(5).cloned().collect();
         let next = Message::text((behind + page.len()).to_string());

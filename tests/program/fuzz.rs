@@ -316,7 +316,7 @@ fn a_campaign_resumes_where_it_stopped() {
 
 fn wrong_usage_is_reported_before_anything_is_sent() {
     let folder = tempfile::tempdir().expect("a folder");
-    for (words, said) in [
+    for (words, message) in [
         (&["fuzz", "--reference"][..], "--protocol"),
         (&["fuzz", "--protocol", "agentic"], "no target given"),
         (&["fuzz", "--reference", "--protocol", "agentic", "--for", "soon"], "invalid duration `soon`"),
@@ -326,7 +326,7 @@ fn wrong_usage_is_reported_before_anything_is_sent() {
         (&["promote", "nowhere.yaml", "--suites", "."], "cannot read nowhere.yaml"),
     ] {
         let ran = proofmark(folder.path(), words);
-        assert!(ran.code == 2 && ran.err.contains(said), "{words:?}: {} {}", ran.code, ran.err);
+        assert!(ran.code == 2 && ran.err.contains(message), "{words:?}: {} {}", ran.code, ran.err);
     }
     let unused_address = unused_address();
     let ran = proofmark(

@@ -194,10 +194,10 @@ fn judged(kind: &'static Kind, over: &str, tame: usize) -> Result<(), Failed> {
         thread::sleep(Duration::from_millis(20));
     };
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
-    let said = read("stdout") + &read("stderr");
+    let output = read("stdout") + &read("stderr");
     // 1: a violation; 3: undecided. Never 0, and never a panic (101) or a signal.
-    if !matches!(status.code(), Some(1 | 3)) || said.contains("panicked") {
-        return Err(format!("{status}\n{said}").into());
+    if !matches!(status.code(), Some(1 | 3)) || output.contains("panicked") {
+        return Err(format!("{status}\n{output}").into());
     }
     if most > MEMORY {
         return Err(format!("{most} KiB of memory").into());

@@ -3,7 +3,7 @@
 //! Most of these tests wait for a target that is slow or silent. In one binary a test of one module waits in parallel
 //! with a test of another, and far more of them run at a time than the machine has cores.
 //!
-//! A module lists its tests in `trials`. `#[test]` has no effect here: this binary has no test harness of its own.
+//! A module lists its tests in `trials`. `#[test]` has no effect here: this binary does not use the default test harness.
 
 mod adapters;
 mod cli;

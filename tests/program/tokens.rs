@@ -78,8 +78,8 @@ fn each_party_sends_its_token_over_every_transport_and_no_report_shows_one() {
         .current_dir(folder.path())
         .output()
         .expect("it runs");
-    let said = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
-    assert_eq!(ran.status.code(), Some(0), "{said}");
+    let output = String::from_utf8_lossy(&ran.stdout).into_owned() + &String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{output}");
 
     let record = std::fs::read_to_string(folder.path().join("out/report.json")).expect("a report");
     let report: Value = serde_json::from_str(&record).expect("JSON");
@@ -93,11 +93,14 @@ fn each_party_sends_its_token_over_every_transport_and_no_report_shows_one() {
             };
             cases.iter().filter(of_suite).count()
         };
-        assert!(passed("amp-core/basics#") > 0, "nothing passed over {transport}: {said}");
-        assert!(passed("amp-core/binding-principals#") > 0, "no case about principals passed over {transport}: {said}");
+        assert!(passed("amp-core/basics#") > 0, "nothing passed over {transport}: {output}");
+        assert!(
+            passed("amp-core/binding-principals#") > 0,
+            "no case about principals passed over {transport}: {output}"
+        );
     }
 
-    let mut texts = vec![("terminal output".to_owned(), said)];
+    let mut texts = vec![("terminal output".to_owned(), output)];
     for entry in std::fs::read_dir(folder.path().join("out")).expect("reports").flatten() {
         texts.push((entry.path().display().to_string(), std::fs::read_to_string(entry.path()).expect("a report")));
     }

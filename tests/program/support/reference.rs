@@ -21,8 +21,8 @@ impl Reference {
             .stdout(Stdio::piped())
             .spawn()?;
         let mut line = String::new();
-        let said = child.stdout.take().ok_or_else(|| std::io::Error::other("its output"))?;
-        BufReader::new(said).read_line(&mut line)?;
+        let output = child.stdout.take().ok_or_else(|| std::io::Error::other("its output"))?;
+        BufReader::new(output).read_line(&mut line)?;
         let after = |scheme: &str| {
             let (_, rest) = line.split_once(scheme)?;
             rest.split_whitespace().next()?.parse().ok()
