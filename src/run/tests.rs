@@ -590,3 +590,29 @@ async fn a_host_that_cannot_listen_ends_the_run_with_its_name() {
     let why = super::start_hosts(&knowledge, &target, Instant::now()).await.err().expect("a failure");
     assert!(why.contains("unknown host `registri`"), "{why}");
 }
+
+#[tokio::test]
+async fn an_answer_that_was_cut_decides_nothing() {
+    let long = "request: { method: GET, path: /a/path/that/is/longer/than/the/limit }";
+    let cases = [
+        // Both would be decided by what was read: the second would pass.
+        ("finds", format!("steps: [{{ {long}, expect: [{{ at: /body, type: string }}] }}]")),
+        ("lacks", format!("steps: [{{ {long}, expect: [{{ at: /body, not: {{ equals: /other }} }}] }}]")),
+        ("status", format!("steps: [{{ {long}, expect: [{{ at: /status, equals: 200 }}] }}]")),
+        ("ended", format!("steps: [{{ {long}, expect: [{{ at: /ended, equals: too-long }}] }}]")),
+        ("short", "steps: [{ request: { method: GET, path: /ok }, expect: [{ at: /body, equals: /ok }] }]".to_owned()),
+    ];
+    let cases: String =
+        cases.iter().map(|(name, steps)| format!("  - {{ case: {name}, covers: TOY-1, {steps} }}\n")).collect();
+    let knowledge = knowledge(&BINARY, &cases);
+    let ran = run(&knowledge, &Selection::default(), |target| target.limits.body = 24).await;
+    for name in ["finds", "lacks", "status"] {
+        let case = ran.case(name);
+        assert_eq!(case.verdict, Verdict::Inconclusive, "{name}: {}", case.because);
+        assert!(case.because.contains("longer than 24 bytes and was cut"), "{name}: {}", case.because);
+        assert!(case.findings.is_empty(), "{name}: {:?}", case.findings);
+    }
+    assert_eq!(ran.case("ended").verdict, Verdict::Pass);
+    assert_eq!(ran.case("short").verdict, Verdict::Pass);
+    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+}

@@ -9,13 +9,17 @@ use crate::matcher::{Mismatch, Outcome, Reading};
 use crate::plan::{SETUP_STEPS, lists};
 use crate::record::{EditRecord, FindingRecord, ReadingRecord};
 use crate::requirement::RequirementId;
-use crate::suite::{Action, Expectation};
+use crate::suite::{Action, Expectation, Step};
 use crate::value::{Path, Value};
 use crate::verdict::{Profile, Verdict};
 
 impl<'p> Walk<'p> {
     /// Judges one answer. A mismatch that only shows that the message was sent too late does not count.
     pub(super) fn judge(&mut self, planned: Planned<'p>, exchange: &Exchange, seen: &Value, index: usize) {
+        if let Some(why) = self.cut(planned.step, exchange) {
+            let name = format!("step {} ({})", planned.number % SETUP_STEPS + 1, exchange.operation);
+            return self.halt(Stop::NotAccepted(format!("{name}: {why}")));
+        }
         let Some(late) = self.too_late(planned, exchange) else {
             return self.judge_in_time(planned, exchange, seen, index);
         };
@@ -29,12 +33,26 @@ impl<'p> Walk<'p> {
         }
     }
 
+    /// Why an answer decides nothing: it was longer than proofmark reads, and the rest may say anything. A step that judges how
+    /// the answer ended is the exception.
+    pub(super) fn cut(&self, step: &Step, exchange: &Exchange) -> Option<String> {
+        let is_end = |expectation: &Expectation| expectation.at.value.to_string() == "/ended";
+        let cut = exchange.received.ended == Ended::TooLong && !step.expect.iter().any(is_end);
+        cut.then(|| {
+            let limit = self.context.plan.target.limits.body;
+            format!(
+                "the answer is longer than {limit} bytes and was cut, so it decides nothing; to read more, set \
+                 `limits: {{ body: … }}` in the target file"
+            )
+        })
+    }
+
     fn judge_in_time(&mut self, planned: Planned<'p>, exchange: &Exchange, seen: &Value, index: usize) {
         let step = planned.step;
         let edited = self.part == Part::Case && step.has_edits();
         let name = || format!("step {} ({})", planned.number % SETUP_STEPS + 1, exchange.operation);
         let no_answer = match &exchange.received.ended {
-            Ended::Complete | Ended::TooLong => None,
+            Ended::Complete | Ended::TooLong => None, // a cut answer gets here only where its end is judged
             // On a connection that stays open, silence and closing are answers.
             Ended::TimedOut | Ended::Closed(_) if exchange.sent.transport.is_channel() => None,
             Ended::TimedOut => Some("the time limit passed before an answer".to_owned()),

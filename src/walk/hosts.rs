@@ -144,6 +144,9 @@ impl<'p> Walk<'p> {
             }
             let seen = self.observe(exchange);
             self.scope.bind("answer", seen.clone());
+            if let Some(why) = self.cut(step, exchange) {
+                return self.halt(Stop::NotAccepted(format!("{name}: {why}")));
+            }
             if self.part != Part::Probe {
                 self.judge_received(planned, &name, &seen, first + position);
             }

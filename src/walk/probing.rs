@@ -121,7 +121,7 @@ fn state_of(
     let (Some(probe), Some(last)) = (probe, exchanges.last()) else { return FeatureState::Unknown };
     // A peer may close the connection after a refusal; the refusal still counts.
     let spoke = last.sent.transport.is_channel() && !last.received.arrived.is_empty();
-    let whole = matches!(last.received.ended, Ended::Complete | Ended::TooLong);
+    let whole = last.received.ended == Ended::Complete;
     let closed = matches!(last.received.ended, Ended::Closed(_));
     if !(whole || spoke && closed) {
         return FeatureState::Unknown;
