@@ -85,6 +85,12 @@ pub(super) fn of(operation: &str, body: &[u8]) -> Option<Defect> {
         match value {
             None | Some(Value::Null) if missing.is_empty() => None,
             None | Some(Value::Null) => found(missing, format!("missing {place}")),
+            Some(Value::Text(text)) if matches!(kind, Kind::Title) && text.is_empty() => {
+                found("AGENTIC-6.1-21", format!("an empty {place}"))
+            }
+            Some(Value::Text(text)) if matches!(kind, Kind::Title) && is_too_long(text) => {
+                found("AGENTIC-6.1-22", format!("{} characters as {place}", text.len()))
+            }
             Some(value) if !kind.fits(value) => found(wrong, format!("{} as {place}", crate::wire::show(value))),
             Some(_) => None,
         }
@@ -96,15 +102,17 @@ impl Kind {
         match (self, value) {
             (Self::Object, value) => value.as_map().is_some(),
             (Self::Text, value) => value.as_text().is_some(),
-            (Self::Title, Value::Text(text)) => {
-                // Letters of one unit each are counted alike by everybody.
-                !(text.is_empty() || text.is_ascii() && text.len() > 200)
-            }
+            (Self::Title, Value::Text(text)) => !text.is_empty() && !is_too_long(text),
             (Self::OneOf(words), Value::Text(text)) => words.contains(&text.as_str()),
             (Self::PackageType, Value::Text(text)) => TYPES.contains(&text.as_str()) || text.starts_with("x-"),
             _ => false,
         }
     }
+}
+
+/// Whether a title has more than 200 characters under every reading (E56): ASCII letters count alike.
+fn is_too_long(title: &str) -> bool {
+    title.is_ascii() && title.len() > 200
 }
 
 #[cfg(test)]
@@ -123,7 +131,10 @@ mod tests {
     #[test]
     fn definite_defects_are_found() {
         assert_eq!(requirement(r#""title":"t","#, ""), Some("AGENTIC-6.1-19"));
-        assert_eq!(requirement(r#""title":"t""#, r#""title":"""#), Some("AGENTIC-6.1-20"));
+        assert_eq!(requirement(r#""title":"t""#, r#""title":"""#), Some("AGENTIC-6.1-21"));
+        assert_eq!(requirement(r#""title":"t""#, r#""title":5"#), Some("AGENTIC-6.1-20"));
+        let long = format!(r#""title":"{}""#, "t".repeat(201));
+        assert_eq!(requirement(r#""title":"t""#, &long), Some("AGENTIC-6.1-22"));
         assert_eq!(requirement(r#""status":"complete""#, r#""status":"done""#), Some("AGENTIC-6.1-26"));
         assert_eq!(requirement(r#""type":"agent""#, r#""type":null"#), Some("AGENTIC-6.2-05"));
         assert_eq!(requirement(r#"{"id":"a","type":"agent"}"#, "[]"), Some("AGENTIC-6.1-43"));
