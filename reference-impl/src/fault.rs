@@ -21,6 +21,17 @@ pub struct Fault {
     pub needs: Needs,
 }
 
+/// Requirements that a fault breaks besides those that it is planted for: where one mistake cannot break less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Also {
+    /// Names of the faults.
+    pub faults: &'static [&'static str],
+    /// The requirements.
+    pub breaks: &'static [&'static str],
+    /// Why each of the faults breaks each of them.
+    pub why: &'static str,
+}
+
 /// The configuration that a fault needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {

@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::config::{Config, ServeError};
-use crate::fault::{Fault, Needs};
+use crate::fault::{Also, Fault, Needs};
 use crate::handle::Handle;
 use crate::setting::Setting;
 use crate::variant::Variant;
@@ -26,6 +26,11 @@ pub trait Implementation: Debug + Send + Sync {
 
     /// The faults that can be planted.
     fn faults(&self) -> &'static [Fault];
+
+    /// What those faults break besides the requirements that they are planted for, with the reason.
+    fn also(&self) -> &'static [Also] {
+        &[]
+    }
 
     /// The faults of careless parsers: no case of the suites looks for them, a fuzzer has to find them.
     fn parser_faults(&self) -> &'static [Fault] {

@@ -45,7 +45,7 @@ mod store;
 mod variant;
 
 pub use config::{Config, Database, ServeError};
-pub use fault::{Fault, Needs, UnknownFault};
+pub use fault::{Also, Fault, Needs, UnknownFault};
 pub use handle::Handle;
 pub use implementation::{Declared, Implementation, Instance, Pairs, Setup, Work};
 pub use setting::{Kind, Setting, SettingError, Settings};

@@ -467,6 +467,9 @@ pub struct ProveOptions {
     /// Run every case against every fault, not only the cases that cover a broken requirement; takes minutes
     #[arg(long)]
     pub all_cases: bool,
+    /// Faults that run against every case, to measure how many requirements one fault fails; the seed selects them
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub blame: usize,
     /// Change each member of each answer, one at a time, and list the changes that no case detects
     #[arg(long)]
     pub wire: bool,

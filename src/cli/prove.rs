@@ -53,6 +53,7 @@ pub(super) fn run(options: &ProveOptions, program: &Program) -> Result<u8, Failu
                 begun,
                 faults: options.fault.clone(),
                 all_cases: options.all_cases,
+                blame: options.blame,
                 wire: options.wire,
                 jobs: options
                     .jobs
@@ -118,6 +119,11 @@ impl<'k> Embedded<'k> {
 
 impl Subject for Embedded<'_> {
     fn faults(&self) -> Vec<Fault> {
+        let also = |fault: &reference_impl::Fault| {
+            let rows = self.implementation.also().iter().filter(|also| also.faults.contains(&fault.name));
+            let reasons = rows.flat_map(|also| also.breaks.iter().map(|id| ((*id).to_owned(), also.why.to_owned())));
+            reasons.collect()
+        };
         let setup = |fault| self.implementation.setup_of(fault).map_or("", |setup| setup.name);
         self.implementation
             .faults()
@@ -127,6 +133,7 @@ impl Subject for Embedded<'_> {
                 summary: fault.summary.to_owned(),
                 level: fault.level.to_owned(),
                 breaks: fault.breaks.iter().map(|id| (*id).to_owned()).collect(),
+                also: also(fault),
                 setting: setup(fault).to_owned(),
             })
             .collect()

@@ -26,7 +26,7 @@ use baseline::{Baseline, CaseJudge, exchange, failed, on_runtime, stop};
 
 pub use mutate::{Change, Member};
 pub use proof::{
-    CaseRow, CleanRow, FaultRow, FloorRow, NotPassed, Proof, RequirementRow, SCHEMA, WireMember, WireProof,
+    Blame, CaseRow, CleanRow, FaultRow, FloorRow, NotPassed, Proof, RequirementRow, SCHEMA, WireMember, WireProof,
 };
 pub use report::{write_csv, write_markdown, write_text};
 pub use subject::{Fault, Options, Progress, Running, Setting, Subject};
@@ -53,6 +53,7 @@ pub fn prove(
     if !options.faults.is_empty() {
         faults.retain(|fault| options.faults.contains(&fault.name));
     }
+    let sample = sample(faults.len(), options);
     // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
     let plans: Vec<Plan<'_>> =
         settings.iter().map(|setting| plan::build(knowledge, &setting.target, &Selection::default())).collect();
@@ -68,8 +69,10 @@ pub fn prove(
             };
             settings.iter().zip(&plans).map(lay).collect::<Result<Vec<Baseline<'_, '_>>, String>>()
         });
-        let rows = parallel::map(options.jobs, &faults, |fault| {
-            let row = plant(fault, &settings, &plans, subject, options);
+        let numbered: Vec<(usize, &Fault)> = faults.iter().enumerate().collect();
+        let rows = parallel::map(options.jobs, &numbered, |(number, fault)| {
+            let every = options.all_cases || sample.contains(number);
+            let row = plant(fault, &settings, &plans, subject, options, every);
             progress.piece();
             row
         });
@@ -103,6 +106,7 @@ pub fn prove(
         seed: options.facts.seed,
         all_cases: options.all_cases,
         clean,
+        blame: Blame::of(&rows),
         faults: rows,
         cases,
         requirements,
@@ -114,6 +118,13 @@ pub fn prove(
     };
     proof.problems = problems(&proof);
     Ok(proof)
+}
+
+/// The faults that run against every case: so many, as far apart as they can be, and others with another seed.
+fn sample(faults: usize, options: &Options) -> BTreeSet<usize> {
+    let wanted = if options.faults.is_empty() { options.blame.min(faults) } else { 0 };
+    let first = usize::try_from(options.facts.seed % faults.max(1) as u64).unwrap_or_default();
+    (0..wanted).map(|index| (first + index * faults / wanted) % faults).collect()
 }
 
 /// Runs the clean subject in one setting. `ran` contains the cases that ran in earlier settings.
@@ -169,12 +180,15 @@ fn plant(
     plans: &[Plan<'_>],
     subject: &dyn Subject,
     options: &Options,
+    every: bool,
 ) -> FaultRow {
     let mut row = FaultRow {
         fault: fault.name.clone(),
         summary: fault.summary.clone(),
         level: fault.level.clone(),
         breaks: fault.breaks.clone(),
+        also: fault.also.clone(),
+        blamed: None,
         killed: false,
         strict_only: false,
         killers: BTreeMap::new(),
@@ -192,8 +206,7 @@ fn plant(
     let covers = |index: &usize| {
         let ready = &plan.cases[*index];
         ready.skip.is_none()
-            && (options.all_cases
-                || ready.covers.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str())))
+            && (every || ready.covers.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str())))
     };
     let chosen: BTreeSet<usize> = (0..plan.cases.len()).filter(covers).collect();
     row.ran = chosen.len();
@@ -213,9 +226,10 @@ fn plant(
             }
         };
         // The strict profile counts everything that the lenient profile counts.
-        weigh(&mut row, plan, &chosen, &transcript, Facts { profile: Profile::Lenient, ..options.facts });
+        let failed = weigh(&mut row, plan, &chosen, &transcript, Facts { profile: Profile::Lenient, ..options.facts });
         let lenient = row.killed;
-        weigh(&mut row, plan, &chosen, &transcript, Facts { profile: Profile::Strict, ..options.facts });
+        let strict = weigh(&mut row, plan, &chosen, &transcript, Facts { profile: Profile::Strict, ..options.facts });
+        row.blamed = every.then_some(if lenient { failed } else { strict });
         if row.killed {
             row.strict_only = !lenient;
             row.because.clear();
@@ -225,12 +239,19 @@ fn plant(
     row
 }
 
-/// Divides the failed cases into those that cover a broken requirement and others.
-fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcript: &Transcript, facts: Facts) {
+/// Divides the failed cases into those that cover a broken requirement and others. Returns the requirements that failed.
+fn weigh(
+    row: &mut FaultRow,
+    plan: &Plan<'_>,
+    chosen: &BTreeSet<usize>,
+    transcript: &Transcript,
+    facts: Facts,
+) -> BTreeSet<String> {
     let features = Features::read(plan, facts, transcript);
     let context = Context { plan, facts, features };
     let mut others: BTreeMap<&str, usize> = BTreeMap::new();
     let judge = CaseJudge::new(&context, transcript);
+    let mut blamed = BTreeSet::new();
     for index in chosen {
         let record = judge.judge(*index);
         let failed = failed(&record);
@@ -238,6 +259,7 @@ fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcri
             *others.entry(record.verdict.word()).or_default() += 1;
             continue;
         }
+        blamed.extend(failed.iter().cloned());
         let (own, other): (Vec<_>, Vec<_>) = failed.into_iter().partition(|id| row.breaks.contains(id));
         if own.is_empty() {
             row.elsewhere.insert(record.id, other);
@@ -259,6 +281,7 @@ fn weigh(row: &mut FaultRow, plan: &Plan<'_>, chosen: &BTreeSet<usize>, transcri
             )
         };
     }
+    blamed
 }
 
 fn uncovered(knowledge: &Knowledge) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! The shape of a proof, as it is written to a file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,9 @@ pub struct Proof {
     pub clean: Vec<CleanRow>,
     /// The planted faults.
     pub faults: Vec<FaultRow>,
+    /// How many requirements one fault fails, if that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blame: Option<Blame>,
     /// The cases.
     pub cases: Vec<CaseRow>,
     /// The requirements that cases cover.
@@ -81,6 +84,12 @@ pub struct FaultRow {
     pub level: String,
     /// The requirements that it breaks.
     pub breaks: Vec<String>,
+    /// The requirements that it breaks besides, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub also: BTreeMap<String, String>,
+    /// The requirements that failed, if every case ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blamed: Option<BTreeSet<String>>,
     /// Whether a case that covers a broken requirement failed.
     pub killed: bool,
     /// Whether it is caught only under the strict profile.
@@ -96,6 +105,54 @@ pub struct FaultRow {
     /// Why it could not be tried, or the verdicts of the cases if none caught it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub because: String,
+}
+
+/// How many requirements one fault fails, over the faults that ran against every case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Blame {
+    /// Faults that ran against every case.
+    pub faults: usize,
+    /// The median.
+    pub median: usize,
+    /// Nine of ten faults fail at most as many.
+    pub ninetieth: usize,
+    /// The most that one fault fails.
+    pub worst: usize,
+    /// That fault.
+    pub worst_fault: String,
+    /// Requirements that failed although the fault is neither declared to break them nor has a reason to.
+    pub undeclared: BTreeMap<String, Vec<String>>,
+}
+
+impl Blame {
+    /// Measures the rows of faults that ran against every case; `None` without any.
+    pub(super) fn of(rows: &[FaultRow]) -> Option<Self> {
+        let mut counts: Vec<(usize, &str)> =
+            rows.iter().filter_map(|row| Some((row.blamed.as_ref()?.len(), row.fault.as_str()))).collect();
+        counts.sort_unstable();
+        let (worst, worst_fault) = *counts.last()?;
+        let at = |percent: usize| counts[(counts.len() * percent).div_ceil(100).max(1) - 1].0;
+        let undeclared = rows.iter().filter_map(|row| {
+            let ids: Vec<String> = row.undeclared().map(str::to_owned).collect();
+            (!ids.is_empty()).then(|| (row.fault.clone(), ids))
+        });
+        Some(Self {
+            faults: counts.len(),
+            median: at(50),
+            ninetieth: at(90),
+            worst,
+            worst_fault: worst_fault.to_owned(),
+            undeclared: undeclared.collect(),
+        })
+    }
+}
+
+impl FaultRow {
+    /// Requirements that failed although nothing says that the fault breaks them.
+    pub(super) fn undeclared(&self) -> impl Iterator<Item = &str> {
+        let failed = self.blamed.iter().flatten().map(String::as_str);
+        failed.filter(|id| !self.breaks.iter().any(|broken| broken == id) && !self.also.contains_key(*id))
+    }
 }
 
 /// A case and the faults that it caught.

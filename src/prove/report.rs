@@ -1,8 +1,9 @@
 //! Renders a proof: a summary for the terminal, all results as Markdown, the matrix as CSV.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use super::proof::{FaultRow, Proof};
+use super::proof::{Blame, FaultRow, Proof};
 use crate::exchange::Transport;
 
 /// Maximum number of printed names.
@@ -38,6 +39,12 @@ pub fn write_text(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     }
     let single: Vec<String> = one_killer(proof).map(|(fault, case)| format!("{fault} by {case}")).collect();
     list(out, "caught once", &single)?;
+    if let Some(blame) = &proof.blame {
+        writeln!(out, "{}", blame_line(blame, proof.faults.len()))?;
+        let undeclared: Vec<String> =
+            blame.undeclared.iter().map(|(fault, ids)| format!("{fault}: {}", ids.join(", "))).collect();
+        list(out, "undeclared", &undeclared)?;
+    }
     let elsewhere: Vec<String> = fires_elsewhere(proof)
         .map(|(fault, case, ids)| format!("{case} fires on {fault} for {}", ids.join(", ")))
         .collect();
@@ -122,6 +129,20 @@ fn list(out: &mut dyn Write, what: &str, names: &[String]) -> io::Result<()> {
     Ok(())
 }
 
+/// How many requirements one fault fails, in one line.
+fn blame_line(blame: &Blame, planted: usize) -> String {
+    format!(
+        "blame     {} of {planted} faults against every case: median {} requirements for one fault, 90th percentile {}, \
+         worst {} ({}); {} undeclared",
+        blame.faults,
+        blame.median,
+        blame.ninetieth,
+        blame.worst,
+        blame.worst_fault,
+        blame.undeclared.values().map(Vec::len).sum::<usize>()
+    )
+}
+
 fn shown(names: &[String]) -> String {
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN { format!("{shown} and {} more", names.len() - SHOWN) } else { shown }
@@ -138,10 +159,14 @@ fn one_killer(proof: &Proof) -> impl Iterator<Item = (&str, &str)> {
 
 /// Cases that failed at a fault only for requirements that the fault is not declared to break.
 fn fires_elsewhere(proof: &Proof) -> impl Iterator<Item = (&str, &str, &[String])> {
-    proof
-        .faults
-        .iter()
-        .flat_map(|row| row.elsewhere.iter().map(|(case, ids)| (row.fault.as_str(), case.as_str(), ids.as_slice())))
+    let cells = proof.faults.iter().flat_map(|row| row.elsewhere.iter().map(move |cell| (row, cell)));
+    let unexplained = cells.filter(|(row, (_, ids))| !is_explained(row, ids));
+    unexplained.map(|(row, (case, ids))| (row.fault.as_str(), case.as_str(), ids.as_slice()))
+}
+
+/// Whether there is a reason for each requirement that failed.
+fn is_explained(row: &FaultRow, ids: &[String]) -> bool {
+    ids.iter().all(|id| row.also.contains_key(id))
 }
 
 /// Writes the matrix of cases and faults: a line for each case that failed at a fault.
@@ -152,7 +177,9 @@ fn fires_elsewhere(proof: &Proof) -> impl Iterator<Item = (&str, &str, &[String]
 pub fn write_csv(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "fault,case,requirements,covered")?;
     for row in &proof.faults {
-        let cells = row.killers.iter().map(|cell| (cell, "yes")).chain(row.elsewhere.iter().map(|cell| (cell, "no")));
+        let other = |ids: &[String]| if is_explained(row, ids) { "also" } else { "no" };
+        let elsewhere = row.elsewhere.iter().map(|cell| (cell, other(cell.1)));
+        let cells = row.killers.iter().map(|cell| (cell, "yes")).chain(elsewhere);
         for ((case, ids), covered) in cells {
             // Names and ids contain neither commas nor quotes.
             writeln!(out, "{},{case},{},{covered}", row.fault, ids.join(" "))?;
@@ -196,6 +223,22 @@ pub fn write_markdown(proof: &Proof, out: &mut dyn Write) -> io::Result<()> {
         }
         lines.iter().try_for_each(|line| writeln!(out, "- {line}"))
     };
+    if let Some(blame) = &proof.blame {
+        let mut measured: Vec<&FaultRow> = proof.faults.iter().filter(|row| row.blamed.is_some()).collect();
+        measured.sort_by_key(|row| std::cmp::Reverse(row.blamed.as_ref().map(BTreeSet::len)));
+        let lines = measured.iter().map(|row| {
+            let failed = row.blamed.as_ref().map_or(0, BTreeSet::len);
+            let undeclared: Vec<&str> = row.undeclared().collect();
+            let rest = match undeclared.len() {
+                0 => String::new(),
+                count => format!("; {count} undeclared: {}", undeclared.join(", ")),
+            };
+            let reasons: BTreeSet<&str> = row.also.values().map(String::as_str).collect();
+            let reasons: String = reasons.iter().map(|why| format!("; {why}")).collect();
+            format!("`{}`: {failed} failed, {} declared{rest}{reasons}", row.fault, row.breaks.len())
+        });
+        section("Requirements that one fault fails", blame_line(blame, proof.faults.len()).trim(), lines.collect())?;
+    }
     let single = one_killer(proof).map(|(fault, case)| format!("`{fault}`: `{case}`")).collect();
     section("Faults that only one case catches", "Without this case the fault would survive.", single)?;
     let elsewhere = fires_elsewhere(proof)

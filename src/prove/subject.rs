@@ -1,6 +1,7 @@
 //! What a caller of [`prove`](super::prove) supplies: the subject, its settings and faults, and the options of the proof.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Instant;
@@ -20,6 +21,8 @@ pub struct Fault {
     pub level: String,
     /// The requirements that it breaks.
     pub breaks: Vec<String>,
+    /// Requirements that it breaks besides, each with the reason.
+    pub also: BTreeMap<String, String>,
     /// The setting in which it is observable, by name.
     pub setting: String,
 }
@@ -75,6 +78,8 @@ pub struct Options {
     pub faults: Vec<String>,
     /// Run every case against every fault, not only those that cover a broken requirement.
     pub all_cases: bool,
+    /// How many faults run against every case, to measure the requirements that one fault fails. With `all_cases` all do.
+    pub blame: usize,
     /// Change the answers of the subject one member at a time, and list the members that no case checks.
     pub wire: bool,
     /// Threads.
