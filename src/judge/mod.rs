@@ -15,7 +15,7 @@ use crate::parallel;
 use crate::plan::{Plan, ReadyCase};
 use crate::record::{CaseRecord, FeatureState, ProtocolRecord, RequirementRecord, RunRecord, WaiverRecord};
 use crate::requirement::{RequirementId, Testable};
-use crate::suite::{Absent, LevelSet};
+use crate::suite::{Absent, Feature, LevelSet};
 use crate::target::WaiverSubject;
 use crate::verdict::{Grant, NotRun, Verdict};
 use crate::walk::{CaseTranscript, Context, Part, Transcript, Walk};
@@ -81,7 +81,18 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
             Absent::Run => {}
         }
     }
+    let is_judged = |feature: &Feature| ready.covers.iter().any(|id| feature.is_judged_by(id.as_str()));
+    let unmet = context.unmet_prerequisites(ready);
+    if let Some(feature) = unmet.into_iter().find(|feature| !is_judged(feature)) {
+        return Gate::Inconclusive(lacks(feature));
+    }
     Gate::Open
+}
+
+/// Why a case, or a requirement in it, decides nothing at a target that lacks a prerequisite.
+fn lacks(feature: &Feature) -> String {
+    let about = format!("the target lacks a prerequisite, {}: {}", feature.name.value, feature.about);
+    if feature.advice.is_empty() { about } else { format!("{about} {}", feature.advice) }
 }
 
 /// Whether a target offers a feature that suggests the level of a case, although the target does not claim that level.
@@ -228,9 +239,29 @@ pub fn case(
             record.exchanges.clone_from(&transcript.exchanges);
             record.twin.clone_from(&transcript.twin);
             walk_through(context, ready, transcript, &mut record);
+            charge_once(context, ready, &mut record);
         }
     }
     record
+}
+
+/// Where the target lacks a prerequisite, a failure is charged to the requirements that are about it, and not to the others
+/// that the case covers.
+fn charge_once(context: &Context<'_>, ready: &ReadyCase<'_>, record: &mut CaseRecord) {
+    if record.verdict != Verdict::Fail {
+        return;
+    }
+    for feature in context.unmet_prerequisites(ready) {
+        let excused = |id: &str, verdict: Verdict| verdict == Verdict::Fail && !feature.is_judged_by(id);
+        record.findings.retain(|finding| !excused(&finding.requirement, finding.verdict));
+        for (id, outcome) in &mut record.outcomes {
+            if excused(id, *outcome) {
+                *outcome = Verdict::Inconclusive;
+                record.because = lacks(feature);
+            }
+        }
+    }
+    record.verdict = record.outcomes.values().copied().max().unwrap_or(Verdict::NotRun);
 }
 
 fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseTranscript, record: &mut CaseRecord) {

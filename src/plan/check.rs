@@ -74,6 +74,19 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
     }
     // Every case may use what a set-up captures.
     let mut known = shared;
+    for feature in &manifest.features {
+        let compiler = Compiler::new(knowledge.protocol.matchers());
+        for words in &feature.prerequisite_of {
+            let unknown = words.split('+').find(|word| {
+                let operation = knowledge.protocol.operation(word).is_some();
+                !operation && compiler.find(word).is_none() && !manifest.objects.contains_key(*word)
+            });
+            if let Some(word) = unknown {
+                let message = format!("`{word}` is not an operation, an object or a matcher");
+                problems.note(Diagnostic::new(&words.span, message));
+            }
+        }
+    }
     for setup in &manifest.setup {
         let mut names = Names { knowledge, known: known.clone() };
         steps(&setup.steps, &mut names, false, &mut problems);

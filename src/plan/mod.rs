@@ -19,7 +19,7 @@ use crate::matcher;
 use crate::protocol::Protocol;
 use crate::requirement::RequirementId;
 use crate::source::Diagnostic;
-use crate::suite::{Case, CaseId, ClockWay, Feature, LevelSet, Step, TimeSpan};
+use crate::suite::{Action, Case, CaseId, ClockWay, Feature, LevelSet, Step, TimeSpan};
 use crate::target::{Target, WaiverSubject};
 use crate::verdict::NotRun;
 
@@ -149,6 +149,18 @@ impl<'k> Plan<'k> {
             |level: &str| position(level).is_some_and(|level| run.iter().any(|ready| ready.demand.may_need(level)));
         let beyond = manifest.beyond.iter().filter(|(level, _)| reached(level));
         needed.extend(beyond.map(|(_, feature)| feature.value.as_str()));
+        let protocol = self.knowledge.protocol;
+        let is_used = |word: &str, step: &Step| {
+            matches!(&step.action, Action::Send { operation, .. } if operation.value == word)
+                || step.expectations().any(|expectation| expectation.matcher.value == word)
+        };
+        // Which objects a case builds on is known later; their probes are few.
+        let used = |word: &str| {
+            protocol.operation(word).is_none()
+                || run.iter().any(|ready| ready.case.all_steps().iter().any(|step| is_used(word, step)))
+        };
+        let built_on = |feature: &&Feature| feature.prerequisite_of.iter().any(|words| words.split('+').all(used));
+        needed.extend(manifest.features.iter().filter(built_on).map(|feature| feature.name.value.as_str()));
         let floor = |feature: &&Feature| feature.floor.iter().any(|kind| self.scope.is_meant(kind, transport));
         needed.extend(manifest.features.iter().filter(floor).map(|feature| feature.name.value.as_str()));
         needed

@@ -787,6 +787,18 @@ pub(super) static FEATURE: Shape = Shape {
             "operation: export",
         ),
         KeyRow::new(
+            "prerequisite-of",
+            Kind::Texts,
+            "Operations, objects and matchers: if the feature is missing, cases that use one of them, or all that are joined by `+`, are inconclusive.",
+            "prerequisite-of: [assert-fact, orient+deposit]",
+        ),
+        KeyRow::new(
+            "judged-by",
+            Kind::Texts,
+            "Patterns of the requirements that are about the prerequisite: they are judged all the same, and charged alone.",
+            "judged-by: [\"EXAMPLE-7.1-*\"]",
+        ),
+        KeyRow::new(
             "probe-first",
             Kind::Flag,
             "Probes it before all others, because the other probes use what its steps capture.",

@@ -173,6 +173,10 @@ pub struct Feature {
     /// The kinds of target at which no case passes unless this is offered: without it, correct answers prove
     /// nothing.
     pub floor: Vec<Located<String>>,
+    /// Operations, objects and matchers: a case that uses one of them is inconclusive unless the feature is there.
+    pub prerequisite_of: Vec<Located<String>>,
+    /// Patterns of the requirements that are about the prerequisite: their cases run without it.
+    pub judged_by: Vec<Located<String>>,
     /// The operation whose configured route makes the feature offered regardless of the probe.
     pub operation: Option<Located<String>>,
 }
@@ -478,6 +482,8 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
     let advice = fields.text("hint", problems);
     let operation = fields.text("operation", problems);
     let floor = fields.texts("floor", problems);
+    let prerequisite_of = fields.texts("prerequisite-of", problems);
+    let judged_by = fields.texts("judged-by", problems);
     let first = fields.flag("probe-first", problems);
     let mut number = 0;
     let steps = read_steps(fields.list("probe", problems), &mut number, problems);
@@ -507,6 +513,8 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
         offered,
         missing,
         floor,
+        prerequisite_of,
+        judged_by,
         operation,
     })
 }

@@ -11,6 +11,7 @@ mod hosts;
 mod interpreter;
 mod message;
 mod parts;
+mod prerequisites;
 mod probing;
 mod tally;
 mod uses;
