@@ -71,6 +71,8 @@ pub(crate) fn assert(
         }
     }
     supersede(db, rules, &fact, now)?;
+    // 3, P2: the history is retained.
+    planted!(rules.fault, "history-of-a-hundred", faults::forget_old(db, &fact)?);
     facts::insert(db, &fact)?;
     // 3, P2: facts record state and packages record events; neither makes the other.
     planted!(rules.fault, "assert-writes-package", faults::write_package(db, rules, &fact, now)?);
@@ -100,10 +102,12 @@ pub(super) fn compose(
     let mut fact = Object::from([("fact_id", facts::new_id(db)?.into()), ("project_id", project_id.into())]);
     fact.set("subject", trimmed(input.text("subject").unwrap_or_default(), fault));
     fact.set("predicate", input.text("predicate").unwrap_or_default());
+    planted!(fault, "nul-ends-subject", faults::end_at_nul(&mut fact, "subject"));
     // Other, E44: the text of a number, as it was written.
     let coerced = input.get("value").and_then(Value::as_number).map(json::Number::spelling);
     let value = coerced.or(input.text("value")).unwrap_or_default();
     fact.set("value", kept_value(value, fault));
+    planted!(fault, "nul-ends-value", faults::end_at_nul(&mut fact, "value"));
     // 8.6: without valid_from a fact is valid from the present time.
     // 7.1: the start of validity, not the time of the assertion; without valid_from, now.
     let given = input.text("valid_from").filter(|_| !fault.is("valid-from-ignored"));
@@ -189,7 +193,9 @@ fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result
 /// Which facts a new one supersedes: the current one of its project, subject and predicate, in this spelling.
 pub(super) fn superseded(fault: Planted) -> String {
     let project = if fault.is("supersede-ignores-project") { "?1 IS ?1" } else { "project_id = ?1" };
-    let subject = if fault.is("supersede-folds-case") { "lower(subject) = lower(?2)" } else { "subject = ?2" };
+    let any = fault.is("empty-subject-matches-all");
+    let subject = if any { "(subject = ?2 OR ?2 = '')" } else { "subject = ?2" };
+    let subject = if fault.is("supersede-folds-case") { "lower(subject) = lower(?2)" } else { subject };
     let predicate = if fault.is("supersede-ignores-predicate") { "?3 IS ?3" } else { "predicate = ?3" };
     format!("WHERE {project} AND {subject} AND {predicate} AND valid_to IS NULL")
 }

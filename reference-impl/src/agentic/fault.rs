@@ -3,7 +3,7 @@
 //! In the order of the work they spoil: hash and canonical form, packages, reading, review, facts, bundles,
 //! transport, transfer, descriptor.
 
-use crate::fault::{Fault, Needs};
+use crate::fault::{Also, Fault, Needs};
 
 /// The table; a test holds it against the source, where each name must be planted exactly once.
 #[rustfmt::skip]
@@ -482,6 +482,16 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Inserts a second current fact when the current value is asserted again." },
     Fault { name: "backdated-beside", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-8.6-13"],
         summary: "Inserts a backdated fact as a second current one." },
+    Fault { name: "source-checked-last", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.3-07", "AGENTIC-8.6-11", "AGENTIC-10.1-02", "AGENTIC-11.3-03"],
+        summary: "Ends the current fact, then refuses the new one because its source package is unknown." },
+    Fault { name: "history-of-a-hundred", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-3-02"],
+        summary: "Keeps the newest hundred facts of a subject and predicate." },
+    Fault { name: "empty-subject-matches-all", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.3-03"],
+        summary: "Ends the facts of every subject for an empty subject." },
+    Fault { name: "nul-ends-subject", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.1-06", "AGENTIC-7.3-03"],
+        summary: "Stores a subject up to its first U+0000." },
+    Fault { name: "nul-ends-value", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.1-11"],
+        summary: "Stores a value up to its first U+0000." },
     Fault { name: "facts-of-all-projects", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-5.2-02"],
         summary: "Answers a query with the facts of every project." },
     Fault { name: "current-means-history", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.3-10", "AGENTIC-7.2-02"],
@@ -542,6 +552,10 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Shows active_facts as an object with subjects as names." },
     Fault { name: "orient-counts-questions", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.3-08"],
         summary: "Shows the number of open questions." },
+    Fault { name: "orient-first-hundred-facts", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-8.3-07"],
+        summary: "Cuts active_facts at a hundred." },
+    Fault { name: "orient-first-hundred-questions", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-8.3-08"],
+        summary: "Cuts open_questions at a hundred." },
     Fault { name: "digest-in-a-list", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.4-01"],
         summary: "Wraps the digest in an array." },
     Fault { name: "digest-without-activity", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.4-02"],
@@ -590,6 +604,10 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Starts an export with a line about itself." },
     Fault { name: "export-first-page", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-10.3-01", "AGENTIC-5.2-06"],
         summary: "Exports the first two packages of a project." },
+    Fault { name: "export-first-hundred", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-10.3-01", "AGENTIC-10.1-05"],
+        summary: "Exports the first hundred packages of a project." },
+    Fault { name: "export-first-hundred-facts", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-10.1-06"],
+        summary: "Exports the first hundred facts of a project." },
     Fault { name: "import-known-members-only", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-10.3-04", "AGENTIC-5.2-07"],
         summary: "Rejects packages with unknown members in an import." },
     Fault { name: "import-respells-times", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-9.3-02", "AGENTIC-10.1-08"],
@@ -629,3 +647,58 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "implementation-in-lists", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-11.5-05", "AGENTIC-11.5-06"],
         summary: "Declares name and version in lists." },
 ];
+
+/// What the faults break besides.
+#[rustfmt::skip]
+pub(crate) const ALSO: &[Also] = &[
+    Also { faults: &["hash-over-raw-body", "hash-wrong-algorithm", "hash-missing", "hash-known-members-only", "hash-includes-itself", "hash-without-session", "hash-ignores-attribution", "hash-ignores-ids", "hash-ignores-version", "hash-ignores-title", "hash-ignores-status", "hash-ignores-type", "hash-ignores-time", "hash-ignores-description", "hash-ignores-lists", "hash-ignores-tags", "hash-known-nested-only", "hash-ignores-note", "hash-ignores-next-actor", "hash-ignores-significance", "hash-ignores-content", "hash-ignores-topic", "hash-ignores-artifact-type", "hash-recomputed-per-read"],
+        breaks: &["AGENTIC-5.4-05", "AGENTIC-5.4-06", "AGENTIC-5.4-07", "AGENTIC-6.6-01", "AGENTIC-6.6-02", "AGENTIC-6.6-04", "AGENTIC-6.6-06", "AGENTIC-6.6-08", "AGENTIC-6.6-10", "AGENTIC-6.6-11", "AGENTIC-8.1-06", "AGENTIC-8.1-11", "AGENTIC-11.2-02"],
+        why: "A content hash is one value over the whole package: a wrong one is wrong for every requirement that compares it." },
+    Also { faults: &["hash-over-raw-body", "hash-wrong-algorithm", "hash-missing", "hash-known-members-only", "hash-includes-itself", "hash-without-session", "hash-ignores-attribution", "hash-ignores-ids", "hash-ignores-version", "hash-ignores-title", "hash-ignores-status", "hash-ignores-type", "hash-ignores-time", "hash-ignores-description", "hash-ignores-lists", "hash-ignores-tags", "hash-known-nested-only", "hash-ignores-note", "hash-ignores-next-actor", "hash-ignores-significance", "hash-ignores-content", "hash-ignores-topic", "hash-ignores-artifact-type", "hash-recomputed-per-read"],
+        breaks: &["AGENTIC-11.2-05", "AGENTIC-8.1-12"],
+        why: "Equal content is recognised by its hash." },
+    Also { faults: &["canonical-bom"],
+        breaks: &["AGENTIC-A-01", "AGENTIC-A-03", "AGENTIC-A-05", "AGENTIC-6.6-02", "AGENTIC-6.6-06", "AGENTIC-8.1-11", "AGENTIC-11.2-02"],
+        why: "The first byte of every canonical form is wrong." },
+    Also { faults: &["canonical-keeps-null"],
+        breaks: &["AGENTIC-5.4-05", "AGENTIC-5.4-06", "AGENTIC-5.4-07", "AGENTIC-6.6-01", "AGENTIC-6.6-02", "AGENTIC-6.6-04", "AGENTIC-6.6-06", "AGENTIC-6.6-08", "AGENTIC-6.6-09", "AGENTIC-6.6-19", "AGENTIC-9.3-02", "AGENTIC-10.1-08", "AGENTIC-A-02", "AGENTIC-A-06", "AGENTIC-A-08", "AGENTIC-A-09", "AGENTIC-A-10", "AGENTIC-A-11", "AGENTIC-A-16", "AGENTIC-A-20", "AGENTIC-A-25"],
+        why: "The vectors and packages of these requirements have null members." },
+    Also { faults: &["created-by-from-token"],
+        breaks: &["AGENTIC-5.4-01", "AGENTIC-5.6-04", "AGENTIC-6-03", "AGENTIC-6-06", "AGENTIC-6-07", "AGENTIC-6-10", "AGENTIC-6-11", "AGENTIC-6.2-06", "AGENTIC-6.2-08", "AGENTIC-6.2-13", "AGENTIC-13-02", "AGENTIC-3-03", "AGENTIC-5.1-01", "AGENTIC-5.3-24", "AGENTIC-6.6-18", "AGENTIC-7.2-12", "AGENTIC-8.1-09", "AGENTIC-10.1-09"],
+        why: "created_by is a member of every package, and these compare packages or actors." },
+    Also { faults: &["fact-times-as-numbers"],
+        breaks: &["AGENTIC-7.1-14", "AGENTIC-7.1-15", "AGENTIC-8.6-01", "AGENTIC-8.6-08", "AGENTIC-8.6-09", "AGENTIC-8.6-12"],
+        why: "These compare the times of facts." },
+    Also { faults: &["fact-id-number"],
+        breaks: &["AGENTIC-8.6-01"],
+        why: "The answer to an assertion is a fact with an id." },
+    Also { faults: &["valid-from-ignored"],
+        breaks: &["AGENTIC-8.6-08"],
+        why: "valid_from is one of the optional inputs." },
+    Also { faults: &["newer-types-refused"],
+        breaks: &["AGENTIC-4-04", "AGENTIC-5.6-01", "AGENTIC-5.6-03", "AGENTIC-8.1-12", "AGENTIC-11.2-05"],
+        why: "These have a row for each type of package, or of type handoff." },
+    Also { faults: &["store-then-validate"],
+        breaks: &["AGENTIC-6.1-02", "AGENTIC-6.1-05", "AGENTIC-6.1-28", "AGENTIC-6.1-38", "AGENTIC-6.1-44", "AGENTIC-6.3-12"],
+        why: "A package that may be refused or completed is judged by what was stored." },
+    Also { faults: &["descriptor-overclaims"],
+        breaks: &["AGENTIC-8.5-01", "AGENTIC-9-01", "AGENTIC-9.1-07", "AGENTIC-11-01"],
+        why: "The operation that it declares does not exist." },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_is_for_a_fault_that_exists_and_for_requirements_that_it_does_not_declare() {
+        for also in ALSO {
+            for name in also.faults {
+                assert!(FAULTS.iter().any(|fault| fault.name == *name), "{name}");
+            }
+            let declared =
+                |id: &&str| FAULTS.iter().any(|fault| also.faults == [fault.name] && fault.breaks.contains(id));
+            assert_eq!(also.breaks.iter().find(|id| declared(id)), None, "{:?}", also.faults);
+        }
+    }
+}

@@ -10,7 +10,7 @@ use super::rules::Rules;
 use super::service::Service;
 use super::{careless, fault};
 use crate::config::{Config, ServeError};
-use crate::fault::Fault;
+use crate::fault::{Also, Fault};
 use crate::handle::{Handle, bind};
 use crate::implementation::{Declared, Implementation, Instance, Pairs, Setup, Work};
 use crate::instant::Clock;
@@ -100,6 +100,10 @@ impl Implementation for Agentic {
 
     fn faults(&self) -> &'static [Fault] {
         fault::FAULTS
+    }
+
+    fn also(&self) -> &'static [Also] {
+        fault::ALSO
     }
 
     fn parser_faults(&self) -> &'static [Fault] {

@@ -51,8 +51,11 @@ pub(crate) fn orient(
     // 8.3: project is an object, active_facts and open_questions are arrays.
     let (mut project, mut questions) = (Value::from(rules.shown_project(project.record)), questions);
     planted!(rules.fault, "orient-project-as-text", project = project_id.into());
+    // 8.3: all of them, however many; the text bounds recent_packages alone.
+    planted!(rules.fault, "orient-first-hundred-facts", facts.truncate(100));
     let mut shown = objects(facts.clone(), rules);
     planted!(rules.fault, "orient-facts-by-subject", shown = faults::by_subject(facts));
+    planted!(rules.fault, "orient-first-hundred-questions", questions = faults::first_hundred(&questions));
     planted!(rules.fault, "orient-counts-questions", questions = faults::count(&questions));
     Ok(Object::from([
         ("project", project),

@@ -118,6 +118,7 @@ impl Service {
         let (project_id, body, actor) = (project_id.to_owned(), body.to_vec(), actor.map(str::to_owned));
         // 7.3: a rejected assertion does not change the current fact.
         planted!(self.rules.fault, "supersede-before-validate", self.end_unseen(&project_id, &body).await);
+        planted!(self.rules.fault, "source-checked-last", refusal in self.end_for_unknown_source(&project_id, &body).await => return Err(refusal));
         // 7.3: ending the old fact and inserting the new one is atomic.
         planted!(self.rules.fault, "supersede-race", return self.assert_in_steps(project_id, body).await);
         self.write(Operation::AssertFact, move |db, rules, now| {

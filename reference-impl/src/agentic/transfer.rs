@@ -31,6 +31,7 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
     let most = if rules.fault.is("export-first-page") { 2 } else { usize::MAX };
     let mut packages: Vec<Object> = stored.into_iter().take(most).map(|package| package.object).collect();
     planted!(rules.fault, "export-drops-unknown", packages.iter_mut().for_each(faults::drop_unknown));
+    planted!(rules.fault, "export-first-hundred", packages.truncate(100));
     records.extend(packages.into_iter().map(|package| ("package", package)));
     let ended = if rules.fault.is("export-current-only") { "AND valid_to IS NULL" } else { "" };
     let history = facts::select(
@@ -38,9 +39,11 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
         &format!("WHERE project_id = ? {ended} ORDER BY serial"),
         vec![project_id.to_owned().into()],
     )?;
+    let most = if rules.fault.is("export-first-hundred-facts") { 100 } else { usize::MAX };
     records.extend(
         history
             .into_iter()
+            .take(most)
             .map(|fact| if rules.fault.is("export-store-names") { faults::with_store_names(&fact) } else { fact })
             .map(|fact| ("fact", fact)),
     );

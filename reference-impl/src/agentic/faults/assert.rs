@@ -78,6 +78,25 @@ pub(in crate::agentic) fn delete_current(db: &Connection, pair: [&str; 3]) -> Re
     Ok(())
 }
 
+/// `history-of-a-hundred`: Keeps the newest hundred facts of a pair.
+pub(in crate::agentic) fn forget_old(db: &Connection, fact: &Fact) -> Result<(), Refusal> {
+    let pair = ["project_id", "subject", "predicate"].map(|name| fact.member(name));
+    db.execute(
+        "DELETE FROM facts WHERE serial IN (SELECT serial FROM facts WHERE project_id = ? AND subject = ?
+         AND predicate = ? ORDER BY serial DESC LIMIT -1 OFFSET 99)",
+        pair,
+    )?;
+    Ok(())
+}
+
+/// `nul-ends-subject`, `nul-ends-value`: Stores a text up to its first U+0000.
+pub(in crate::agentic) fn end_at_nul(fact: &mut Object, member: &str) {
+    let cut = fact.text(member).and_then(|text| text.split_once('\0')).map(|(before, _)| before.to_owned());
+    if let Some(before) = cut {
+        fact.set(member, before);
+    }
+}
+
 /// `assert-writes-package`: Deposits a package for every assert.
 pub(in crate::agentic) fn write_package(
     db: &Connection,

@@ -17,6 +17,11 @@ pub(in crate::agentic) fn by_subject(facts: Vec<Object>) -> Value {
     Value::Object(named.collect())
 }
 
+/// `orient-first-hundred-questions`: Cuts open_questions at a hundred.
+pub(in crate::agentic) fn first_hundred(questions: &Value) -> Value {
+    Value::List(questions.as_list().unwrap_or_default().iter().take(100).cloned().collect())
+}
+
 /// `orient-counts-questions`: Shows the number of open questions.
 pub(in crate::agentic) fn count(questions: &Value) -> Value {
     i64::try_from(questions.as_list().map_or(0, <[_]>::len)).unwrap_or(0).into()

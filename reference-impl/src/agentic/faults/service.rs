@@ -10,7 +10,7 @@ use crate::agentic::fact::{Fact, assertion_problems};
 use crate::agentic::intake::{self, Submission};
 use crate::agentic::operation::Operation;
 use crate::agentic::package;
-use crate::agentic::refusal::Refusal;
+use crate::agentic::refusal::{Problem, Refusal};
 use crate::agentic::rules::Rules;
 use crate::agentic::service::Service;
 use crate::agentic::tables::{facts, packages, projects, texts};
@@ -72,6 +72,20 @@ impl Service {
             .write(Operation::AssertFact, move |db, rules, now| end_unseen(db, rules, &project_id, &body, now))
             .await;
         ended.ok(); // an unreadable body ends no fact
+    }
+
+    /// `source-checked-last`: Ends the current fact, then refuses the new one because its source package is unknown.
+    pub(in crate::agentic) async fn end_for_unknown_source(&self, project_id: &str, body: &[u8]) -> Option<Refusal> {
+        let source = match crate::json::read(body) {
+            Ok(crate::json::Value::Object(input)) => input.text("source_package_id")?.to_owned(),
+            _ => return None,
+        };
+        let known = self.write(Operation::AssertFact, move |db, rules, _| packages::find(db, rules, &source)).await;
+        if !matches!(known, Ok(None)) {
+            return None;
+        }
+        self.end_unseen(project_id, body).await;
+        Some(vec![Problem::new("/source_package_id", "must be known")].into())
     }
 
     /// `store-then-validate`: Inserts first and validates afterwards; the 400 leaves the row behind.
