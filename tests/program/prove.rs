@@ -11,6 +11,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_fault_is_killed_by_the_case_of_its_requirement,
         a_survivor_is_named_with_its_requirement_and_the_exit_code_is_1,
         a_vacuous_case_is_found_by_changed_answers,
+        the_requirements_that_one_fault_fails_are_measured,
+        a_defect_is_charged_to_the_requirements_that_are_about_it,
         an_unknown_fault_is_a_usage_error_with_the_nearest_name,
         a_level_that_is_met_but_not_claimed_is_informational_only,
         a_level_that_is_claimed_but_not_met_is_named,
@@ -141,6 +143,59 @@ fn a_vacuous_case_is_found_by_changed_answers() {
     }
     let uncovered = proof["uncovered"].as_array().expect("a list");
     assert!(uncovered.iter().any(|id| id == "AGENTIC-6-05"), "demands without a case are named: {uncovered:?}");
+}
+
+/// It builds on tags, and charges whatever happens to them to another requirement.
+const DECISIONS: &str = r#"
+  - case: keeps-decisions-beside-tags
+    covers: [AGENTIC-6.4-35]
+    let:
+      p: { base: min, set: { /tags: [b, a, b], /decisions_made: [b, a] } }
+    steps:
+      - send: deposit
+        with: { package: "${p}" }
+      - send: pull-specific
+        with: { package_id: "${p/package_id}" }
+        expect: [{ at: /package, same-package: "${p}" }]
+"#;
+
+fn the_requirements_that_one_fault_fails_are_measured() {
+    let suites = Suites::new().with(&format!("{TAGS}{DECISIONS}"));
+    let (_, text, proof) = suites.prove(&["--fault", "tags-sorted", "--all-cases"]);
+    assert!(text.contains("1 of 1 faults against every case: median 2 requirements"), "{text}");
+    assert!(text.contains("worst 2 (tags-sorted); 1 undeclared"), "{text}");
+    assert!(text.contains("tags-sorted: AGENTIC-6.4-35"), "{text}");
+    assert_eq!(proof["blame"]["worst"], 2, "{}", proof["blame"]);
+    assert_eq!(proof["blame"]["undeclared"]["tags-sorted"][0], "AGENTIC-6.4-35", "{}", proof["blame"]);
+    assert_eq!(proof["faults"][0]["blamed"].as_array().map(Vec::len), Some(2), "{}", proof["faults"][0]);
+    // Without the case that builds on what it does not judge, the fault fails what it is declared to break.
+    let (_, text, proof) = Suites::new().with(TAGS).prove(&["--fault", "tags-sorted", "--all-cases"]);
+    assert!(text.contains("worst 1 (tags-sorted); 0 undeclared"), "{text}");
+    assert_eq!(proof["blame"]["undeclared"].as_object().map(serde_json::Map::len), Some(0));
+}
+
+/// The first judges the form of facts; the second builds on it, and the third covers both.
+const FACTS: &str = r#"
+  - case: shows-times-as-text
+    covers: [AGENTIC-7.1-12]
+    steps: &steps
+      - send: assert-fact
+        with: { fact: { subject: "pm-${word}", predicate: status, value: one } }
+      - send: orient
+        expect: [{ at: /facts, each: [{ valid-fact: true }] }]
+  - case: supersedes
+    covers: [AGENTIC-7.3-05]
+    steps: *steps
+  - case: does-both
+    covers: [AGENTIC-7.1-12, AGENTIC-8.6-10]
+    steps: *steps
+"#;
+
+fn a_defect_is_charged_to_the_requirements_that_are_about_it() {
+    let (_, text, proof) = Suites::new().with(FACTS).prove(&["--fault", "fact-times-as-numbers", "--all-cases"]);
+    assert!(text.contains("worst 1 (fact-times-as-numbers); 0 undeclared"), "{text}");
+    assert_eq!(proof["faults"][0]["blamed"].as_array().map(Vec::len), Some(1), "{}", proof["faults"][0]);
+    assert_eq!(proof["faults"][0]["blamed"][0], "AGENTIC-7.1-12");
 }
 
 fn an_unknown_fault_is_a_usage_error_with_the_nearest_name() {
