@@ -468,7 +468,7 @@ pub struct ProveOptions {
     #[arg(long)]
     pub all_cases: bool,
     /// Faults that run against every case, to measure how many requirements one fault fails; the seed selects them
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 12)]
     pub blame: usize,
     /// Change each member of each answer, one at a time, and list the changes that no case detects
     #[arg(long)]
