@@ -108,6 +108,12 @@ impl Bundle {
         catalogues.filter_map(|folder| folder.rsplit('/').next()).collect()
     }
 
+    /// The slugs of all protocols that have a manifest, in the order of their names.
+    pub fn manifests(&self) -> impl Iterator<Item = &str> {
+        let manifests = self.files.iter().filter_map(|file| file.name.strip_suffix("/protocol.yaml"));
+        manifests.filter_map(|folder| folder.rsplit('/').next())
+    }
+
     /// The file of a protocol with exactly this name.
     pub fn file(&self, slug: &str, name: &str) -> Option<&Arc<Source>> {
         self.files(slug, name).into_iter().find(|file| file.name.rsplit('/').next() == Some(name))

@@ -149,7 +149,7 @@ fn is_zero(number: &u64) -> bool {
 pub struct LevelRecord {
     /// Name of the level or profile.
     pub level: String,
-    /// Granted, refused or undecided.
+    /// Granted, granted except for what is waived, refused or undecided.
     pub outcome: Grant,
     /// Whether the target claims it.
     pub claimed: bool,
@@ -164,6 +164,15 @@ pub struct LevelRecord {
     /// Requirements of the level without a case.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub uncovered: Vec<String>,
+    /// Requirements that were not met and are waived.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waived: Vec<String>,
+    /// Requirements whose condition never came up. They do not stand in the way of the level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_exercised: Vec<String>,
+    /// Requirements of options that the target leaves out, as it may. They do not stand in the way of the level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_claimed: Vec<String>,
 }
 
 /// One requirement because of which a level is not granted.
@@ -176,6 +185,12 @@ pub struct Because {
     /// Why it did not run, if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<NotRun>,
+    /// Why it is not decided, in words; empty for a violation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// What to do about it; empty for a violation.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub advice: String,
 }
 
 /// An optional feature of the protocol, and whether the target offers it.
@@ -204,7 +219,9 @@ pub enum FeatureState {
     Absent,
     /// The answer is inconclusive; the cases that need the feature run and are judged.
     Unclear,
-    /// The probe could not be run.
+    /// It was probed, and no whole answer came. The cases that need it decide nothing.
+    Unanswered,
+    /// It was not probed: the selected cases do not need it, or this kind of target has no operation for it.
     Unknown,
 }
 

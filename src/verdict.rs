@@ -89,6 +89,8 @@ impl std::fmt::Display for NotRun {
 pub enum Grant {
     /// Each of its demands that is observable at this kind of target was met.
     Granted,
+    /// The same, except for demands that the owner of the target waived.
+    GrantedWaived,
     /// At least one of its demands was violated.
     Refused,
     /// No demand was violated, but at least one was not decided.
@@ -100,6 +102,7 @@ impl Grant {
     pub fn word(self) -> &'static str {
         match self {
             Self::Granted => "granted",
+            Self::GrantedWaived => "granted-waived",
             Self::Refused => "refused",
             Self::Undecided => "undecided",
         }

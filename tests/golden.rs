@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use proofmark::protocol::report_formats;
 use proofmark::record::{CaseRecord, RunRecord};
 use proofmark::report::{self, files, printable, text};
+use proofmark::verdict::Verdict;
 use regex::Regex;
 use serde_json::Value;
 
@@ -140,6 +141,48 @@ fn no_format_lets_a_hidden_character_through() {
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{}", format.name);
         }
     }
+}
+
+#[test]
+fn every_report_says_what_a_grant_leaves_out_and_why_a_level_is_undecided() {
+    let record = record::record();
+    for format in report_formats() {
+        let text = written(format.name, &record).split_whitespace().collect::<Vec<_>>().join(" ");
+        match format.name {
+            "interop" => {}
+            "json" => assert!(text.contains(r#""outcome": "granted-waived""#)),
+            name => assert!(text.contains("granted, 2 waived"), "{name}: {text}"),
+        }
+        if ["text", "html", "markdown"].contains(&format.name) {
+            for words in ["AGENTIC-7-01", "set `routes` in the target file", "1 not exercised, 1 not claimed"] {
+                let found = text.contains(words) || text.contains(&words.replace('`', "&#96;"));
+                assert!(found || text.replace('\\', "").contains(words), "{}: {words}: {text}", format.name);
+            }
+        }
+    }
+}
+
+/// A vector of amp-core with two cases, the first of which passes.
+#[test]
+fn the_evidence_for_a_failed_vector_is_a_case_that_failed() {
+    let mut record = record::record();
+    let protocol = &mut record.protocols[0];
+    protocol.protocol = "amp-core".to_owned();
+    let mut cases: Vec<CaseRecord> = protocol.cases.iter().take(2).cloned().collect();
+    for (case, (id, verdict)) in cases.iter_mut().zip([("builds", Verdict::Pass), ("signs", Verdict::Fail)]) {
+        case.id = format!("amp-core/published#{id}");
+        case.outcomes = [("AMP-A.4-03".to_owned(), verdict)].into();
+    }
+    let mut requirement = protocol.requirements[0].clone();
+    requirement.id = "AMP-A.4-03".to_owned();
+    requirement.section = "A.4".to_owned();
+    requirement.verdict = Verdict::Fail;
+    requirement.cases = cases.iter().map(|case| case.id.clone()).collect();
+    (protocol.cases, protocol.requirements) = (cases, vec![requirement]);
+    let report: Value = serde_json::from_str(&written("interop", &record)).expect("JSON");
+    let entry = &report["results"][0];
+    assert_eq!((&entry["vector_id"], &entry["status"]), (&"001:A.4".into(), &"fail".into()), "{entry}");
+    assert_eq!(entry["evidence_ref"], "amp-core/published#signs");
 }
 
 #[test]

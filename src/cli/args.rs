@@ -602,7 +602,8 @@ pub struct InitOptions {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   proofmark new case --requirement AGENTIC-6.1-22
-  proofmark new fixture --at 2026-01-02T03:04:05Z > fixture.ndjson")]
+  proofmark new fixture --at 2026-01-02T03:04:05Z > fixture.ndjson
+  proofmark new fixture --protocol amp-core > did-documents.ndjson")]
 pub struct NewOptions {
     /// What to write
     #[arg(value_enum)]

@@ -1,5 +1,6 @@
 //! Reading data files for a command; `lint` and `vectors`.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use super::args::{DataOptions, VectorsOptions};
@@ -9,7 +10,7 @@ use crate::bundle::Bundle;
 use crate::plan::{self, Knowledge, LoadError};
 use crate::protocol::Protocol;
 use crate::requirement::{self, Catalogue, Erratum, errata};
-use crate::source::Diagnostic;
+use crate::source::{Diagnostic, Span};
 use crate::suggest::nearest;
 use crate::vector;
 
@@ -25,7 +26,26 @@ pub(super) fn bundle(options: &DataOptions, program: &Program) -> Result<Bundle,
     for file in &options.cases {
         bundle = bundle.with_cases(file)?;
     }
+    without_catalogue(&bundle, options, program)?;
     Ok(bundle)
+}
+
+/// Whether each protocol with suites has its requirements. Without them it would be skipped, as if it conformed.
+fn without_catalogue(bundle: &Bundle, options: &DataOptions, program: &Program) -> Result<(), Failure> {
+    let known = program.protocols.iter().map(|protocol| protocol.slug());
+    let slugs = known.chain(bundle.manifests()).collect::<BTreeSet<_>>();
+    let asked = |slug: &&str| options.protocol.is_empty() || options.protocol.iter().any(|asked| asked == slug);
+    let missing = slugs.into_iter().filter(asked).filter_map(|slug| {
+        let suites = bundle.files(slug, ".yaml");
+        let first = suites.first().filter(|_| bundle.file(slug, "requirements.yaml").is_none())?;
+        let manifest = bundle.file(slug, "protocol.yaml").unwrap_or(first);
+        let folder = manifest.name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let message = format!("there is no {folder}/requirements.yaml, so none of these cases can be judged");
+        let hint = "restore the file, or remove the folder";
+        Some(Diagnostic::new(&Span::file(manifest), message).hint(hint))
+    });
+    let missing: Vec<_> = missing.collect();
+    if missing.is_empty() { Ok(()) } else { Err(Failure::Mistakes(missing)) }
 }
 
 /// The protocols that the options name.

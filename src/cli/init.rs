@@ -378,11 +378,13 @@ fn operation<'k>(knowledge: &'k Knowledge, requirement: &Requirement) -> Option<
 /// Prefix of the objects of the manifest that form the fixture for read-only targets.
 const FIXTURE: &str = "fixture_";
 
-/// The fixture as NDJSON, one object per line, for a target that is checked soon after the time `at`.
+/// The fixture as NDJSON, one object a line, for a target that is checked soon after the instant `at`: what its operator
+/// loads before a run.
 pub(super) fn fixture(knowledge: &Knowledge, at: i128) -> Result<String, Failure> {
     let manifest = &knowledge.manifest;
     // The fixture must not depend on the seed of a run.
-    let mut scope = Scope::new(&manifest.objects, &manifest.bindings, Seed::new(0), Clock(at));
+    let mut scope = Scope::new(&manifest.objects, &manifest.bindings, Seed::new(0), Clock(at))
+        .with(knowledge.protocol.functions(), Clock(at));
     scope.bind("newest", Value::Text(format!("{}Z", format_time(at - 3_600_000_000_000))));
     let mut lines = String::new();
     for (name, expr) in manifest.objects.iter().filter(|(name, _)| name.starts_with(FIXTURE)) {

@@ -1,13 +1,16 @@
 //! The effect of the features of a target on verdicts, and their entries in the record.
 
-use crate::exchange::Transport;
-use crate::plan::{operations, probe_of};
+use crate::plan::{ReadyCase, operations, probe_of};
 use crate::record::{FeatureRecord, FeatureState};
-use crate::suite::Feature;
+use crate::suite::{Action, Feature, Step};
 use crate::walk::{Context, Transcript};
 
-/// The first floor feature that the target does not offer: without it no case passes.
-pub(super) fn below_floor<'p>(context: &Context<'p>, transport: Transport) -> Option<&'p Feature> {
+/// The feature without which what a case saw means nothing, if the target has not shown it.
+///
+/// A group is the features that are the floor of the same operations. Every group that names an operation whose answers the
+/// case judges must be offered whole, so that one broken operation says nothing about the others. For other answers some
+/// group must be.
+pub(super) fn below_floor<'p>(context: &Context<'p>, ready: &ReadyCase<'_>) -> Option<&'p Feature> {
     let knowledge = context.plan.knowledge;
     let asked_of_it = |feature: &&Feature| {
         let probe = knowledge.probes.iter().find(|probe| probe.name.value == feature.name.value);
@@ -16,13 +19,46 @@ pub(super) fn below_floor<'p>(context: &Context<'p>, transport: Transport) -> Op
             .iter()
             .all(|operation| context.features.claimed.includes(knowledge.manifest.levels.closure(operation.level)))
     };
-    knowledge
-        .manifest
-        .features
-        .iter()
-        .filter(|feature| feature.floor.iter().any(|kind| context.plan.scope.is_meant(kind, transport)))
-        .filter(asked_of_it)
-        .find(|feature| context.features.state(transport, &feature.name) != FeatureState::Offered)
+    let is_floor =
+        |feature: &&Feature| feature.floor.iter().any(|kind| context.plan.scope.is_meant(kind, ready.transport));
+    let floor: Vec<&Feature> = knowledge.manifest.features.iter().filter(is_floor).filter(asked_of_it).collect();
+    let is_absent =
+        |feature: &&Feature| context.features.state(ready.transport, &feature.name) != FeatureState::Offered;
+    let names = |feature: &Feature, operation: &str| feature.floor_of.iter().any(|name| name.value == operation);
+    let judged = judged_operations(ready);
+    let mut needs_some = judged.is_empty();
+    for operation in judged {
+        let named: Vec<&Feature> = floor.iter().copied().filter(|feature| names(feature, operation)).collect();
+        if let Some(absent) = named.iter().copied().find(|feature| is_absent(feature)) {
+            return Some(absent);
+        }
+        needs_some |= named.is_empty();
+    }
+    let same = |a: &Feature, b: &Feature| {
+        a.floor_of.iter().map(|name| &name.value).eq(b.floor_of.iter().map(|name| &name.value))
+    };
+    let is_whole = |feature: &&Feature| !floor.iter().any(|other| same(other, feature) && is_absent(other));
+    if needs_some && !floor.iter().any(is_whole) { floor.iter().copied().find(is_absent) } else { None }
+}
+
+/// Why a pass does not count at a target that has not shown `floor`.
+pub(super) fn below_floor_because(floor: &Feature) -> String {
+    format!("the target failed the baseline check `{}`: {}", floor.name.value, floor.about)
+}
+
+/// The operations whose answers a case judges; none for one that judges only raw requests or what the target sent.
+fn judged_operations<'c>(ready: &ReadyCase<'c>) -> Vec<&'c str> {
+    let steps =
+        ready.case.all_steps().into_iter().filter(|step| !step.expect.is_empty() || !step.expect_all.is_empty());
+    let children = |step: &'c Step| match &step.action {
+        Action::Parallel(children) => children.iter().collect(),
+        _ => vec![step],
+    };
+    let operation = |step: &'c Step| match &step.action {
+        Action::Send { operation, .. } => Some(operation.value.as_str()),
+        _ => None,
+    };
+    steps.flat_map(children).filter_map(operation).collect()
 }
 
 /// The features for the record.

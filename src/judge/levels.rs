@@ -1,6 +1,6 @@
 //! Granting levels (DESIGN section 3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::record::{Because, CaseRecord, LevelRecord, RequirementRecord};
 use crate::requirement::{Keyword, Requirement};
@@ -10,15 +10,17 @@ use crate::walk::Context;
 
 /// The outcome of each level, from its requirements.
 ///
-/// A level is granted only if each of its demands that is observable at this kind of target passed. A demand does not apply if
-/// it depends on an option that the target may leave out and does, or if it binds a role that the target does not claim.
-/// `claims` are the levels that count as claimed.
+/// A level is granted only if each of its demands that this kind of target can show was seen to hold. A demand does not bind
+/// a target that leaves out an option which it may leave out, and a demand whose condition never came up does not stand in
+/// the way; the record counts both. A demand that binds a role which the target does not claim does not count. `claims` are
+/// the levels that count as claimed; `waived` are the requirements that were not met and are waived.
 pub(super) fn levels(
     context: &Context<'_>,
     requirements: &[RequirementRecord],
     cases: &[CaseRecord],
     optional: &BTreeMap<String, bool>,
     claims: LevelSet,
+    waived: &BTreeSet<String>,
 ) -> Vec<LevelRecord> {
     let knowledge = context.plan.knowledge;
     let by_id: BTreeMap<&str, &CaseRecord> = cases.iter().map(|case| (case.id.as_str(), case)).collect();
@@ -31,6 +33,9 @@ pub(super) fn levels(
         let has_own = knowledge.catalogue.requirements.iter().any(|entry| own(entry) == Some(position));
         let mut because = Vec::new();
         let mut uncovered = Vec::new();
+        let mut set_aside = Vec::new();
+        let mut not_exercised = Vec::new();
+        let mut not_claimed = Vec::new();
         let mut shown = 0;
         for (requirement, entry) in requirements.iter().zip(&knowledge.catalogue.requirements) {
             // Strict-only requirements do not block a level under the lenient profile.
@@ -56,12 +61,22 @@ pub(super) fn levels(
                             || matches!(case.reason, Some(NotRun::Unobservable | NotRun::Waived))
                     })
             };
+            if waived.contains(&requirement.id) {
+                set_aside.push(requirement.id.clone());
+            }
             let blocks = match (requirement.verdict, requirement.reason) {
                 (Verdict::Pass | Verdict::Warn, _) => false,
                 (Verdict::Fail | Verdict::Inconclusive | Verdict::Error, _) => true,
                 (Verdict::NotRun, Some(NotRun::Unobservable | NotRun::Waived)) => false,
-                (Verdict::NotRun, Some(NotRun::NotClaimed)) => !left_out(),
-                (Verdict::NotRun, Some(NotRun::NotExercised | NotRun::NotSelected)) => true,
+                (Verdict::NotRun, Some(NotRun::NotClaimed)) if left_out() => {
+                    not_claimed.push(requirement.id.clone());
+                    false
+                }
+                (Verdict::NotRun, Some(NotRun::NotExercised)) if !is_selected_partly(requirement, &by_id) => {
+                    not_exercised.push(requirement.id.clone());
+                    false
+                }
+                (Verdict::NotRun, Some(NotRun::NotClaimed | NotRun::NotExercised | NotRun::NotSelected)) => true,
                 (Verdict::NotRun, None) => {
                     uncovered.push(requirement.id.clone());
                     false
@@ -74,17 +89,13 @@ pub(super) fn levels(
                 continue;
             }
             if blocks {
-                because.push(Because {
-                    requirement: requirement.id.clone(),
-                    verdict: requirement.verdict,
-                    reason: requirement.reason,
-                });
+                because.push(because_of(requirement, &by_id, claimed));
             }
         }
         let outcome = if because.iter().any(|entry| entry.verdict == Verdict::Fail) {
             Grant::Refused
         } else if claimed && because.is_empty() && uncovered.is_empty() && shown > 0 {
-            Grant::Granted
+            if set_aside.is_empty() { Grant::Granted } else { Grant::GrantedWaived }
         } else {
             Grant::Undecided
         };
@@ -96,7 +107,55 @@ pub(super) fn levels(
             unobservable: !context.plan.scope.observable_levels().contains(position),
             because,
             uncovered,
+            waived: set_aside,
+            not_exercised,
+            not_claimed,
         });
     }
     records
+}
+
+/// Whether the selection left out some of the cases of a requirement: one of them might have exercised it.
+fn is_selected_partly(requirement: &RequirementRecord, by_id: &BTreeMap<&str, &CaseRecord>) -> bool {
+    let mut cases = requirement.cases.iter().filter_map(|id| by_id.get(id.as_str()));
+    cases.any(|case| case.reason == Some(NotRun::NotSelected))
+}
+
+/// Why a requirement stands in the way of a level, and, if asked for, what to do about it.
+fn because_of(requirement: &RequirementRecord, by_id: &BTreeMap<&str, &CaseRecord>, explain: bool) -> Because {
+    let (verdict, reason) = (requirement.verdict, requirement.reason);
+    let mut because =
+        Because { requirement: requirement.id.clone(), verdict, reason, why: String::new(), advice: String::new() };
+    if verdict == Verdict::Fail || !explain {
+        return because;
+    }
+    let cases = || requirement.cases.iter().filter_map(|id| by_id.get(id.as_str())).copied();
+    let is_cause = |case: &&CaseRecord| match verdict {
+        Verdict::NotRun => case.reason.is_some() && (reason.is_none() || case.reason == reason),
+        _ => case.outcomes.get(&requirement.id) == Some(&verdict),
+    };
+    if let Some(case) = cases().find(is_cause) {
+        because.why = match (case.because.as_str(), case.findings.first()) {
+            ("", Some(finding)) => finding.observed.clone(),
+            (why, _) => why.to_owned(),
+        };
+    }
+    because.advice = match (verdict, reason) {
+        (Verdict::NotRun, Some(NotRun::NotSelected)) => {
+            "run it without --only, --requirement and --shard, or judge the records of all shards together".to_owned()
+        }
+        (Verdict::NotRun, Some(NotRun::NotExercised)) => "run all of its cases".to_owned(),
+        (Verdict::NotRun, Some(NotRun::NotClaimed)) => {
+            "if the target offers it, say so in the target file: `levels`, `features` or `routes`".to_owned()
+        }
+        (Verdict::Error, _) => {
+            "check that the target answers there in time; `limits: { request: 30s }` in the target file waits longer"
+                .to_owned()
+        }
+        _ => match cases().find(is_cause) {
+            Some(case) => format!("look at the answers of {}; its replay command repeats them", case.id),
+            None => format!("`proofmark explain {}` prints its cases", requirement.id),
+        },
+    };
+    because
 }

@@ -3,6 +3,9 @@
 //! A verdict is the result of a [`Walk`] over the finished [`Transcript`], which `rejudge` repeats. Start with [`protocol`].
 
 mod features;
+#[cfg(test)]
+#[path = "grant_tests/tests.rs"]
+mod grant_tests;
 mod levels;
 mod outcome;
 mod sweep;
@@ -56,6 +59,10 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
     }
     let claimed = context.features.claimed;
     if !ready.demand.is_met_by(claimed) && !may_reach(context, ready) {
+        // An option that the target leaves out binds it at no level.
+        if let Some(left_out) = option_left_out(context, ready) {
+            return left_out;
+        }
         return Gate::NotRun { reason: NotRun::NotClaimed, because: beyond_claim(context, ready), optional: false };
     }
     if ready.case.advances_clock() {
@@ -69,7 +76,14 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
     }
     for need in &ready.case.needs {
         let Some(feature) = manifest.features.iter().find(|feature| feature.name.value == need.value) else { continue };
-        if context.features.state(ready.transport, need) != FeatureState::Absent {
+        let state = context.features.state(ready.transport, need);
+        if state == FeatureState::Unanswered && feature.absent != Absent::Run {
+            // Whether the target offers the option is open, so its cases accuse it of nothing.
+            let because =
+                format!("the target gave no answer when it was probed for {}: {}", feature.name.value, feature.about);
+            return Gate::Inconclusive(format!("{because} {}", feature.advice).trim_end().to_owned());
+        }
+        if state != FeatureState::Absent {
             continue;
         }
         let because = format!("the target does not offer {}: {}", feature.name.value, feature.about);
@@ -93,6 +107,17 @@ pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
 fn lacks(feature: &Feature) -> String {
     let about = format!("the target lacks a prerequisite, {}: {}", feature.name.value, feature.about);
     if feature.advice.is_empty() { about } else { format!("{about} {}", feature.advice) }
+}
+
+/// Why a case is not run, if it needs an option that the target leaves out, as it may.
+fn option_left_out(context: &Context<'_>, ready: &ReadyCase<'_>) -> Option<Gate> {
+    let features = &context.plan.knowledge.manifest.features;
+    let needed = |feature: &&Feature| ready.case.needs.iter().any(|need| need.value == feature.name.value);
+    let is_absent = |feature: &&Feature| context.features.state(ready.transport, &feature.name) == FeatureState::Absent;
+    let mut needed = features.iter().filter(needed).filter(|feature| feature.absent == Absent::NotClaimed);
+    let feature = needed.find(is_absent)?;
+    let because = format!("the target does not offer {}: {}", feature.name.value, feature.about);
+    Some(Gate::NotRun { reason: NotRun::NotClaimed, because, optional: true })
 }
 
 /// Whether a target offers a feature that suggests the level of a case, although the target does not claim that level.
@@ -160,12 +185,12 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
         cases.iter().zip(&plan.cases).any(|(case, ready)| !ready.demand.is_met_by(claimed) && case.reason.is_none());
     let measured = measured.then(|| {
         let all = plan.knowledge.manifest.levels.all();
-        levels::levels(context, &requirements(plan, &cases, all), &cases, &optional, all)
+        levels::levels(context, &requirements(plan, &cases, all), &cases, &optional, all, &BTreeSet::new())
     });
     set_beyond_aside(context, &mut cases);
-    let waivers = waive(plan, &mut cases);
+    let (waivers, waived) = waive(plan, &mut cases);
     let requirements = requirements(plan, &cases, claimed);
-    let mut levels = levels::levels(context, &requirements, &cases, &optional, claimed);
+    let mut levels = levels::levels(context, &requirements, &cases, &optional, claimed, &waived);
     for (level, measured) in levels.iter_mut().zip(measured.into_iter().flatten()) {
         level.met = !level.claimed && measured.outcome == Grant::Granted;
     }
@@ -283,11 +308,11 @@ fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseT
         }
     }
     if matches!(record.verdict, Verdict::Pass | Verdict::Warn)
-        && let Some(floor) = features::below_floor(context, ready.transport)
+        && let Some(floor) = features::below_floor(context, ready)
     {
         // A target that accepts everything, or sends the same answer to everything, passes by chance.
         record.verdict = Verdict::Inconclusive;
-        record.because = format!("the target failed the baseline check: {}", floor.about);
+        record.because = features::below_floor_because(floor);
         for outcome in record.outcomes.values_mut() {
             *outcome = Verdict::Inconclusive;
         }
@@ -297,15 +322,17 @@ fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseT
     }
 }
 
-/// Applies waivers: a waived failure counts as not run; a waiver without a failure is stale.
-fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> Vec<WaiverRecord> {
+/// Applies waivers: a waived failure counts as not run; a waiver without a failure is stale. Returns the requirements that
+/// were not met and are waived, too.
+fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> (Vec<WaiverRecord>, BTreeSet<String>) {
     let mut records = Vec::new();
+    let mut waived = BTreeSet::new();
     for (index, waiver) in plan.target.waivers.iter().enumerate() {
         let what = match &waiver.what {
             WaiverSubject::Case(pattern) => pattern.clone(),
             WaiverSubject::Requirement(id) => id.clone(),
         };
-        let mut stale = Some("no case matches it".to_owned());
+        let (mut excuses, mut passes, mut not_run, mut not_selected) = (false, false, false, false);
         for (ready, case) in plan.cases.iter().zip(cases.iter_mut()) {
             let excused: Vec<String> = match &waiver.what {
                 WaiverSubject::Case(_) if ready.waiver == Some(index) => case.covers.clone(),
@@ -319,9 +346,11 @@ fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> Vec<WaiverRecord> {
             }
             let bad = |verdict: &Verdict| matches!(verdict, Verdict::Fail | Verdict::Error | Verdict::Inconclusive);
             if excused.iter().filter_map(|id| case.outcomes.get(id)).any(bad) {
-                stale = None;
+                excuses = true;
                 for id in &excused {
-                    case.outcomes.insert(id.clone(), Verdict::NotRun);
+                    if case.outcomes.insert(id.clone(), Verdict::NotRun).is_some_and(|verdict| bad(&verdict)) {
+                        waived.insert(id.clone());
+                    }
                 }
                 case.verdict = case.outcomes.values().copied().max().unwrap_or(Verdict::NotRun);
                 if case.verdict == Verdict::NotRun {
@@ -333,16 +362,25 @@ fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> Vec<WaiverRecord> {
                         finding.verdict = Verdict::NotRun;
                     }
                 }
+            } else if case.reason == Some(NotRun::NotSelected) {
+                not_selected = true;
             } else if case.verdict == Verdict::NotRun {
-                // A case that did not run says nothing about the waiver.
-                stale = stale.filter(|_| false).or(None);
-            } else if stale.is_some() {
-                stale = Some("the waived cases pass".to_owned());
+                not_run = true;
+            } else {
+                passes = true;
             }
         }
+        let stale = match (passes, not_run) {
+            // A case that was not selected might still need it.
+            _ if excuses || not_selected => None,
+            (true, false) => Some("the waived cases pass".to_owned()),
+            (true, true) => Some("the waived cases pass or were not run".to_owned()),
+            (false, true) => Some("the waived cases were not run".to_owned()),
+            (false, false) => Some("no case matches it".to_owned()),
+        };
         records.push(WaiverRecord { what, reason: waiver.reason.clone(), at: waiver.span.place(), stale });
     }
-    records
+    (records, waived)
 }
 
 fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: LevelSet) -> Vec<RequirementRecord> {
@@ -407,6 +445,7 @@ pub fn conclude(record: &mut RunRecord) {
     let mut totals = crate::record::CaseTotals::default();
     let mut undecided = 0_u64;
     let mut stale = 0_u64;
+    let mut waived = 0_u64;
     let mut refused = Vec::new();
     let mut not_granted = Vec::new();
     for protocol in &record.protocols {
@@ -426,6 +465,7 @@ pub fn conclude(record: &mut RunRecord) {
             let name = format!("{} {}", protocol.protocol, level.level);
             match level.outcome {
                 Grant::Granted => {}
+                Grant::GrantedWaived => waived += level.waived.len() as u64,
                 Grant::Refused => refused.push(name),
                 Grant::Undecided => not_granted.push(name),
             }
@@ -443,11 +483,20 @@ pub fn conclude(record: &mut RunRecord) {
         (3, format!("undecided: the run was cut short: {why}"))
     } else if undecided > 0 {
         (3, format!("undecided: {} inconclusive", plural(undecided, "case was", "cases were")))
+    } else if let Some(shard) = &record.asked.shard {
+        // A shard has too few cases for a level.
+        let passed = plural(totals.pass + totals.warn, "case", "cases");
+        (0, format!("conformant as far as shard {shard} goes: {passed} passed; it decides no level"))
     } else if !not_granted.is_empty() {
         (3, format!("undecided: {} could not be granted", not_granted.join(", ")))
     } else {
         let asked = record.asked.levels.join(", ");
-        let granted = if asked.is_empty() { String::new() } else { format!(", {asked} granted") };
+        let granted = match (asked.as_str(), waived) {
+            ("", 0) => String::new(),
+            ("", waived) => format!(", {waived} waived"),
+            (_, 0) => format!(", {asked} granted"),
+            (_, waived) => format!(", {asked} granted, {waived} waived"),
+        };
         (0, format!("conformant: {} passed{granted}", plural(totals.pass + totals.warn, "case", "cases")))
     };
     record.summary.cases = totals;

@@ -83,10 +83,10 @@ impl<'t> Swept<'t> {
             finding.exchange = finding.exchange.and_then(|at| kept.binary_search(&at).ok());
         }
         if matches!(record.verdict, Verdict::Pass | Verdict::Warn)
-            && let Some(floor) = features::below_floor(context, ready.transport)
+            && let Some(floor) = features::below_floor(context, ready)
         {
             record.verdict = Verdict::Inconclusive;
-            record.because = format!("the target failed the baseline check: {}", floor.about);
+            record.because = features::below_floor_because(floor);
             record.outcomes.values_mut().for_each(|outcome| *outcome = Verdict::Inconclusive);
         }
     }

@@ -68,6 +68,11 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
         for kind in &feature.floor {
             known_kind(knowledge, kind, &mut problems);
         }
+        for name in feature.floor_of.iter().filter(|name| knowledge.protocol.operation(name).is_none()) {
+            let known = knowledge.protocol.operations().iter().map(|operation| operation.name);
+            let mistake = Diagnostic::new(&name.span, format!("no operation `{}`", **name));
+            problems.note(mistake.did_you_mean(nearest(name, known)));
+        }
         for expectation in feature.offered.iter().chain(&feature.missing) {
             one_expectation(expectation, &mut names, &mut problems);
         }

@@ -8,8 +8,10 @@ use super::proof::FloorRow;
 use super::subject::Options;
 use crate::exchange::{Ended, Transport};
 use crate::plan::Plan;
-use crate::transport::{Connections, http};
-use crate::trivial::{self, Behaviour, Endpoint, Kind};
+use crate::target::{Target, parse_tcp};
+use crate::transport::tcp::Framing;
+use crate::transport::{Connections, http, session};
+use crate::trivial::{self, Behaviour, Endpoint, Kind, Ports};
 use crate::verdict::Verdict;
 use crate::walk::{Context, Features};
 
@@ -19,48 +21,81 @@ const PATIENCE: Duration = Duration::from_millis(400);
 /// Every kind of trivial target for the protocol of a baseline.
 pub(super) fn kinds(baseline: &Baseline<'_, '_>) -> Vec<Kind> {
     let mut kinds = trivial::kinds();
-    // One successful answer of each operation, sent to every request.
+    // One successful answer of each operation, sent to every request over each transport.
     let mut answers: BTreeMap<&str, Behaviour> = BTreeMap::new();
-    for exchange in baseline.transcript.cases.iter().flatten().flat_map(|case| &case.exchanges) {
+    let exchanges = || baseline.transcript.cases.iter().flatten().flat_map(|case| &case.exchanges);
+    for exchange in exchanges().filter(|exchange| exchange.sent.transport == Transport::Http) {
         let received = &exchange.received;
-        let good = received.status.is_some_and(|status| (200..300).contains(&status)) && !received.body.is_empty();
-        if exchange.sent.transport == Transport::Http && received.ended == Ended::Complete && good {
-            let status = received.status.unwrap_or(200);
-            answers
-                .entry(&exchange.operation)
-                .or_insert_with(|| Behaviour::Constant(status, "application/json", received.body.0.clone()));
+        let good = received.status.filter(|status| (200..300).contains(status) && !received.body.is_empty());
+        if let (Ended::Complete, Some(status)) = (&received.ended, good) {
+            let media_type = received.header("content-type").unwrap_or("application/json").to_owned();
+            let body = || received.body.0.clone();
+            answers.entry(&exchange.operation).or_insert_with(|| Behaviour::Constant(status, media_type, body()));
+        }
+    }
+    // The operations of connections that stay open.
+    for exchange in exchanges().filter(|exchange| exchange.sent.transport.is_channel()) {
+        if let Some(arrival) = exchange.received.arrived.iter().find(|arrival| !arrival.body.is_empty()) {
+            let media_type = baseline.setting.target.channel.http.media_type.clone();
+            let body = || arrival.body.0.clone();
+            answers.entry(&exchange.operation).or_insert_with(|| Behaviour::Constant(200, media_type, body()));
         }
     }
     kinds.extend(answers.into_iter().map(|(name, behaviour)| Kind { name: format!("replays {name}"), behaviour }));
     kinds
 }
 
+/// Points a target at a trivial endpoint, over each transport over which it is reached.
+fn point(target: &mut Target, ports: &Ports) -> Result<(), String> {
+    let parse = |text: String| url::Url::parse(&text).map_err(|error| error.to_string());
+    let path = target.ws.as_ref().map(|url| url.path().to_owned());
+    target.url = Some(parse(format!("http://{}", ports.authority))?);
+    if let Some(path) = path {
+        target.ws = Some(parse(format!("ws://{}{path}", ports.authority))?);
+    }
+    if target.tcp.is_some() {
+        target.tcp = Some(parse_tcp(&ports.tcp_authority, &[])?);
+    }
+    Ok(())
+}
+
 /// Runs every case against a trivial target.
 pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, options: &Options) -> FloorRow {
+    let failed = |why: String| FloorRow {
+        target: kind.name.clone(),
+        ran: 0,
+        passed: vec![format!("the target could not be started: {why}")],
+    };
     let mut target = baseline.setting.target.clone();
     target.limits.request = PATIENCE;
-    target.limits.run = Duration::from_secs(30);
+    target.limits.run = Duration::from_secs(60);
+    let ports = match Ports::free() {
+        Ok(ports) => ports,
+        Err(error) => return failed(error.to_string()),
+    };
+    if let Err(why) = point(&mut target, &ports) {
+        return failed(why);
+    }
+    let framing = if target.channel.tcp.types.is_some() { Framing::Typed } else { Framing::Bare };
     let knowledge = baseline.plan.knowledge;
     let selection = crate::plan::Selection::default();
     let plan: Plan<'_> = crate::plan::build(knowledge, &target, &selection);
     let all: BTreeSet<usize> = (0..plan.cases.len()).collect();
     let transcript = on_runtime(async {
-        let endpoint = Endpoint::start(kind.behaviour.clone()).await.map_err(|error| error.to_string())?;
+        let endpoint = Endpoint::start(kind.behaviour.clone(), ports, framing).map_err(|error| error.to_string())?;
         let url = url::Url::parse(&endpoint.url).map_err(|error| error.to_string())?;
         let http = http::Http::new(&url, &target).map_err(|error| error.to_string())?;
         let connections = Connections {
             http: Some(http),
+            dial: session::Dial::new(&target),
             adapter: Some(trivial::library(kind.behaviour.clone())),
             ..Connections::default()
         };
         Ok::<_, String>(exchange(&plan, &all, options, &connections).await)
     });
-    let Ok(Ok(transcript)) = transcript else {
-        return FloorRow {
-            target: kind.name.clone(),
-            ran: 0,
-            passed: vec!["the target could not be started".to_owned()],
-        };
+    let transcript = match transcript.and_then(|found| found) {
+        Ok(transcript) => transcript,
+        Err(why) => return failed(why),
     };
     let features = Features::read(&plan, options.facts, &transcript);
     let context = Context { plan: &plan, facts: options.facts, features };

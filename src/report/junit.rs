@@ -76,7 +76,7 @@ fn run_properties(record: &RunRecord, protocol: &ProtocolRecord) -> Vec<Property
         property("proofmark.conclusion", &record.summary.conclusion),
     ];
     for level in &protocol.levels {
-        properties.push(property(&format!("level.{}", level.level), level.outcome.word()));
+        properties.push(property(&format!("level.{}", level.level), &view::outcome_words(level)));
     }
     properties
 }

@@ -9,7 +9,7 @@ use std::io;
 
 use super::{printable, view};
 use crate::exchange::{Body, Exchange};
-use crate::record::{CaseRecord, FeatureState, FindingRecord, ProtocolRecord, RunRecord};
+use crate::record::{CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RunRecord};
 use crate::verdict::{NotRun, Verdict};
 
 /// Bytes of the whole page: GitHub rejects a job summary above 1 MiB.
@@ -92,13 +92,39 @@ impl Page {
                 table,
                 "| {} | {} | {} | {} |",
                 escape(&level.level),
-                level.outcome.word(),
+                view::outcome_words(level),
                 if level.claimed { "yes" } else { "no" },
                 escape(&view::claim_and_blocking(level)),
             );
         }
         table.push('\n');
         self.add(SIZE_LIMIT, &table);
+        for level in &protocol.levels {
+            self.causes(level);
+        }
+    }
+
+    /// What keeps a level undecided, and what to do about it.
+    fn causes(&mut self, level: &LevelRecord) {
+        let causes = view::causes(level);
+        if causes.is_empty() {
+            return;
+        }
+        let mut list = format!("<details><summary>{} is undecided</summary>\n\n", escape(&level.level));
+        for cause in causes.iter().take(50) {
+            let ids: Vec<_> = cause.requirements.iter().take(50).map(|id| code(&printable::short(id, 60))).collect();
+            let more = if cause.requirements.len() > ids.len() { ", ..." } else { "" };
+            let _ = writeln!(
+                list,
+                "- {} ({}{more}): {}. To do: {}",
+                escape(cause.what),
+                ids.join(", "),
+                code(&printable::short(cause.why, CELL_LENGTH)),
+                escape(&printable::short(cause.advice, CELL_LENGTH)),
+            );
+        }
+        list.push_str("\n</details>\n\n");
+        self.add(SIZE_LIMIT, &list);
     }
 
     fn violations(&mut self, record: &RunRecord) {

@@ -117,8 +117,67 @@ pub(super) fn claim_and_blocking(level: &LevelRecord) -> String {
         _ if level.unobservable => "not observable at this kind of target".to_owned(),
         (false, _) if level.met => "met, though the target does not claim it".to_owned(),
         (true, Grant::Refused) => format!("not met: {blocking}"),
+        (_, Grant::Granted | Grant::GrantedWaived) => beside(level),
         _ => blocking,
     }
+}
+
+/// The outcome of a level in words: `granted, 2 waived`.
+pub(super) fn outcome_words(level: &LevelRecord) -> String {
+    match level.outcome {
+        Grant::GrantedWaived => format!("granted, {} waived", level.waived.len()),
+        other => other.word().to_owned(),
+    }
+}
+
+/// What did not stand in the way of a level that was granted, as `3 not exercised, 12 not claimed`.
+fn beside(level: &LevelRecord) -> String {
+    let counts = [(level.not_exercised.len(), "not exercised"), (level.not_claimed.len(), "not claimed")];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    counts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
+}
+
+/// What keeps a level undecided: each cause with what to do about it and the requirements that it concerns.
+pub(super) struct Cause<'a> {
+    /// The verdict or the reason.
+    pub what: &'static str,
+    /// Why, in words.
+    pub why: &'a str,
+    /// What to do.
+    pub advice: &'a str,
+    /// The requirements.
+    pub requirements: Vec<&'a str>,
+}
+
+/// What keeps `level` undecided, the cause of most requirements first. Nothing for a level that is decided or not claimed.
+pub(super) fn causes(level: &LevelRecord) -> Vec<Cause<'_>> {
+    if level.outcome != Grant::Undecided || !level.claimed || level.unobservable {
+        return Vec::new();
+    }
+    let mut causes: Vec<Cause<'_>> = Vec::new();
+    for because in &level.because {
+        let what = because.reason.map_or(because.verdict.word(), NotRun::word);
+        let same = |cause: &&mut Cause<'_>| cause.what == what && cause.why == because.why;
+        match causes.iter_mut().find(same) {
+            Some(cause) => cause.requirements.push(&because.requirement),
+            None => causes.push(Cause {
+                what,
+                why: &because.why,
+                advice: &because.advice,
+                requirements: vec![&because.requirement],
+            }),
+        }
+    }
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.requirements.len()));
+    if !level.uncovered.is_empty() {
+        causes.push(Cause {
+            what: "without a case",
+            why: "proofmark has no case for it yet",
+            advice: "`proofmark coverage` prints the gaps; `proofmark new case` writes a case to fill in",
+            requirements: level.uncovered.iter().map(String::as_str).collect(),
+        });
+    }
+    causes
 }
 
 /// What blocks `level`, such as `3 fail, 1 not-exercised, 2 without a case`.

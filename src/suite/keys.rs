@@ -781,6 +781,13 @@ pub(super) static FEATURE: Shape = Shape {
             "floor: [endpoint, adapter]",
         ),
         KeyRow::new(
+            "floor-of",
+            Kind::Texts,
+            "The operations whose answers pass only if this is offered. Features with the same list are one group; answers of \
+             operations that no group names pass if some group is offered whole.",
+            "floor-of: [export]",
+        ),
+        KeyRow::new(
             "operation",
             Kind::Text,
             "A configured route for this operation makes the feature offered.",

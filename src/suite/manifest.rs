@@ -173,6 +173,9 @@ pub struct Feature {
     /// The kinds of target at which no case passes unless this is offered: without it, correct answers prove
     /// nothing.
     pub floor: Vec<Located<String>>,
+    /// The operations whose answers depend on it. The features with the same list are one group. What no group names
+    /// passes if some group is offered whole.
+    pub floor_of: Vec<Located<String>>,
     /// Operations, objects and matchers: a case that uses one of them is inconclusive unless the feature is there.
     pub prerequisite_of: Vec<Located<String>>,
     /// Patterns of the requirements that are about the prerequisite: their cases run without it.
@@ -484,6 +487,7 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
     let floor = fields.texts("floor", problems);
     let prerequisite_of = fields.texts("prerequisite-of", problems);
     let judged_by = fields.texts("judged-by", problems);
+    let floor_of = fields.texts("floor-of", problems);
     let first = fields.flag("probe-first", problems);
     let mut number = 0;
     let steps = read_steps(fields.list("probe", problems), &mut number, problems);
@@ -515,6 +519,7 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
         floor,
         prerequisite_of,
         judged_by,
+        floor_of,
         operation,
     })
 }

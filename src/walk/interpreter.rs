@@ -459,14 +459,14 @@ impl<'p> Walk<'p> {
         if self.part != Part::Case || self.stop.is_some() {
             return;
         }
-        let before: Vec<_> = self.tallies.values().map(|tally| (tally.held, tally.vacuous, tally.undecided)).collect();
+        let before: Vec<_> = self.tallies.values().map(|tally| (tally.held, tally.vacuous)).collect();
         let made = std::mem::take(&mut self.made);
         self.sweep_step(planned, &made);
         self.made = made;
-        // As in a sweep of the run: a message that cannot be judged does not count if others could be judged.
-        for (tally, (held, vacuous, undecided)) in self.tallies.values_mut().zip(before) {
+        // As in a sweep of the run: a message that the expectation is not about says nothing where others are.
+        for (tally, (held, vacuous)) in self.tallies.values_mut().zip(before) {
             if tally.held > held {
-                (tally.vacuous, tally.undecided) = (vacuous, undecided);
+                tally.vacuous = vacuous;
             }
         }
         self.stop_after_failure(planned);
@@ -482,10 +482,10 @@ impl<'p> Walk<'p> {
                 return;
             }
         }
-        // Messages that cannot be judged, such as one encrypted for another party, do not affect the others.
+        // Messages that cannot be read, such as one encrypted for another party, do not affect the others. A message that
+        // decides nothing, such as one of a sender whose keys are unknown, leaves the requirement open.
         for tally in self.tallies.values_mut().filter(|tally| tally.held > 0) {
             tally.vacuous = 0;
-            tally.undecided = 0;
         }
     }
 

@@ -124,7 +124,7 @@ fn state_of(
     let whole = last.received.ended == Ended::Complete;
     let closed = matches!(last.received.ended, Ended::Closed(_));
     if !(whole || spoke && closed) {
-        return FeatureState::Unknown;
+        return FeatureState::Unanswered;
     }
     let mut walk = Walk::new(unprobed, probe, Part::Probe, begun(exchanges));
     let exchanges: Vec<Exchange> = exchanges.iter().map(|exchange| (*exchange).clone()).collect();
@@ -134,7 +134,7 @@ fn state_of(
     } else if walk.shows(&feature.offered, last) {
         FeatureState::Offered
     } else if !whole {
-        FeatureState::Unknown
+        FeatureState::Unanswered
     } else {
         FeatureState::Unclear
     }

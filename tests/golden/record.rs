@@ -90,7 +90,13 @@ pub(crate) fn large_record() -> RunRecord {
 }
 
 fn levels() -> Vec<LevelRecord> {
-    let because = |id: &str, verdict, reason| Because { requirement: id.to_owned(), verdict, reason };
+    let because = |id: &str, verdict, reason| Because {
+        requirement: id.to_owned(),
+        verdict,
+        reason,
+        why: if verdict == Verdict::Fail { String::new() } else { format!("no answer {HOSTILE}") },
+        advice: if verdict == Verdict::Fail { String::new() } else { "set `routes` in the target file".to_owned() },
+    };
     let level = |level: &str, outcome, claimed, because| LevelRecord {
         met: false,
         unobservable: false,
@@ -99,9 +105,16 @@ fn levels() -> Vec<LevelRecord> {
         claimed,
         because,
         uncovered: Vec::new(),
+        waived: Vec::new(),
+        not_exercised: Vec::new(),
+        not_claimed: Vec::new(),
     };
     vec![
-        level("L0", Grant::Granted, true, Vec::new()),
+        LevelRecord {
+            not_exercised: vec!["AGENTIC-8.2-09".to_owned()],
+            not_claimed: vec!["AGENTIC-10.2-07".to_owned()],
+            ..level("L0", Grant::Granted, true, Vec::new())
+        },
         level(
             "L1",
             Grant::Refused,
@@ -118,9 +131,13 @@ fn levels() -> Vec<LevelRecord> {
             ..level(
                 "L2",
                 Grant::Undecided,
-                false,
+                true,
                 vec![because("AGENTIC-7-01", Verdict::NotRun, Some(NotRun::NotClaimed))],
             )
+        },
+        LevelRecord {
+            waived: vec!["AGENTIC-8.5-01".to_owned(), "AGENTIC-8.5-02".to_owned()],
+            ..level("L3", Grant::GrantedWaived, true, Vec::new())
         },
     ]
 }

@@ -26,6 +26,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         every_mistake_of_every_file_is_reported_at_once,
         a_suite_without_mistakes_is_linted_with_exit_0,
         wrong_usage_exits_with_2_and_a_hint,
+        a_protocol_without_requirements_is_not_skipped,
+        documents_that_an_operator_preloads_are_printed,
+        a_read_only_target_with_the_fixture_is_granted_its_level,
+        a_library_with_one_broken_group_has_its_other_answers_judged,
         a_mistake_in_a_target_file_is_shown_at_its_place,
         a_target_file_for_another_protocol_is_refused,
         init_writes_a_target_file_once,
@@ -297,6 +301,60 @@ fn wrong_usage_exits_with_2_and_a_hint() {
     refused(&here, &["new", "case", "--requirement", "AGENTIC-3-01"], &["cannot be tested"]);
     refused(&here, &["new", "fixture", "--at", "yesterday"], &["invalid timestamp `yesterday`"]);
     refused(&here, &["init", "--url", "localhost"], &["invalid URL", "such as http://"]);
+}
+
+fn a_protocol_without_requirements_is_not_skipped() {
+    let here = Place::new();
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("suites");
+    for (slug, files) in [
+        ("agentic", &["protocol.yaml", "transfer.yaml"][..]),
+        ("amp-core", &["protocol.yaml", "requirements.yaml", "errata.md"]),
+    ] {
+        std::fs::create_dir_all(here.path("suites").join(slug)).expect("a folder");
+        for file in files {
+            std::fs::copy(shipped.join(slug).join(file), here.path("suites").join(slug).join(file)).expect("a copy");
+        }
+    }
+    for words in [&["lint"][..], &["coverage"], &["list"], &["check", "--reference"]] {
+        let words = [words, &["--suites", "suites"]].concat();
+        refused(&here, &words, &["suites/agentic/protocol.yaml", "there is no suites/agentic/requirements.yaml"]);
+    }
+    here.ends(0, &["lint", "--suites", "suites", "--protocol", "amp-core"]);
+}
+
+fn documents_that_an_operator_preloads_are_printed() {
+    let printed = Place::new().ends(0, &["new", "fixture", "--protocol", "amp-core"]).out;
+    let documents: Vec<serde_json::Value> =
+        printed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let ids: Vec<&str> = documents.iter().filter_map(|document| document["id"].as_str()).collect();
+    assert_eq!(ids.len(), 12, "{ids:?}");
+    assert!(ids.iter().all(|id| id.starts_with("did:web:fixtures.proofmark.test:")), "{ids:?}");
+}
+
+fn a_read_only_target_with_the_fixture_is_granted_its_level() {
+    let here = Place::new();
+    let words = ["check", "--reference", "--setup", "read-only", "--protocol", "agentic", "--level", "L0"];
+    let ran = here.run(&[&words[..], &["--seed", "7", "--out", "out"]].concat());
+    let record: Value = serde_json::from_str(&here.read("out/report.json")).expect("JSON");
+    let level = &record["protocols"][0]["levels"][0];
+    assert_eq!((&level["level"], &level["outcome"]), (&"L0".into(), &"granted".into()), "{level:#}");
+    assert_eq!(ran.code, 0, "{}", ran.out);
+}
+
+fn a_library_with_one_broken_group_has_its_other_answers_judged() {
+    let here = Place::new();
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/program/cli/one_function.py");
+    let adapter = format!("python3 {}", library.display());
+    let words = ["check", "--adapter", &adapter, "--protocol", "amp-core", "--seed", "7", "--out", "out", "--quiet"];
+    let only = ["--only", "amp-core/encoding#*", "--only", "amp-core/retries#*"];
+    here.run(&[&words[..], &only].concat());
+    let record: Value = serde_json::from_str(&here.read("out/report.json")).expect("JSON");
+    let passed = passing(&record);
+    assert!(passed.iter().any(|case| case.contains("amp-core/encoding#")), "{passed:?}");
+    let floor = |case: &Value| case["because"].as_str().is_some_and(|why| why.contains("baseline check"));
+    let cases = record["protocols"][0]["cases"].as_array().expect("cases");
+    let open: Vec<&Value> = cases.iter().filter(|case| floor(case)).map(|case| &case["id"]).collect();
+    assert!(open.is_empty(), "{open:?}");
 }
 
 fn a_mistake_in_a_target_file_is_shown_at_its_place() {

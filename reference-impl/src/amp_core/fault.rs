@@ -338,6 +338,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Gives a stream up for a duplicate chunk." },
     Fault { name: "stream-chunk-after-end", level: "full", needs: Needs::Nothing, breaks: &["AMP-6.3-03"],
         summary: "Takes chunks after the end of the stream." },
+    Fault { name: "stream-chunks-backwards", level: "full", needs: Needs::Nothing, breaks: &["AMP-6.2-07"],
+        summary: "Sends the chunks of a stream in reverse order." },
     Fault { name: "stream-index-from-one", level: "full", needs: Needs::Nothing, breaks: &["AMP-6.2-02", "AMP-6.2-03"],
         summary: "Counts the chunks that it sends from one." },
     Fault { name: "stream-sender-any-ack", level: "full", needs: Needs::Nothing, breaks: &["AMP-6.3-02"],

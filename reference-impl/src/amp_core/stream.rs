@@ -324,7 +324,8 @@ impl Sender {
                 Some((typ::STREAM_START, self.start.cbor()))
             }
             SenderState::Sending if self.next < self.start.total_chunks => {
-                let index = self.next;
+                let mut index = self.next;
+                planted!(self.rules.fault, "stream-chunks-backwards", index = self.start.total_chunks - 1 - index);
                 self.next += 1;
                 // 6.2: the index counts from zero.
                 let shown = if self.rules.fault.is("stream-index-from-one") { index + 1 } else { index };

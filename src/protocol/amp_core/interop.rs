@@ -10,7 +10,7 @@ use std::io;
 
 use serde::Serialize;
 
-use crate::record::{RequirementRecord, RunRecord};
+use crate::record::{CaseRecord, RequirementRecord, RunRecord};
 use crate::report::{Format, json, printable};
 use crate::verdict::Verdict;
 
@@ -90,6 +90,9 @@ struct Entry {
     evidence_ref: Option<String>,
 }
 
+/// The cases of a record, by id.
+type Cases<'r> = BTreeMap<&'r str, &'r CaseRecord>;
+
 /// Writes the entries of the suite that RFC 001 and RFC 002 print, in their order, and then the others as skipped.
 ///
 /// # Errors
@@ -103,8 +106,10 @@ fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
             vectors.entry(place).or_default().push(requirement);
         }
     }
+    let cases: Cases<'_> =
+        ours.iter().flat_map(|protocol| &protocol.cases).map(|case| (case.id.as_str(), case)).collect();
     let mut results: Vec<Entry> =
-        vectors.iter().map(|((rfc, number), demands)| entry(format!("{rfc}:A.{number}"), demands)).collect();
+        vectors.iter().map(|((rfc, number), demands)| entry(format!("{rfc}:A.{number}"), demands, &cases)).collect();
     let missing = REQUIRED.iter().filter(|id| !results.iter().any(|entry| entry.vector_id == **id));
     let skipped = missing.map(|id| skip(id, "amp-core was not part of this run")).collect::<Vec<_>>();
     results.extend(skipped);
@@ -146,7 +151,7 @@ fn appendix(section: &str) -> Option<(&'static str, u32)> {
 }
 
 /// `fail` if one requirement fails, `pass` if all decided ones hold and none is open, else `skip`.
-fn entry(vector_id: String, demands: &[&RequirementRecord]) -> Entry {
+fn entry(vector_id: String, demands: &[&RequirementRecord], cases: &Cases<'_>) -> Entry {
     let of =
         |verdicts: &[Verdict]| demands.iter().filter(|demand| verdicts.contains(&demand.verdict)).collect::<Vec<_>>();
     let ids =
@@ -168,7 +173,13 @@ fn entry(vector_id: String, demands: &[&RequirementRecord]) -> Entry {
         let also = if notes.is_empty() { "" } else { "; " };
         notes = format!("{notes}{also}judged by the corrected message: the printed ciphertext does not open (E01)");
     }
-    let evidence_ref = failed.first().or(held.first()).and_then(|demand| demand.cases.first()).cloned();
+    // A case that shows the verdict, not one of the others that cover the requirement.
+    let shows = |demand: &RequirementRecord, id: &&String| {
+        let outcomes = cases.get(id.as_str()).map(|case| &case.outcomes);
+        outcomes.and_then(|outcomes| outcomes.get(&demand.id)) == Some(&demand.verdict)
+    };
+    let shown = failed.first().or(if status == "pass" { held.first() } else { None });
+    let evidence_ref = shown.and_then(|demand| demand.cases.iter().find(|id| shows(demand, id))).cloned();
     Entry { vector_id, status, notes, evidence_ref }
 }
 

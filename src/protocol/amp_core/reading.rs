@@ -39,7 +39,7 @@ pub(super) mod typ {
 /// | `/body` | its body, decrypted if it was encrypted to one of proofmark's identities |
 /// | `/id_time` | the time in its id, in milliseconds since 1970 |
 /// | `/encrypted`, `/plaintext` | whether it has `enc`, and what that holds, if it can be opened |
-/// | `/signed/state` | `valid`, `invalid`, `missing` or `unresolved` |
+/// | `/signed/state` | `valid`, `invalid`, `missing`, `sealed` (for another party) or `unresolved` |
 /// | `/signed/because` | why it is not valid: the expected Sig_Input, and the input that was signed, if found |
 /// | `/wire/deterministic`, `/wire/oddities`, `/wire/size` | its encoding |
 /// | `/channel` | how it arrived: `response`, `ws`, `tcp`, `polled`, `called-back` or `result` |
@@ -135,7 +135,7 @@ fn signature(message: &Value, body: Option<&[u8]>, wire: &[u8], context: &Observ
         return state("unresolved", format!("no document of {from} is known"));
     };
     let Some(body) = body else {
-        return state("unresolved", "the body cannot be read".to_owned());
+        return state("sealed", "the body is encrypted for another party".to_owned());
     };
     let selection = document.select(from, Purpose::Signature, party::now_ms(context));
     let chosen = match selection.chosen {

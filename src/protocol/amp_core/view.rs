@@ -152,6 +152,15 @@ pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> 
             || (answers(view, &sent, &[]) && from != sent.map.as_ref().and_then(|map| map.member("from")?.as_text()))
     };
     messages.retain(made);
+    // The case chose the sender of what it had a library build, so unknown keys of that sender leave nothing open.
+    let is_unresolved = |view: &Value| {
+        let state = view.member("signed").and_then(|signed| signed.member("state"));
+        state.and_then(Value::as_text) == Some("unresolved")
+    };
+    for message in messages.iter_mut().filter(|view| requested && is_unresolved(view)) {
+        let because = Value::text("the case chose a sender whose keys are unknown");
+        message.set_member("signed", Value::map([("state", Value::text("requested")), ("because", because)]));
+    }
     messages
 }
 

@@ -27,7 +27,7 @@ impl Badge {
 
     pub(super) fn grant(grant: Grant) -> Self {
         let shape = match grant {
-            Grant::Granted => "\u{2713}",
+            Grant::Granted | Grant::GrantedWaived => "\u{2713}",
             Grant::Refused => "\u{2715}",
             Grant::Undecided => "?",
         };

@@ -35,8 +35,17 @@ pub(super) struct LevelView {
     /// The difference between claim and measurement, if any.
     pub(super) disagreement: &'static str,
     pub(super) blocking: String,
+    /// What keeps it undecided, and what to do.
+    pub(super) causes: Vec<CauseView>,
     pub(super) groups: Vec<(Badge, &'static str, Vec<RequirementLink>)>,
     pub(super) uncovered: Vec<RequirementLink>,
+}
+
+pub(super) struct CauseView {
+    pub(super) what: &'static str,
+    pub(super) why: String,
+    pub(super) advice: String,
+    pub(super) requirements: Vec<RequirementLink>,
 }
 
 pub(super) struct FeatureView {
@@ -126,6 +135,7 @@ fn feature_view(feature: &FeatureRecord) -> FeatureView {
             FeatureState::Offered => "offered",
             FeatureState::Absent => "absent",
             FeatureState::Unclear => "unclear",
+            FeatureState::Unanswered => "no answer",
             FeatureState::Unknown => "unknown",
         },
         advice: printable::short(&feature.advice, 600),
@@ -147,6 +157,18 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
             _ => groups.push((badge, reason, vec![link])),
         }
     }
+    let causes = view::causes(level).into_iter().map(|cause| CauseView {
+        what: cause.what,
+        why: printable::short(cause.why, 600),
+        advice: printable::short(cause.advice, 600),
+        requirements: cause.requirements.iter().map(|id| anchors.requirement(protocol, id, None)).collect(),
+    });
+    let causes: Vec<_> = causes.collect();
+    // The causes name the same requirements.
+    let (groups, uncovered) = match causes.is_empty() {
+        true => (groups, level.uncovered.iter().map(|id| anchors.requirement(protocol, id, None)).collect()),
+        false => (Vec::new(), Vec::new()),
+    };
     LevelView {
         name: printable::short(&level.level, 60),
         badge: Badge::grant(level.outcome),
@@ -158,9 +180,14 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
             (false, _) if level.met => "The target meets this level without claiming it.",
             _ => "",
         },
-        blocking: view::blocking(level),
+        blocking: match level.outcome {
+            Grant::GrantedWaived => [view::outcome_words(level), view::claim_and_blocking(level)].join("; "),
+            Grant::Granted => view::claim_and_blocking(level),
+            _ => view::blocking(level),
+        },
+        causes,
         groups,
-        uncovered: level.uncovered.iter().map(|id| anchors.requirement(protocol, id, None)).collect(),
+        uncovered,
     }
 }
 

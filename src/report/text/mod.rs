@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use self::page::{BOLD, FAINT, PLAIN, Page, clip};
+use super::view::outcome_words;
 use super::{printable, view};
 use crate::exchange::Exchange;
 use crate::record::{
@@ -23,6 +24,8 @@ const CASES_IN_FULL: usize = 5;
 const FINDINGS_IN_FULL: usize = 3;
 /// Ids listed under one reason.
 const IDS_NAMED: usize = 3;
+/// Causes shown that keep a level undecided.
+const CAUSES_IN_FULL: usize = 12;
 /// Characters of an expected or observed value.
 const VALUE_LENGTH: usize = 320;
 
@@ -80,7 +83,7 @@ fn grant_style(grant: Grant) -> Style {
     match grant {
         Grant::Granted => AnsiColor::Green,
         Grant::Refused => AnsiColor::Red,
-        Grant::Undecided => AnsiColor::Yellow,
+        Grant::GrantedWaived | Grant::Undecided => AnsiColor::Yellow,
     }
     .on_default()
     .bold()
@@ -110,6 +113,7 @@ impl Page<'_> {
     fn protocol(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
         self.heading(&format!("{}: {}", protocol.protocol, printable::short(&protocol.spec, 200)))?;
         self.levels(&protocol.levels)?;
+        self.causes(&protocol.levels)?;
         self.violations(protocol)?;
         self.undecided(protocol)?;
         self.warnings(protocol)?;
@@ -139,11 +143,13 @@ impl Page<'_> {
 
     fn levels(&mut self, levels: &[LevelRecord]) -> io::Result<()> {
         let names = levels.iter().map(|l| printable::width(&l.level)).max().unwrap_or(0);
+        let outcomes = levels.iter().map(|level| outcome_words(level).len()).max().unwrap_or(0).max(10);
         for level in levels {
             let name = printable::short(&level.level, 30);
-            let outcome = self.paint(grant_style(level.outcome), &format!("{:10}", level.outcome.word()));
+            let outcome = format!("{:outcomes$}", outcome_words(level));
+            let outcome = self.paint(grant_style(level.outcome), &outcome);
             let claimed = if level.claimed { "claimed" } else { "not claimed" };
-            let lead = names + 2 + 11 + 13;
+            let lead = names + 2 + outcomes + 1 + 13;
             let why = printable::line(&view::claim_and_blocking(level)).into_owned();
             let why = printable::wrap(&why, self.width.saturating_sub(2 + lead));
             for (row, part) in why.iter().enumerate() {
@@ -153,6 +159,39 @@ impl Page<'_> {
                 };
                 writeln!(self.out, "{}", line.trim_end())?;
             }
+        }
+        Ok(())
+    }
+
+    /// What keeps claimed levels undecided, and what to do about it. What one level includes is not repeated for the next.
+    fn causes(&mut self, levels: &[LevelRecord]) -> io::Result<()> {
+        let mut seen: Vec<&str> = Vec::new();
+        for level in levels {
+            let mut causes = view::causes(level);
+            for cause in &mut causes {
+                cause.requirements.retain(|id| !seen.contains(id));
+            }
+            causes.retain(|cause| !cause.requirements.is_empty());
+            if causes.is_empty() {
+                continue;
+            }
+            self.heading(&format!("{} IS UNDECIDED", printable::short(&level.level, 30)))?;
+            let shown = if self.verbose { causes.len() } else { CAUSES_IN_FULL };
+            for cause in causes.iter().take(shown) {
+                let number = printable::count(cause.requirements.len(), "requirement", "requirements");
+                let why = printable::short(cause.why, VALUE_LENGTH);
+                let colon = if why.is_empty() { "" } else { ": " };
+                self.paragraph(2, &format!("{} ({number}){colon}{why}", cause.what), PLAIN)?;
+                if !cause.advice.is_empty() {
+                    self.field(4, "to do", 8, &printable::short(cause.advice, VALUE_LENGTH), PLAIN)?;
+                }
+                let ids: Vec<_> = cause.requirements.iter().map(|id| printable::short(id, 60)).collect();
+                self.paragraph(4, &ids.join(", "), FAINT)?;
+            }
+            if causes.len() > shown {
+                self.paragraph(2, &format!("and {} more causes (--verbose)", causes.len() - shown), FAINT)?;
+            }
+            seen.extend(causes.iter().flat_map(|cause| &cause.requirements));
         }
         Ok(())
     }

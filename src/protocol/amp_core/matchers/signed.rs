@@ -38,6 +38,7 @@ impl Check for Verifies {
         let because = || signed.member("because").and_then(Value::as_text).unwrap_or_default().to_owned();
         match signed.member("state").and_then(Value::as_text) {
             Some("valid") => Outcome::HOLDS,
+            Some("sealed" | "requested") => Outcome::Vacuous(because()),
             // Without the document of the sender the signature cannot be verified; other cases check resolution.
             Some("unresolved") => Outcome::Undecided(because()),
             _ => {
