@@ -376,6 +376,9 @@ pub struct Summary {
     /// Whether the run was cut short (Ctrl-C, the run's deadline, a target that stopped answering), and why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_short: Option<String>,
+    /// What it means that the run was cut short, and what to do, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<String>,
     /// The exit code that the run ended with.
     pub exit_code: u8,
     /// The exit code in words.

@@ -254,7 +254,8 @@ pub fn case(
         }
         (Gate::Open, _) if ready.case.is_sweep() => swept.case(context, ready, &mut record),
         (Gate::Open, None) => {
-            record.because = cut_short.unwrap_or("the case did not run").to_owned();
+            let why = cut_short.and_then(|why| why.lines().next());
+            record.because = why.unwrap_or("the case did not run").to_owned();
             all(&mut record, Verdict::Error);
         }
         (Gate::Open, Some(transcript)) => {
@@ -442,6 +443,10 @@ fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: LevelSet) -> Vec
 
 /// Totals, exit code and conclusion of a run whose protocols are judged (DESIGN section 3).
 pub fn conclude(record: &mut RunRecord) {
+    if let Some((why, advice)) = record.summary.cut_short.as_deref().and_then(|why| why.split_once('\n')) {
+        record.summary.advice = advice.lines().map(str::to_owned).collect();
+        record.summary.cut_short = Some(why.to_owned());
+    }
     let mut totals = crate::record::CaseTotals::default();
     let mut undecided = 0_u64;
     let mut stale = 0_u64;

@@ -9,7 +9,7 @@ use crate::plan::ReadyCase;
 use crate::record::CaseRecord;
 use crate::value::Value;
 use crate::verdict::Verdict;
-use crate::walk::{Context, Part, Transcript, Walk};
+use crate::walk::{Context, Part, Transcript, Walk, readiness};
 
 /// Every message that the target made, by transport.
 #[derive(Default)]
@@ -28,6 +28,10 @@ impl<'t> Swept<'t> {
     pub fn new(context: &Context<'_>, transcript: &'t Transcript) -> Self {
         let plan = context.plan;
         let mut swept = Self::default();
+        if readiness::not_ready(transcript).is_some() {
+            // These answers are not those of an implementation of the protocol.
+            return swept;
+        }
         for transport in &plan.transports {
             let sweeps = |ready: &&ReadyCase<'_>| ready.transport == *transport && ready.case.is_sweep();
             if !plan.cases.iter().any(|ready| sweeps(&ready) && ready.skip.is_none()) {

@@ -38,7 +38,7 @@ pub(super) async fn exchange(
     connections: &Connections,
 ) -> Transcript {
     let (_keep, cancelled) = watch::channel(false);
-    let runner = Runner::new(connections, &plan.target.limits, options.begun);
+    let runner = Runner::new(connections, &plan.target.limits, options.begun).at_every_target();
     runner.run_some(plan, chosen, options.facts, cancelled, &Silent).await
 }
 

@@ -75,6 +75,9 @@ fn run_properties(record: &RunRecord, protocol: &ProtocolRecord) -> Vec<Property
         property("proofmark.target-kind", record.target.kind.name()),
         property("proofmark.conclusion", &record.summary.conclusion),
     ];
+    if !record.summary.advice.is_empty() {
+        properties.push(property("proofmark.advice", &record.summary.advice.join("; ")));
+    }
     for level in &protocol.levels {
         properties.push(property(&format!("level.{}", level.level), &view::outcome_words(level)));
     }

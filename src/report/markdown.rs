@@ -77,6 +77,9 @@ impl Page {
         );
         if let Some(why) = &record.summary.cut_short {
             let _ = writeln!(head, "**Cut short:** {}\n", code(&printable::short(why, CELL_LENGTH)));
+            for line in &record.summary.advice {
+                let _ = writeln!(head, "{}\n", escape(&printable::short(line, CELL_LENGTH)));
+            }
         }
         self.add(SIZE_LIMIT, &head);
     }

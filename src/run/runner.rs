@@ -18,6 +18,8 @@ pub struct Runner<'r> {
     pub(super) connections: &'r Connections,
     pub(super) limits: &'r Limits,
     pub(super) start: Instant,
+    /// Whether cases run even where the probes show that none can be judged.
+    pub(super) judges_every_target: bool,
     pub(super) secrets: Vec<String>,
     pub(super) requests: AtomicU64,
     /// Consecutive messages without an answer.
@@ -46,6 +48,7 @@ impl<'r> Runner<'r> {
             connections,
             limits,
             start,
+            judges_every_target: false,
             secrets: connections.secrets().map(str::to_owned).collect(),
             requests: AtomicU64::new(0),
             unanswered: AtomicUsize::new(0),
@@ -58,6 +61,12 @@ impl<'r> Runner<'r> {
             mailboxes: Mutex::default(),
             hosts: OnceCell::new(),
         }
+    }
+
+    /// Runs the cases even at a target that is not ready ([`crate::walk::readiness`]), as the proof of the floor needs it.
+    #[must_use]
+    pub fn at_every_target(self) -> Self {
+        Self { judges_every_target: true, ..self }
     }
 
     /// Messages sent so far.

@@ -9,11 +9,11 @@ use futures_util::stream::{self, StreamExt};
 
 use super::progress::{Event, Sink};
 use super::runner::Runner;
-use crate::exchange::{Ended, Transport};
+use crate::exchange::Transport;
 use crate::judge::{Gate, gate};
 use crate::plan::Plan;
 use crate::suite::{Action, Case};
-use crate::walk::{Context, Facts, Features, Part, Transcript};
+use crate::walk::{Context, Facts, Features, Part, Transcript, readiness};
 
 /// Number of consecutive messages without an answer after which the target counts as gone.
 const PATIENCE: usize = 24;
@@ -105,17 +105,10 @@ impl Runner<'_> {
                 }
             }
         }
-        (self.answered.load(Ordering::Relaxed) == 0).then(|| self.why_no_answer(transcript))
-    }
-
-    fn why_no_answer(&self, transcript: &Transcript) -> String {
-        let first = transcript.probes.iter().flat_map(|(_, exchanges)| exchanges).next();
-        match first.map(|exchange| &exchange.received.ended) {
-            Some(Ended::Unreachable(why)) => format!("the target is unreachable: {why}"),
-            Some(Ended::TimedOut) => format!("the target did not answer within {:?}", self.limits.request),
-            Some(Ended::Closed(why)) => format!("the target closed every connection without an answer: {why}"),
-            _ => "the target did not answer".to_owned(),
+        if self.judges_every_target {
+            return (self.answered.load(Ordering::Relaxed) == 0).then(|| "the target did not answer".to_owned());
         }
+        readiness::not_ready(transcript).map(|found| found.lines().join("\n"))
     }
 }
 

@@ -13,6 +13,7 @@ mod message;
 mod parts;
 mod prerequisites;
 mod probing;
+pub mod readiness;
 mod tally;
 mod uses;
 

@@ -55,6 +55,7 @@ pub(crate) fn record() -> RunRecord {
             ],
         }],
         summary: Summary {
+            advice: Vec::new(),
             cases: totals,
             requests: 57,
             elapsed_ms: 1834,

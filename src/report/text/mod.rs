@@ -375,6 +375,10 @@ impl Page<'_> {
         self.field(0, "requests", 10, &format!("{} in {took}", summary.requests), PLAIN)?;
         let conclusion = format!("{} (exit {})", printable::short(&summary.conclusion, 400), summary.exit_code);
         let verdict = if summary.exit_code == 0 { Verdict::Pass } else { Verdict::Fail };
-        self.field(0, "result", 10, &conclusion, verdict_style(verdict).bold())
+        self.field(0, "result", 10, &conclusion, verdict_style(verdict).bold())?;
+        for line in &summary.advice {
+            self.field(0, "", 10, &printable::short(line, VALUE_LENGTH), PLAIN)?;
+        }
+        Ok(())
     }
 }
