@@ -106,6 +106,12 @@ pub struct TargetOptions {
     /// Command that wraps a library (JSON-RPC on stdin and stdout)
     #[arg(long, value_name = "CMD", conflicts_with = "reference")]
     pub adapter: Option<String>,
+    /// A header field that every party sends, such as 'X-Api-Key: k'; may be repeated. A target file gives each party its own
+    #[arg(long, value_name = "NAME: VALUE", conflicts_with_all = ["adapter", "reference"])]
+    pub header: Vec<String>,
+    /// The environment variable with the bearer token that every party sends
+    #[arg(long, value_name = "VARIABLE", conflicts_with_all = ["adapter", "reference"])]
+    pub bearer_env: Option<String>,
     /// Check the embedded reference implementation, as an endpoint and as a library
     #[arg(long)]
     pub reference: bool,

@@ -26,7 +26,7 @@ use crate::run::{self, Event, Runner, Sink};
 use crate::source::Source;
 use crate::suggest::nearest;
 use crate::suite::CaseId;
-use crate::target::{self, Target};
+use crate::target::{self, Credential, EVERY_PARTY, Target};
 use crate::transport::Connections;
 use crate::transport::launch::free_port;
 use crate::value::Value;
@@ -117,6 +117,46 @@ pub(super) fn report_file(word: &str) -> Result<(Format, PathBuf), Failure> {
 }
 
 pub(super) fn target(at: &TargetOptions) -> Result<Target, Failure> {
+    let mut target = target_itself(at)?;
+    let shared = shared_credentials(at)?;
+    if !shared.is_empty() {
+        target.credentials.insert(EVERY_PARTY.to_owned(), shared);
+    }
+    Ok(target)
+}
+
+/// The header fields of `--header` and `--bearer-env`.
+fn shared_credentials(at: &TargetOptions) -> Result<Vec<Credential>, Failure> {
+    let mut shared = Vec::new();
+    for word in &at.header {
+        let wrong = || {
+            Failure::Usage(
+                "--header: expected a name, a colon and a value".to_owned(),
+                Some("such as --header 'X-Api-Key: k'".to_owned()),
+            )
+        };
+        let (name, value) = word.split_once(':').ok_or_else(wrong)?;
+        let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+        let (name, value) = (name.trim(), value.trim());
+        if name.is_empty() || !name.chars().all(is_token) || value.chars().any(char::is_control) {
+            return Err(wrong());
+        }
+        shared.push(Credential { header: name.to_owned(), value: value.to_owned() });
+    }
+    if let Some(variable) = &at.bearer_env {
+        let token = std::env::var(variable).ok().map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
+        let token = token.ok_or_else(|| {
+            Failure::Usage(
+                format!("--bearer-env: the environment variable `{variable}` is not set"),
+                Some(format!("export {variable}=TOKEN")),
+            )
+        })?;
+        shared.push(Credential { header: "authorization".to_owned(), value: format!("Bearer {token}") });
+    }
+    Ok(shared)
+}
+
+fn target_itself(at: &TargetOptions) -> Result<Target, Failure> {
     if at.reference {
         return Ok(Target::new(TargetClass::Reference, "the embedded reference implementation"));
     }
@@ -562,6 +602,13 @@ pub(super) fn check_words(at: &TargetOptions, data: &DataOptions) -> Vec<String>
         add(&["--adapter", command]);
     } else if let Some(url) = &at.url {
         add(&[url]);
+    }
+    for name in at.header.iter().filter_map(|word| word.split_once(':')).map(|(name, _)| name) {
+        // The value may be a secret.
+        add(&["--header", &format!("{name}: VALUE")]);
+    }
+    if let Some(variable) = &at.bearer_env {
+        add(&["--bearer-env", variable]);
     }
     if let Some(folder) = &data.suites {
         add(&["--suites", &folder.display().to_string()]);

@@ -61,7 +61,7 @@ pub async fn run(
     let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
     let runner = Runner::new(connections, &plan.target.limits, start);
     let transcript = runner.probe(plan, &all, facts).await;
-    if let Some(why) = transcript.cut_short.map(|why| why.replace('\n', "; ")) {
+    if let Some(why) = transcript.cut_short.as_ref().map(|why| why.replace('\n', "; ")) {
         return nothing(why, progress);
     }
     let features = Features::read(plan, facts, &transcript);

@@ -29,6 +29,9 @@ pub const SECOND_INSTANCE: &str = "second-instance";
 /// The party whose messages go to the second instance.
 pub const SECOND: &str = "second";
 
+/// The name under which a target has the credentials of every party that has none of its own.
+pub const EVERY_PARTY: &str = "*";
+
 /// The implementation under test.
 #[derive(Clone, Debug)]
 pub struct Target {
@@ -70,7 +73,7 @@ pub struct Target {
     pub roles: Option<Vec<String>>,
     /// Features that it has or lacks; overrides the probes.
     pub options: BTreeMap<String, bool>,
-    /// Header fields that each actor sends, such as credentials.
+    /// Header fields that each party sends, such as credentials; those of [`EVERY_PARTY`] are sent by parties without own ones.
     pub credentials: BTreeMap<String, Vec<Credential>>,
     /// Routes that differ from the protocol's own, by operation.
     pub routes: BTreeMap<String, RouteOverride>,
@@ -125,6 +128,11 @@ impl std::fmt::Debug for Credential {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: <redacted>", self.header)
     }
+}
+
+/// The credentials of a party: its own, or those of [`EVERY_PARTY`].
+pub fn credentials_of<'c, T>(credentials: &'c BTreeMap<String, Vec<T>>, party: &str) -> &'c [T] {
+    credentials.get(party).or_else(|| credentials.get(EVERY_PARTY)).map_or(&[], Vec::as_slice)
 }
 
 /// The listen address of a host of the run, and its URL for the target.
@@ -206,6 +214,11 @@ pub enum WaiverSubject {
 }
 
 impl Target {
+    /// The header fields that a party sends.
+    pub fn credentials_of(&self, party: &str) -> &[Credential] {
+        credentials_of(&self.credentials, party)
+    }
+
     /// A target of a kind, with nothing configured.
     pub fn new(class: TargetClass, name: impl Into<String>) -> Self {
         Self {

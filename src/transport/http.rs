@@ -11,7 +11,7 @@ use url::Url;
 
 use super::{ConnectError, Delivery};
 use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
-use crate::target::{Credential, Limits, SECOND, Target};
+use crate::target::{Credential, Limits, SECOND, Target, credentials_of};
 
 /// Idle connections of one actor that are kept.
 const IDLE: usize = 64;
@@ -113,7 +113,7 @@ impl Http {
         let mut headers = message.headers.clone();
         // The second instance accepts the credentials of `a`.
         let who = if elsewhere.is_some() { "a" } else { actor };
-        for credential in self.credentials.get(who).into_iter().flatten() {
+        for credential in credentials_of(&self.credentials, who) {
             if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(&credential.header)) {
                 headers.push((credential.header.clone(), credential.value.clone()));
             }

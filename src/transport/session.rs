@@ -16,7 +16,7 @@ use super::tcp::{Framing, TcpChannel};
 use super::ws::{self, Upgrade};
 use super::{Delivery, Wait};
 use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
-use crate::target::{ChannelProfile, Limits, Target, WsMessages};
+use crate::target::{ChannelProfile, Limits, Target, WsMessages, credentials_of};
 
 /// How long to wait after sufficient arrivals: an answer that contradicts the first one follows shortly.
 const AFTERWARDS: Duration = Duration::from_millis(30);
@@ -199,7 +199,7 @@ impl Connection {
                     .filter(|(name, _)| asked && name != "sec-websocket-protocol")
                     .cloned()
                     .collect();
-                headers.extend(dial.credentials.get(actor).into_iter().flatten().cloned());
+                headers.extend(credentials_of(&dial.credentials, actor).iter().cloned());
                 // The key need not be secret, only there (RFC 6455 section 4.1).
                 let upgrade = Upgrade { target: path.clone(), headers, subprotocols, key: [0x70; 16] };
                 let (opened, channel) = ws::open(address, None, &upgrade, bounds, since, deadline).await;

@@ -72,10 +72,14 @@ pub fn not_ready(transcript: &Transcript) -> Option<NotReady> {
         ));
     }
     if statuses.iter().all(|status| (300..400).contains(status)) {
-        let location = exchanges.iter().find_map(|exchange| exchange.received.header("location")).unwrap_or("another place");
+        let location =
+            exchanges.iter().find_map(|exchange| exchange.received.header("location")).unwrap_or("another place");
         return Some(NotReady::new(
             observed,
-            format!("every request is redirected, to {}", location.chars().filter(|c| !c.is_control()).take(200).collect::<String>()),
+            format!(
+                "every request is redirected, to {}",
+                location.chars().filter(|c| !c.is_control()).take(200).collect::<String>()
+            ),
             "give the URL that the target redirects to; proofmark follows no redirect",
         ));
     }

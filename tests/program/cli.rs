@@ -1,5 +1,6 @@
 //! The program as a user runs it: exit codes, messages about wrong files, reports, and trivial targets.
 
+mod ready;
 mod servers;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +17,7 @@ use servers::{Server, Trivial};
 use crate::support::port::unused_address;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    crate::trials![
+    let mut all = crate::trials![
         an_unknown_key_is_reported_with_a_suggestion,
         an_unknown_operation_is_reported_with_a_suggestion,
         an_invalid_argument_of_a_matcher_is_reported_at_its_place,
@@ -73,7 +74,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_server_with_a_body_without_end_passes_nothing,
         a_server_that_redirects_to_itself_passes_nothing,
         a_server_that_answers_with_a_package_of_its_own_passes_nothing,
-    ]
+    ];
+    all.extend(ready::trials());
+    all
 }
 
 /// The result of a run of the program.

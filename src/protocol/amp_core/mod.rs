@@ -291,7 +291,7 @@ impl TargetKnowledge for AmpCore {
     fn accepts_actor(&self, target: &Target, actor: &str) -> bool {
         const WITHOUT_CREDENTIALS: &str = "without-token";
         let bound = target.options.get("principals") == Some(&true);
-        !bound || actor == WITHOUT_CREDENTIALS || target.credentials.contains_key(actor)
+        !bound || actor == WITHOUT_CREDENTIALS || !target.credentials_of(actor).is_empty()
     }
 
     fn known_names(&self) -> &'static [&'static str] {

@@ -66,7 +66,7 @@ pub(super) fn protected(
 /// A transport handshake with the token of the party that makes it, where the owner of the target gave it one and the case
 /// does not specify anything else (RFC 002 section 4.4).
 pub(super) fn with_token(mut handshake: Value, inputs: &Inputs, target: &Target) -> Value {
-    let credentials = inputs.get("who").and_then(Value::as_text).and_then(|who| target.credentials.get(who));
+    let credentials = inputs.get("who").and_then(Value::as_text).map(|who| target.credentials_of(who));
     let token = credentials.into_iter().flatten().find_map(Credential::token);
     if let Some(token) = token
         && handshake.as_map().is_some()

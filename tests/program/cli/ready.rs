@@ -1,0 +1,119 @@
+//! Targets at which no verdict would mean anything: the run ends with 3, and says what was observed, what it means and what to
+//! do.
+
+use super::*;
+
+pub(super) fn trials() -> Vec<Trial> {
+    crate::trials![
+        a_target_that_requires_credentials_is_not_accused,
+        a_wrong_base_path_is_no_violation,
+        a_target_that_redirects_everything_is_not_judged,
+        an_address_without_a_listener_is_named,
+        a_name_without_an_address_is_named,
+        a_port_without_tls_is_named,
+        a_server_that_closes_is_asked_for_its_scheme,
+        a_silent_server_is_said_to_be_silent,
+        shared_credentials_are_sent_by_every_party_and_never_shown,
+    ]
+}
+
+/// The run ends undecided without a failed case, and prints these words.
+#[track_caller]
+fn is_not_ready(words: &[&str], says: &[&str]) {
+    for protocol in ["agentic", "amp-core"] {
+        let here = Place::new();
+        let mut all = vec!["check", "--protocol", protocol, "--out", "out", "--timeout", "2s"];
+        all.extend(words);
+        let ran = here.ends(3, &all);
+        // Long lines are wrapped.
+        let printed = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        for word in says {
+            assert!(printed.contains(word), "{protocol}: {word:?}: {}", ran.out);
+        }
+        let record = here.json("out/report.json");
+        assert_eq!(record["summary"]["cases"]["fail"], 0, "{protocol}");
+        assert_eq!(record["summary"]["advice"].as_array().map(Vec::len), Some(2), "{protocol}: {record:#}");
+        let advice = record["summary"]["advice"][1].as_str().expect("a text").to_owned();
+        let first: String = advice.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == ' ').collect();
+        for file in ["out/report.html", "out/junit.xml", "out/summary.md"] {
+            assert!(here.read(file).contains(first.trim()), "{protocol}: {file} does not say {first:?}");
+        }
+    }
+}
+
+fn a_target_that_requires_credentials_is_not_accused() {
+    for status in [401, 403] {
+        let server = Server::start(Trivial::Always(status, r#"{"error":"who are you?"}"#));
+        let status = format!("have status {status}");
+        is_not_ready(&[&server.url()], &[&status, "requests with credentials", "--bearer-env", "--header"]);
+    }
+}
+
+fn a_wrong_base_path_is_no_violation() {
+    let server = Server::start(Trivial::Always(404, r#"{"error":"not found"}"#));
+    is_not_ready(&[&server.url()], &["have status 404", "no path of the protocol", "base path"]);
+}
+
+fn a_target_that_redirects_everything_is_not_judged() {
+    let server = Server::start(Trivial::RedirectToSelf);
+    is_not_ready(&[&server.url()], &["redirected", "give the URL that the target redirects to"]);
+}
+
+fn an_address_without_a_listener_is_named() {
+    let address = format!("http://{}", nobody());
+    is_not_ready(&[&address], &["unreachable", "nothing listens at 127.0.0.1", "start the target"]);
+}
+
+fn a_name_without_an_address_is_named() {
+    is_not_ready(
+        &["http://proofmark.invalid"],
+        &["unreachable", "`proofmark.invalid` has no address", "check the host name"],
+    );
+}
+
+fn a_port_without_tls_is_named() {
+    let server = Server::start(Trivial::Always(200, "{}"));
+    let url = server.url().replace("http://", "https://");
+    is_not_ready(&[&url], &["does not speak TLS", "without TLS"]);
+}
+
+fn a_server_that_closes_is_asked_for_its_scheme() {
+    let server = Server::start(Trivial::Closing);
+    is_not_ready(&[&server.url()], &["closes every connection", "https://"]);
+}
+
+fn a_silent_server_is_said_to_be_silent() {
+    let server = Server::start(Trivial::Silent);
+    is_not_ready(&[&server.url()], &["sends nothing", "`--timeout`"]);
+}
+
+fn shared_credentials_are_sent_by_every_party_and_never_shown() {
+    const SECRET: &str = "s3cret-of-this-test";
+    let server = Server::start(Trivial::Echo);
+    let here = Place::new();
+    let header = format!("X-Api-Key: {SECRET}");
+    let ran = here.run(&[
+        "check",
+        &server.url(),
+        "--protocol",
+        "agentic",
+        "--only",
+        "agentic/deposit#*",
+        "--out",
+        "out",
+        "--header",
+        &header,
+    ]);
+    let record = here.read("out/report.json");
+    for text in [&ran.out, &ran.err, &record, &here.read("out/report.html"), &here.read("out/junit.xml")] {
+        assert!(!text.contains(SECRET), "{text}");
+    }
+    // The echo of the server had it in every answer.
+    assert!(record.contains("x-api-key") || record.contains("X-Api-Key"), "the field was not sent");
+    refused(&here, &["check", "http://127.0.0.1:1", "--header", "nonsense"], &["--header", "'X-Api-Key: k'"]);
+    refused(
+        &here,
+        &["check", "http://127.0.0.1:1", "--bearer-env", "PROOFMARK_TEST_UNSET"],
+        &["`PROOFMARK_TEST_UNSET` is not set"],
+    );
+}
