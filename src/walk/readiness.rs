@@ -109,7 +109,12 @@ fn no_answer(exchange: &Exchange) -> NotReady {
         Ended::TimedOut => NotReady::new(
             format!("the target does not answer: {address} accepts the connection and sends nothing"),
             "another protocol may be spoken there, or the target waits for something else",
-            "check port, scheme and framing; a slow target needs a longer `--timeout`",
+            match scheme {
+                "https" => {
+                    "if the port does not speak TLS, use http:// in the URL; a slow target needs a longer `--timeout`"
+                }
+                _ => "check port, scheme and framing; a slow target needs a longer `--timeout`",
+            },
         ),
         Ended::Closed(why) => NotReady::new(
             format!("the target closes every connection without an answer: {why}"),

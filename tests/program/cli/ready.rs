@@ -1,6 +1,9 @@
 //! Targets at which no verdict would mean anything: the run ends with 3, and says what was observed, what it means and what to
 //! do.
 
+use std::io::Write;
+use std::net::TcpListener;
+
 use super::*;
 
 pub(super) fn trials() -> Vec<Trial> {
@@ -60,7 +63,7 @@ fn a_target_that_redirects_everything_is_not_judged() {
 }
 
 fn an_address_without_a_listener_is_named() {
-    let address = format!("http://{}", nobody());
+    let address = format!("http://{}", unused_address());
     is_not_ready(&[&address], &["unreachable", "nothing listens at 127.0.0.1", "start the target"]);
 }
 
@@ -72,9 +75,17 @@ fn a_name_without_an_address_is_named() {
 }
 
 fn a_port_without_tls_is_named() {
-    let server = Server::start(Trivial::Always(200, "{}"));
-    let url = server.url().replace("http://", "https://");
+    // As servers do on a port for plain HTTP: they answer what they cannot read.
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("https://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").ok();
+        }
+    });
     is_not_ready(&[&url], &["does not speak TLS", "without TLS"]);
+    let silent = Server::start(Trivial::Silent).url().replace("http://", "https://");
+    is_not_ready(&[&silent], &["sends nothing", "if the port does not speak TLS, use http://"]);
 }
 
 fn a_server_that_closes_is_asked_for_its_scheme() {
