@@ -47,15 +47,15 @@ impl Check for Absence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, refusal};
+    use super::super::testing::{holds, mismatch, refusal};
 
     #[test]
     fn null_counts_as_absent_only_on_request() {
         assert!(holds(r#"{"at":"/b","absent":true}"#, "{}"));
         assert!(holds(r#"{"at":"/b","absent":"or-null"}"#, "{}"));
         assert!(holds(r#"{"at":"/b","absent":"or-null"}"#, r#"{"b":null}"#));
-        assert_eq!(departure(r#"{"at":"/b","absent":true}"#, r#"{"b":null}"#), ["/b", "nothing", "null"]);
-        assert_eq!(departure(r#"{"at":"/b","absent":"or-null"}"#, r#"{"b":1}"#), ["/b", "nothing or null", "1"]);
+        assert_eq!(mismatch(r#"{"at":"/b","absent":true}"#, r#"{"b":null}"#), ["/b", "nothing", "null"]);
+        assert_eq!(mismatch(r#"{"at":"/b","absent":"or-null"}"#, r#"{"b":1}"#), ["/b", "nothing or null", "1"]);
     }
 
     #[test]

@@ -35,14 +35,14 @@ impl Check for All {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::super::testing::{holds, look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
-    fn the_first_departure_is_reported() {
+    fn the_first_mismatch_is_reported() {
         let written = r#"{"at":"/a","all-of":[{"type":"object"},{"at":"/b","equals":1},{"at":"/c","equals":1}]}"#;
         assert!(holds(written, r#"{"a":{"b":1,"c":1}}"#));
-        assert_eq!(departure(written, r#"{"a":{"b":2,"c":2}}"#), ["/a/b", "1", "2"]);
+        assert_eq!(mismatch(written, r#"{"a":{"b":2,"c":2}}"#), ["/a/b", "1", "2"]);
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 

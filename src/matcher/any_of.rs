@@ -84,7 +84,7 @@ impl Check for Alternatives {
         let Some(nearest) = nearest else {
             return open.outcome().unwrap_or_else(|| Outcome::Vacuous(String::new()));
         };
-        // The ruling prefers the first reading, so its departure is the most useful one.
+        // The ruling prefers the first reading, so its mismatch is the most useful one.
         let mut expected = String::new();
         for (index, alternative) in self.0.iter().enumerate() {
             let reading = &alternative.reading.reading;
@@ -99,7 +99,7 @@ impl Check for Alternatives {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, look, look_at_nothing, refusal};
+    use super::super::testing::{look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     const WRITTEN: &str = r#"{"at":"/e","any-of":[
@@ -129,9 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn a_value_outside_all_readings_departs_with_all_of_them() {
+    fn a_value_outside_all_readings_is_a_mismatch_with_all_of_them() {
         let readings = "length 2 (a text of two letters); or a code and nothing else; or a bare text";
-        assert_eq!(departure(WRITTEN, r#"{"e":[5]}"#), ["/e", readings, "length 1: [5]"]);
+        assert_eq!(mismatch(WRITTEN, r#"{"e":[5]}"#), ["/e", readings, "length 1: [5]"]);
         assert!(matches!(look_at_nothing(WRITTEN), Outcome::Mismatch(_)));
     }
 

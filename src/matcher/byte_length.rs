@@ -48,7 +48,7 @@ impl Check for OfBytes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, expectation, holds, refusal};
+    use super::super::testing::{expectation, holds, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -58,9 +58,9 @@ mod tests {
     }
 
     #[test]
-    fn other_lengths_and_other_types_depart() {
-        assert_eq!(departure(r#"{"byte-length":1}"#, "\"é\""), ["", "byte length 1", "byte length 2: \"é\""]);
-        assert_eq!(departure(r#"{"byte-length":1}"#, "[1]"), ["", "a byte string or text of byte length 1", "[1]"]);
+    fn other_lengths_and_other_types_are_mismatches() {
+        assert_eq!(mismatch(r#"{"byte-length":1}"#, "\"é\""), ["", "byte length 1", "byte length 2: \"é\""]);
+        assert_eq!(mismatch(r#"{"byte-length":1}"#, "[1]"), ["", "a byte string or text of byte length 1", "[1]"]);
     }
 
     #[test]

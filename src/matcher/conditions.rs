@@ -16,7 +16,7 @@ impl Conditions {
         Ok(Self { all: compiler.expectations(argument)?, wanted: describe(argument) })
     }
 
-    /// Departs as the first expectation that departs; else undecided if one is undecided; else vacuous if one is
+    /// A mismatch if any expectation is one, the first of them; else undecided if one is undecided; else vacuous if one is
     /// vacuous.
     pub(super) fn look(&self, root: Option<&Value>) -> Outcome {
         let mut readings = Vec::new();
@@ -32,7 +32,7 @@ impl Conditions {
     }
 }
 
-/// The open outcomes of a check of several values. An undecided outcome is never a departure, and outweighs a vacuous
+/// The open outcomes of a check of several values. An undecided outcome is never a mismatch, and outweighs a vacuous
 /// one.
 #[derive(Default)]
 pub(super) struct Open {
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_departure_outweighs_a_vacuous_one_and_that_outweighs_the_rest() {
+    fn a_mismatch_outweighs_a_vacuous_one_and_that_outweighs_the_rest() {
         let each = r#"{"each":{"equals":1}}"#;
         let look = |written: &str| conditions(written).look(Some(&value("[]")));
         assert!(matches!(look(&format!(r#"[{each},{{"length":1}}]"#)), Outcome::Mismatch(_)));
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(look(r#"[{"length":0},{"type":"array"}]"#), Outcome::HOLDS);
     }
 
-    /// Undecided about texts, and departs at all other values.
+    /// Undecided about texts, and a mismatch at all other values.
     struct Undecidable;
 
     impl Matcher for Undecidable {
@@ -166,28 +166,28 @@ mod tests {
     }
 
     #[test]
-    fn an_undecided_outcome_never_becomes_a_departure() {
+    fn an_undecided_outcome_never_becomes_a_mismatch() {
         for (written, observed, expected) in [
             (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"integer"}]}"#, r#""t""#, "undecided"),
             (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"string"}]}"#, r#""t""#, "holds"),
-            (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"integer"}]}"#, "null", "departs"),
+            (r#"{"any-of":[{"reading":"a","shrug":1},{"reading":"b","type":"integer"}]}"#, "null", "mismatch"),
             (r#"{"all-of":[{"shrug":1},{"type":"string"}]}"#, r#""t""#, "undecided"),
-            (r#"{"all-of":[{"shrug":1},{"type":"integer"}]}"#, r#""t""#, "departs"),
+            (r#"{"all-of":[{"shrug":1},{"type":"integer"}]}"#, r#""t""#, "mismatch"),
             (r#"{"not":{"shrug":1}}"#, r#""t""#, "undecided"),
             (r#"{"some":{"shrug":1}}"#, r#"[5,"t"]"#, "undecided"),
-            (r#"{"some":{"shrug":1}}"#, "[5]", "departs"),
+            (r#"{"some":{"shrug":1}}"#, "[5]", "mismatch"),
             (r#"{"none":{"shrug":1}}"#, r#"[5,"t"]"#, "undecided"),
             (r#"{"none":{"shrug":1}}"#, "[5]", "holds"),
             (r#"{"each":{"shrug":1}}"#, r#"["t"]"#, "undecided"),
-            (r#"{"each":{"shrug":1}}"#, r#"["t",5]"#, "departs"),
+            (r#"{"each":{"shrug":1}}"#, r#"["t",5]"#, "mismatch"),
             (r#"{"count":{"of":{"shrug":1},"is":1}}"#, r#"["t"]"#, "undecided"),
             (r#"{"count":{"of":{"shrug":1},"is":{"max":1}}}"#, r#"["t"]"#, "holds"),
-            (r#"{"count":{"of":{"shrug":1},"is":2}}"#, r#"["t"]"#, "departs"),
+            (r#"{"count":{"of":{"shrug":1},"is":2}}"#, r#"["t"]"#, "mismatch"),
         ] {
             let compiler = Compiler::new(&[&Undecidable]);
             let found = match compiler.expectation(&value(written), &[]).unwrap().look(Some(&value(observed))) {
                 Outcome::Holds(_) => "holds",
-                Outcome::Mismatch(_) => "departs",
+                Outcome::Mismatch(_) => "mismatch",
                 Outcome::Vacuous(_) => "vacuous",
                 Outcome::Undecided(_) => "undecided",
             };

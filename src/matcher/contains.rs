@@ -51,7 +51,7 @@ impl Check for Containing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -65,10 +65,10 @@ mod tests {
     fn a_substring_of_an_element_is_not_an_element() {
         let written = r#"{"at":"/l","contains":"b"}"#;
         let expected = ["/l", "an array with the element \"b\"", r#"["abc"]"#];
-        assert_eq!(departure(written, r#"{"l":["abc"]}"#), expected);
-        assert_eq!(departure(written, r#"{"l":"xyz"}"#), ["/l", "a text with \"b\" in it", "\"xyz\""]);
-        assert_eq!(departure(written, r#"{"l":{"b":1}}"#)[1], "an array or text with \"b\" in it");
-        assert_eq!(departure(r#"{"contains":5}"#, "\"5\""), ["", "an array with the element 5", "\"5\""]);
+        assert_eq!(mismatch(written, r#"{"l":["abc"]}"#), expected);
+        assert_eq!(mismatch(written, r#"{"l":"xyz"}"#), ["/l", "a text with \"b\" in it", "\"xyz\""]);
+        assert_eq!(mismatch(written, r#"{"l":{"b":1}}"#)[1], "an array or text with \"b\" in it");
+        assert_eq!(mismatch(r#"{"contains":5}"#, "\"5\""), ["", "an array with the element 5", "\"5\""]);
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 

@@ -141,7 +141,7 @@ impl Occurrence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     const BODY: &str = r#"{"error":{"message":"Token abc expired","trace":["at line 5"]},"n":5}"#;
@@ -157,24 +157,24 @@ mod tests {
     }
 
     #[test]
-    fn a_forbidden_text_departs_at_its_place() {
+    fn a_forbidden_text_is_a_mismatch_at_its_place() {
         let none = r#"{"contains-text":{"none":["TOKEN","5"],"ignore-case":true}}"#;
         assert_eq!(
-            departure(none, BODY),
+            mismatch(none, BODY),
             ["/error/message", "a value without the text \"TOKEN\" in it", "\"Token abc expired\""]
         );
         assert_eq!(
-            departure(r#"{"contains-text":{"none":"trace"}}"#, BODY),
+            mismatch(r#"{"contains-text":{"none":"trace"}}"#, BODY),
             ["/error/trace", "a value without the text \"trace\" in it", "\"trace\""]
         );
-        assert_eq!(departure(r#"{"contains-text":{"none":"line"}}"#, BODY)[0], "/error/trace/0");
+        assert_eq!(mismatch(r#"{"contains-text":{"none":"line"}}"#, BODY)[0], "/error/trace/0");
     }
 
     #[test]
-    fn a_missing_text_departs() {
-        assert_eq!(departure(r#"{"contains-text":["a","x"]}"#, "[\"a\"]")[1], "a value with the text \"x\" in it");
+    fn a_missing_text_is_a_mismatch() {
+        assert_eq!(mismatch(r#"{"contains-text":["a","x"]}"#, "[\"a\"]")[1], "a value with the text \"x\" in it");
         let any = r#"{"contains-text":{"any":["x","y"]}}"#;
-        assert_eq!(departure(any, "[\"a\"]")[1], "a value with one of the texts \"x\", \"y\" in it");
+        assert_eq!(mismatch(any, "[\"a\"]")[1], "a value with one of the texts \"x\", \"y\" in it");
         assert!(matches!(look_at_nothing(r#"{"contains-text":{"none":"x"}}"#), Outcome::Mismatch(_)));
         assert!(!holds(r#"{"contains-text":"5"}"#, "5"));
     }

@@ -41,11 +41,11 @@ impl Check for Counted {
         let Some((value, elements)) = observed.and_then(|value| Some((value, elements(value)?))) else {
             return Outcome::mismatch(format!("an array or map with {expected}"), observed);
         };
-        let (mut count, mut departed, mut undecided, mut open) = (0, 0, 0, Open::default());
+        let (mut count, mut mismatched, mut undecided, mut open) = (0, 0, 0, Open::default());
         for (_, element) in elements {
             match self.of.look(Some(element)) {
                 Outcome::Holds(_) => count += 1,
-                Outcome::Mismatch(_) => departed += 1,
+                Outcome::Mismatch(_) => mismatched += 1,
                 other @ (Outcome::Vacuous(_) | Outcome::Undecided(_)) => {
                     undecided += usize::from(matches!(other, Outcome::Undecided(_)));
                     open.note(other);
@@ -58,7 +58,7 @@ impl Check for Counted {
             return open.outcome().unwrap_or(Outcome::HOLDS);
         }
         match open.outcome() {
-            Some(open) if count + departed + undecided == 0 => open,
+            Some(open) if count + mismatched + undecided == 0 => open,
             _ if self.is.hold_count(count) => Outcome::HOLDS,
             _ => Outcome::Mismatch(Mismatch {
                 path: Path::default(),
@@ -71,7 +71,7 @@ impl Check for Counted {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::super::testing::{holds, look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -82,11 +82,11 @@ mod tests {
     }
 
     #[test]
-    fn another_count_departs() {
+    fn another_count_is_a_mismatch() {
         let written = r#"{"at":"/l","count":{"of":{"equals":1},"is":{"min":2}}}"#;
         let expected = "count at least 2 of elements with equals 1";
-        assert_eq!(departure(written, r#"{"l":[1,2]}"#), ["/l", expected, "count 1 in [1,2]"]);
-        assert_eq!(departure(written, r#"{"l":5}"#), ["/l", &format!("an array or map with {expected}"), "5"]);
+        assert_eq!(mismatch(written, r#"{"l":[1,2]}"#), ["/l", expected, "count 1 in [1,2]"]);
+        assert_eq!(mismatch(written, r#"{"l":5}"#), ["/l", &format!("an array or map with {expected}"), "5"]);
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 

@@ -62,15 +62,15 @@ impl Check for Unique {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, refusal};
+    use super::super::testing::{holds, look, mismatch, refusal};
     use super::*;
 
     #[test]
-    fn repeated_elements_depart_and_others_hold() {
+    fn repeated_elements_are_mismatches_and_others_hold() {
         assert!(holds(r#"{"distinct":{}}"#, r#"[1,2,"1"]"#));
-        assert_eq!(departure(r#"{"distinct":{}}"#, "[1,2,1]"), ["/2", "a value other than that of element 0", "1"]);
+        assert_eq!(mismatch(r#"{"distinct":{}}"#, "[1,2,1]"), ["/2", "a value other than that of element 0", "1"]);
         assert!(holds(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1,"a":1},{"id":2,"a":1}]"#));
-        assert_eq!(departure(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1},{"a":2},{"id":1}]"#)[0], "/2");
+        assert_eq!(mismatch(r#"{"distinct":{"by":"/id"}}"#, r#"[{"id":1},{"a":2},{"id":1}]"#)[0], "/2");
     }
 
     #[test]

@@ -55,7 +55,7 @@ impl Check for Every {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::super::testing::{holds, look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -65,12 +65,12 @@ mod tests {
     }
 
     #[test]
-    fn a_departure_shows_which_element_and_where() {
+    fn a_mismatch_shows_which_element_and_where() {
         let written = r#"{"at":"/items","each":[{"type":"object"},{"at":"/n","equals":1}]}"#;
-        assert_eq!(departure(written, r#"{"items":[{"n":1},{"n":2}]}"#), ["/items/1/n", "1", "2"]);
-        assert_eq!(departure(written, r#"{"items":{"a/b":{}}}"#), ["/items/a~1b/n", "1", "nothing"]);
+        assert_eq!(mismatch(written, r#"{"items":[{"n":1},{"n":2}]}"#), ["/items/1/n", "1", "2"]);
+        assert_eq!(mismatch(written, r#"{"items":{"a/b":{}}}"#), ["/items/a~1b/n", "1", "nothing"]);
         let expected = "an array or map whose elements have type \"object\" and /n equals 1";
-        assert_eq!(departure(written, r#"{"items":5}"#), ["/items", expected, "5"]);
+        assert_eq!(mismatch(written, r#"{"items":5}"#), ["/items", expected, "5"]);
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 

@@ -37,14 +37,14 @@ impl Check for Presence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, refusal};
+    use super::super::testing::{holds, mismatch, refusal};
 
     #[test]
     fn null_is_present_and_a_missing_member_is_not() {
         assert!(holds(r#"{"at":"/a","exists":true}"#, r#"{"a":null}"#));
         assert!(holds(r#"{"at":"/b","exists":false}"#, r#"{"a":null}"#));
-        assert_eq!(departure(r#"{"at":"/a/b","exists":true}"#, r#"{"a":{}}"#), ["/a/b", "a value", "nothing"]);
-        assert_eq!(departure(r#"{"at":"/a","exists":false}"#, r#"{"a":null}"#), ["/a", "nothing", "null"]);
+        assert_eq!(mismatch(r#"{"at":"/a/b","exists":true}"#, r#"{"a":{}}"#), ["/a/b", "a value", "nothing"]);
+        assert_eq!(mismatch(r#"{"at":"/a","exists":false}"#, r#"{"a":null}"#), ["/a", "nothing", "null"]);
     }
 
     #[test]

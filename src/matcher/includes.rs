@@ -78,7 +78,7 @@ fn lack_of_member(key: &Value, wanted: &Value, present: &[(Value, Value)], path:
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing};
+    use super::super::testing::{holds, look_at_nothing, mismatch};
     use super::*;
 
     #[test]
@@ -92,26 +92,26 @@ mod tests {
     #[test]
     fn a_missing_member_is_reported_at_its_place() {
         let written = r#"{"includes":{"a":{"b":1}}}"#;
-        assert_eq!(departure(written, r#"{"a":{"b":2}}"#), ["/a/b", "1", "2"]);
-        assert_eq!(departure(written, r#"{"a":{}}"#), ["/a/b", "1", "nothing"]);
-        assert_eq!(departure(written, r#"{"a":[]}"#), ["/a", r#"{"b":1}"#, "[]"]);
+        assert_eq!(mismatch(written, r#"{"a":{"b":2}}"#), ["/a/b", "1", "2"]);
+        assert_eq!(mismatch(written, r#"{"a":{}}"#), ["/a/b", "1", "nothing"]);
+        assert_eq!(mismatch(written, r#"{"a":[]}"#), ["/a", r#"{"b":1}"#, "[]"]);
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 
     #[test]
     fn arrays_have_the_same_length() {
         assert_eq!(
-            departure(r#"{"includes":{"l":[1]}}"#, r#"{"l":[1,2]}"#),
+            mismatch(r#"{"includes":{"l":[1]}}"#, r#"{"l":[1,2]}"#),
             ["/l", "1 elements: [1]", "2 elements: [1,2]"]
         );
-        assert_eq!(departure(r#"{"includes":[1,{"a":1}]}"#, r#"[1,{"a":2}]"#), ["/1/a", "1", "2"]);
+        assert_eq!(mismatch(r#"{"includes":[1,{"a":1}]}"#, r#"[1,{"a":2}]"#), ["/1/a", "1", "2"]);
     }
 
     #[test]
-    fn a_repeated_member_departs_only_if_it_is_expected() {
+    fn a_repeated_member_is_a_mismatch_only_if_it_is_expected() {
         let written = r#"{"includes":{"a":1}}"#;
         let expected = ["/a", "one member of this name: 1", "2 members of this name"];
-        assert_eq!(departure(written, r#"{"a":1,"a":1}"#), expected);
+        assert_eq!(mismatch(written, r#"{"a":1,"a":1}"#), expected);
         assert!(holds(written, r#"{"b":1,"b":2,"a":1}"#));
     }
 }

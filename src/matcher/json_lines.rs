@@ -54,26 +54,26 @@ impl Check for Documents {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::super::testing::{holds, look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
     fn blank_lines_are_ignored() {
         let written = r#"{"json-lines":[{"length":2},{"at":"/1/n","equals":2}]}"#;
         assert!(holds(written, r#""{\"n\":1}\r\n\n{\"n\":2}\n""#));
-        assert_eq!(departure(written, r#""{\"n\":1}\n{\"n\":3}""#), ["/1/n", "2", "3"]);
+        assert_eq!(mismatch(written, r#""{\"n\":1}\n{\"n\":3}""#), ["/1/n", "2", "3"]);
         assert!(matches!(look(r#"{"json-lines":{"each":{"type":"object"}}}"#, "\"\""), Outcome::Vacuous(_)));
     }
 
     #[test]
-    fn an_invalid_line_departs_with_its_number() {
+    fn an_invalid_line_is_a_mismatch_with_its_number() {
         let written = r#"{"json-lines":{"length":1}}"#;
         let expected = "a text with JSON on every line";
         assert_eq!(
-            departure(written, r#""1\n\n{\n""#),
+            mismatch(written, r#""1\n\n{\n""#),
             ["", expected, "line 3: \"{\": expected a member name in quotes at byte 1"]
         );
-        assert_eq!(departure(written, "[1]"), ["", expected, "[1]"]);
+        assert_eq!(mismatch(written, "[1]"), ["", expected, "[1]"]);
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 

@@ -47,24 +47,24 @@ impl Check for Document {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
     fn the_document_is_checked_not_its_text() {
         let written = r#"{"at":"/t","json-text":[{"at":"/a","equals":1},{"type":"object"}]}"#;
         assert!(holds(written, r#"{"t":" {\"a\": 1.0} "}"#));
-        assert_eq!(departure(written, r#"{"t":"{\"a\":2}"}"#), ["/t/a", "1", "2"]);
+        assert_eq!(mismatch(written, r#"{"t":"{\"a\":2}"}"#), ["/t/a", "1", "2"]);
     }
 
     #[test]
-    fn invalid_json_departs_with_the_reason() {
+    fn invalid_json_is_a_mismatch_with_the_reason() {
         let written = r#"{"at":"/t","json-text":{"type":"object"}}"#;
         assert_eq!(
-            departure(written, r#"{"t":"{a"}"#),
+            mismatch(written, r#"{"t":"{a"}"#),
             ["/t", "a text that is JSON", "\"{a\": expected a member name in quotes at byte 1"]
         );
-        assert_eq!(departure(written, r#"{"t":{}}"#), ["/t", "a text that is JSON", "{}"]);
+        assert_eq!(mismatch(written, r#"{"t":{}}"#), ["/t", "a text that is JSON", "{}"]);
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }
 

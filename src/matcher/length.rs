@@ -51,7 +51,7 @@ impl Check for OfLength {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -63,9 +63,9 @@ mod tests {
     }
 
     #[test]
-    fn other_lengths_and_other_types_depart() {
-        assert_eq!(departure(r#"{"at":"/l","length":1}"#, r#"{"l":[1,2]}"#), ["/l", "length 1", "length 2: [1,2]"]);
-        assert_eq!(departure(r#"{"length":1}"#, "5"), ["", "a text, array or map of length 1", "5"]);
+    fn other_lengths_and_other_types_are_mismatches() {
+        assert_eq!(mismatch(r#"{"at":"/l","length":1}"#, r#"{"l":[1,2]}"#), ["/l", "length 1", "length 2: [1,2]"]);
+        assert_eq!(mismatch(r#"{"length":1}"#, "5"), ["", "a text, array or map of length 1", "5"]);
         assert!(matches!(look_at_nothing(r#"{"length":0}"#), Outcome::Mismatch(_)));
     }
 

@@ -58,7 +58,7 @@ impl Check for Pattern {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_and_other_types_depart() {
+    fn other_texts_and_other_types_are_mismatches() {
         assert_eq!(
-            departure(r#"{"at":"/a","matches":"^b"}"#, r#"{"a":"abc"}"#),
+            mismatch(r#"{"at":"/a","matches":"^b"}"#, r#"{"a":"abc"}"#),
             ["/a", "a text that matches ^b", "\"abc\""]
         );
         let none = r#"{"matches":{"pattern":"b","not":true}}"#;
-        assert_eq!(departure(none, "\"abc\""), ["", "a text that does not match b", "\"abc\""]);
-        assert_eq!(departure(none, "5"), ["", "a text that does not match b", "5"]);
+        assert_eq!(mismatch(none, "\"abc\""), ["", "a text that does not match b", "\"abc\""]);
+        assert_eq!(mismatch(none, "5"), ["", "a text that does not match b", "5"]);
         assert!(matches!(look_at_nothing(none), Outcome::Mismatch(_)));
     }
 

@@ -58,7 +58,7 @@ impl Check for WithoutMatch {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::super::testing::{holds, look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -69,16 +69,16 @@ mod tests {
     }
 
     #[test]
-    fn a_matching_element_departs() {
+    fn a_matching_element_is_a_mismatch() {
         let written = r#"{"at":"/l","none":{"equals":1}}"#;
-        assert_eq!(departure(written, r#"{"l":[0,1]}"#), ["/l/1", "no element with equals 1", "1"]);
+        assert_eq!(mismatch(written, r#"{"l":[0,1]}"#), ["/l/1", "no element with equals 1", "1"]);
     }
 
     #[test]
-    fn a_missing_list_departs() {
+    fn a_missing_list_is_a_mismatch() {
         let written = r#"{"none":{"equals":1}}"#;
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
-        assert_eq!(departure(written, "5"), ["", "an array or map with no element with equals 1", "5"]);
+        assert_eq!(mismatch(written, "5"), ["", "an array or map with no element with equals 1", "5"]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::conditions::describe;
 use super::{ArgumentError, Check, Compiler, Expectation, Matcher, Mismatch, Outcome, show_or_absent};
 use crate::value::Value;
 
-/// Holds if the expectation departs, for any reason.
+/// Holds if the expectation does not hold, for any reason.
 pub(super) struct Not;
 
 impl Matcher for Not {
@@ -47,7 +47,7 @@ impl Check for Reversed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::super::testing::{holds, look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -56,7 +56,7 @@ mod tests {
         assert!(holds(written, r#"{"a":{"b":2}}"#));
         assert!(holds(written, "{}"));
         assert_eq!(look_at_nothing(written), Outcome::HOLDS);
-        assert_eq!(departure(written, r#"{"a":{"b":1}}"#), ["/a/b", "not /b equals 1", "1"]);
+        assert_eq!(mismatch(written, r#"{"a":{"b":1}}"#), ["/a/b", "not /b equals 1", "1"]);
     }
 
     #[test]

@@ -37,18 +37,18 @@ impl Check for OtherThan {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing};
+    use super::super::testing::{holds, look_at_nothing, mismatch};
     use super::*;
 
     #[test]
-    fn another_value_holds_and_another_spelling_departs() {
+    fn another_value_holds_and_another_spelling_is_a_mismatch() {
         assert!(holds(r#"{"not-equals":5}"#, "6"));
         assert!(holds(r#"{"not-equals":5}"#, "\"5\""));
-        assert_eq!(departure(r#"{"at":"/n","not-equals":5}"#, r#"{"n":5.0}"#), ["/n", "a value other than 5", "5.0"]);
+        assert_eq!(mismatch(r#"{"at":"/n","not-equals":5}"#, r#"{"n":5.0}"#), ["/n", "a value other than 5", "5.0"]);
     }
 
     #[test]
-    fn a_missing_value_departs() {
+    fn a_missing_value_is_a_mismatch() {
         assert!(matches!(look_at_nothing(r#"{"not-equals":5}"#), Outcome::Mismatch(_)));
     }
 }

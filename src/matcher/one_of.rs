@@ -38,7 +38,7 @@ impl Check for Among {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -49,9 +49,9 @@ mod tests {
     }
 
     #[test]
-    fn a_value_outside_departs_with_the_choice() {
+    fn a_value_outside_is_a_mismatch_with_the_choice() {
         let written = r#"{"at":"/status","one-of":[400,404]}"#;
-        assert_eq!(departure(written, r#"{"status":500}"#), ["/status", "one of 400, 404", "500"]);
+        assert_eq!(mismatch(written, r#"{"status":500}"#), ["/status", "one of 400, 404", "500"]);
     }
 
     #[test]

@@ -69,16 +69,16 @@ impl Check for Order {
         let keys = || items.iter().map(|item| self.by.resolve(item));
         let kind = self.kind.unwrap_or(match keys().next().flatten() {
             Some(Value::Text(_)) => Kind::Text,
-            _ => Kind::Number, // Other values depart because they are not numbers.
+            _ => Kind::Number, // Other values are not numbers, so they are mismatches.
         });
         if let Some((index, key)) = keys().enumerate().find(|(_, key)| !key.is_some_and(|key| kind.admits(key))) {
-            return self.departs(index, kind.in_words().into(), show_or_absent(key));
+            return self.mismatch(index, kind.in_words().into(), show_or_absent(key));
         }
         let pairs = keys().flatten().zip(keys().flatten().skip(1)).enumerate();
         for (index, (before, after)) in pairs {
             let order = kind.compare(before, after);
             if order != Some(self.wanted) && (self.strictly || order != Some(Ordering::Equal)) {
-                return self.departs(index + 1, self.in_words(before), show(after));
+                return self.mismatch(index + 1, self.in_words(before), show(after));
             }
         }
         Outcome::HOLDS
@@ -86,7 +86,7 @@ impl Check for Order {
 }
 
 impl Order {
-    fn departs(&self, index: usize, expected: String, observed: String) -> Outcome {
+    fn mismatch(&self, index: usize, expected: String, observed: String) -> Outcome {
         let path = Path::default().child(index.to_string()).join(&self.by);
         Outcome::Mismatch(Mismatch { path, expected, observed })
     }
@@ -126,7 +126,7 @@ impl Kind {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::super::testing::{holds, look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -140,24 +140,24 @@ mod tests {
     }
 
     #[test]
-    fn an_element_out_of_order_departs_at_its_place() {
+    fn an_element_out_of_order_is_a_mismatch_at_its_place() {
         let written = r#"{"at":"/l","ordered":{"by":"/n"}}"#;
         assert_eq!(
-            departure(written, r#"{"l":[{"n":1},{"n":3},{"n":2}]}"#),
+            mismatch(written, r#"{"l":[{"n":1},{"n":3},{"n":2}]}"#),
             ["/l/2/n", "greater than or equal to the previous element, 3", "2"]
         );
         let strictly = r#"{"ordered":{"direction":"descending","strictly":true}}"#;
-        assert_eq!(departure(strictly, "[2,1,1]"), ["/2", "less than the previous element, 1", "1"]);
+        assert_eq!(mismatch(strictly, "[2,1,1]"), ["/2", "less than the previous element, 1", "1"]);
     }
 
     #[test]
-    fn an_element_that_cannot_be_compared_departs() {
-        assert_eq!(departure(r#"{"ordered":{}}"#, r#"[1,"2"]"#), ["/1", "a number", "\"2\""]);
-        assert_eq!(departure(r#"{"ordered":{}}"#, r#"["1",2]"#), ["/1", "a text", "2"]);
-        assert_eq!(departure(r#"{"ordered":{"by":"/n"}}"#, r#"[{"n":1},{}]"#), ["/1/n", "a number", "nothing"]);
+    fn an_element_that_cannot_be_compared_is_a_mismatch() {
+        assert_eq!(mismatch(r#"{"ordered":{}}"#, r#"[1,"2"]"#), ["/1", "a number", "\"2\""]);
+        assert_eq!(mismatch(r#"{"ordered":{}}"#, r#"["1",2]"#), ["/1", "a text", "2"]);
+        assert_eq!(mismatch(r#"{"ordered":{"by":"/n"}}"#, r#"[{"n":1},{}]"#), ["/1/n", "a number", "nothing"]);
         let time = r#"{"ordered":{"as":"time"}}"#;
-        assert_eq!(departure(time, r#"["today","tomorrow"]"#), ["/0", "an RFC 3339 date-time", "\"today\""]);
-        assert_eq!(departure(time, "{}"), ["", "an array", "{}"]);
+        assert_eq!(mismatch(time, r#"["today","tomorrow"]"#), ["/0", "an RFC 3339 date-time", "\"today\""]);
+        assert_eq!(mismatch(time, "{}"), ["", "an array", "{}"]);
         assert!(matches!(look_at_nothing(time), Outcome::Mismatch(_)));
     }
 

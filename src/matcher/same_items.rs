@@ -64,7 +64,7 @@ fn show_all<'v>(items: impl IntoIterator<Item = &'v Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -75,17 +75,17 @@ mod tests {
     }
 
     #[test]
-    fn an_extra_element_departs_at_its_place() {
+    fn an_extra_element_is_a_mismatch_at_its_place() {
         let written = r#"{"at":"/l","same-items":[1,2]}"#;
-        assert_eq!(departure(written, r#"{"l":[2,3]}"#), ["/l/1", "one of [1]", "3"]);
-        assert_eq!(departure(written, r#"{"l":[2,1,1]}"#), ["/l/2", "no more elements than [1,2]", "1"]);
+        assert_eq!(mismatch(written, r#"{"l":[2,3]}"#), ["/l/1", "one of [1]", "3"]);
+        assert_eq!(mismatch(written, r#"{"l":[2,1,1]}"#), ["/l/2", "no more elements than [1,2]", "1"]);
     }
 
     #[test]
-    fn a_missing_element_departs() {
+    fn a_missing_element_is_a_mismatch() {
         let written = r#"{"same-items":[1,2]}"#;
-        assert_eq!(departure(written, "[2]"), ["", "also [1]", "[2]"]);
-        assert_eq!(departure(written, "1"), ["", "in any order [1,2]", "1"]);
+        assert_eq!(mismatch(written, "[2]"), ["", "also [1]", "[2]"]);
+        assert_eq!(mismatch(written, "1"), ["", "in any order [1,2]", "1"]);
         assert!(matches!(look_at_nothing(r#"{"same-items":[]}"#), Outcome::Mismatch(_)));
     }
 

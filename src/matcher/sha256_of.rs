@@ -97,7 +97,7 @@ impl Check for Digest {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, look_at_nothing, refusal};
+    use super::super::testing::{look_at_nothing, mismatch, refusal};
     use super::*;
 
     /// SHA-256 of `{"a":1}`, computed with another tool.
@@ -126,10 +126,10 @@ mod tests {
     }
 
     #[test]
-    fn another_text_departs_and_so_do_capitals() {
+    fn another_text_is_a_mismatch_and_so_do_capitals() {
         let written = r#"{"at":"/h","sha256-of":{"value":{"a":1}}}"#;
         let expected = format!("\"{A1}\"");
-        assert_eq!(departure(written, r#"{"h":"00"}"#), ["/h", &expected, "\"00\""]);
+        assert_eq!(mismatch(written, r#"{"h":"00"}"#), ["/h", &expected, "\"00\""]);
         assert!(!holds(r#"{"sha256-of":{"value":{"a":1}}}"#, &A1.to_uppercase()));
         assert!(matches!(look_at_nothing(written), Outcome::Mismatch(_)));
     }

@@ -85,7 +85,7 @@ impl Miss {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look, look_at_nothing, refusal};
+    use super::super::testing::{holds, look, look_at_nothing, mismatch, refusal};
     use super::*;
 
     const WRITTEN: &str = r#"{"at":"/l","some":[{"at":"/a","equals":1},{"at":"/b","equals":2}]}"#;
@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn partial_matches_depart_with_the_closest() {
+    fn partial_matches_are_mismatches_with_the_closest() {
         let expected = "an element with /a equals 1 and /b equals 2";
         assert_eq!(
-            departure(WRITTEN, r#"{"l":[5,{"a":1,"b":3},{"b":2}]}"#),
+            mismatch(WRITTEN, r#"{"l":[5,{"a":1,"b":3},{"b":2}]}"#),
             ["/l", expected, "3 elements, none of which matches; the closest has 3 at /1/b instead of 2"]
         );
-        assert_eq!(departure(WRITTEN, r#"{"l":[]}"#), ["/l", expected, "no elements"]);
-        assert_eq!(departure(WRITTEN, r#"{"l":5}"#)[1], format!("an array or map with {expected}"));
+        assert_eq!(mismatch(WRITTEN, r#"{"l":[]}"#), ["/l", expected, "no elements"]);
+        assert_eq!(mismatch(WRITTEN, r#"{"l":5}"#)[1], format!("an array or map with {expected}"));
         assert!(matches!(look_at_nothing(WRITTEN), Outcome::Mismatch(_)));
     }
 

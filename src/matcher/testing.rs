@@ -29,9 +29,9 @@ pub(super) fn holds(written: &str, observed: &str) -> bool {
     matches!(look(written, observed), Outcome::Holds(_))
 }
 
-/// Place, expected and observed value of a departure, in this order.
+/// Place, expected and observed value of a mismatch, in this order.
 #[track_caller]
-pub(super) fn departure(written: &str, observed: &str) -> [String; 3] {
+pub(super) fn mismatch(written: &str, observed: &str) -> [String; 3] {
     match look(written, observed) {
         Outcome::Mismatch(mismatch) => [mismatch.path.to_string(), mismatch.expected, mismatch.observed],
         other => panic!("{written} on {observed}: {other:?}"),

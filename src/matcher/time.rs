@@ -190,7 +190,7 @@ fn offset(rest: &mut &[u8]) -> Option<Result<i64, &'static str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -257,10 +257,10 @@ mod tests {
         let there = r#"{"t":"2026-08-22T10:00:00+01:00"}"#;
         assert!(holds(r#"{"at":"/t","time":"rfc3339"}"#, there));
         assert_eq!(
-            departure(r#"{"at":"/t","time":"rfc3339-utc"}"#, there),
+            mismatch(r#"{"at":"/t","time":"rfc3339-utc"}"#, there),
             ["/t", "an RFC 3339 date-time in UTC", "\"2026-08-22T10:00:00+01:00\": an offset other than zero"]
         );
-        assert_eq!(departure(r#"{"time":"rfc3339"}"#, "5"), ["", "an RFC 3339 date-time", "5"]);
+        assert_eq!(mismatch(r#"{"time":"rfc3339"}"#, "5"), ["", "an RFC 3339 date-time", "5"]);
         assert!(matches!(look_at_nothing(r#"{"time":"rfc3339"}"#), Outcome::Mismatch(_)));
     }
 
@@ -270,14 +270,14 @@ mod tests {
         assert!(holds(span, "\"2026-08-22T10:00:00Z\""));
         assert!(holds(span, "\"2026-08-22T13:00:00+02:00\""));
         assert_eq!(
-            departure(span, "\"2026-08-22T11:00:00.000000001Z\""),
+            mismatch(span, "\"2026-08-22T11:00:00.000000001Z\""),
             [
                 "",
                 "an RFC 3339 date-time from \"2026-08-22T10:00:00Z\" to \"2026-08-22T11:00:00Z\"",
                 "\"2026-08-22T11:00:00.000000001Z\": after the range"
             ]
         );
-        assert!(departure(span, "\"2026-08-22T09:59:59Z\"")[2].ends_with("before the range"));
+        assert!(mismatch(span, "\"2026-08-22T09:59:59Z\"")[2].ends_with("before the range"));
     }
 
     #[test]

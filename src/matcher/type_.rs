@@ -78,7 +78,7 @@ fn is_whole(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -104,9 +104,9 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_type_departs() {
+    fn a_value_of_another_type_is_a_mismatch() {
         assert_eq!(
-            departure(r#"{"at":"/id","type":["string","null"]}"#, r#"{"id":5}"#),
+            mismatch(r#"{"at":"/id","type":["string","null"]}"#, r#"{"id":5}"#),
             ["/id", "string or null", "number 5"]
         );
         assert!(matches!(look_at_nothing(r#"{"type":"null"}"#), Outcome::Mismatch(_)));

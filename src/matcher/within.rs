@@ -38,7 +38,7 @@ impl Check for Inside {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{departure, holds, look_at_nothing, refusal};
+    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
@@ -49,10 +49,10 @@ mod tests {
     }
 
     #[test]
-    fn other_numbers_and_other_values_depart() {
+    fn other_numbers_and_other_values_are_mismatches() {
         let written = r#"{"at":"/ttl","within":{"min":1,"max":3}}"#;
-        assert_eq!(departure(written, r#"{"ttl":4}"#), ["/ttl", "a number from 1 to 3", "4"]);
-        assert_eq!(departure(written, r#"{"ttl":"2"}"#), ["/ttl", "a number from 1 to 3", "\"2\""]);
+        assert_eq!(mismatch(written, r#"{"ttl":4}"#), ["/ttl", "a number from 1 to 3", "4"]);
+        assert_eq!(mismatch(written, r#"{"ttl":"2"}"#), ["/ttl", "a number from 1 to 3", "\"2\""]);
     }
 
     #[test]

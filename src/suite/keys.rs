@@ -797,7 +797,7 @@ pub(super) static FEATURE: Shape = Shape {
             "prerequisite-of",
             Kind::Texts,
             "Operations, objects and matchers: if the feature is missing, cases that use one of them, or all that are joined by `+`, are inconclusive.",
-            "prerequisite-of: [assert-fact, orient+deposit]",
+            "prerequisite-of: [export, export+import]",
         ),
         KeyRow::new(
             "judged-by",

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_or_missing_hash_departs() {
+    fn a_wrong_or_missing_hash_is_a_mismatch() {
         let zeros = "0".repeat(64);
         assert!(matches!(check(&format!(r#"{{"hash":{{"named":"{zeros}"}}}}"#)), Outcome::Mismatch(_)));
         assert!(matches!(check(r#"{"hash":{"others":["abc"]}}"#), Outcome::Mismatch(_)));

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn extra_and_missing_members_depart() {
+    fn extra_and_missing_members_are_mismatches() {
         assert!(matches!(compare("{}", r#"{"updated_at":"x"}"#), Outcome::Mismatch(_)));
         assert!(matches!(compare(r#"{"x-a":1}"#, "{}"), Outcome::Mismatch(_)));
     }
