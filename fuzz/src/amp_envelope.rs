@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use arbitrary::{Result, Unstructured};
 use data_encoding::HEXLOWER;
-use proofmark::exchange::{Arrival, Body, Ended, Exchange, Incoming, Outgoing, Transport};
+use proofmark::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, Incoming, Outgoing, Transport};
 use proofmark::protocol::amp_core::explain;
 use proofmark::protocol::amp_core::sig_input::Material;
 use proofmark::protocol::{self, Known, ObservationContext};
@@ -153,10 +153,15 @@ fn observed(bytes: &[u8]) -> Value {
         amp.observe(&exchange, &ObservationContext { target: &target, transport, clock, known: &known })
     };
     let nothing = || Incoming::nothing(Ended::Complete);
-    for (kind, code) in [("tcp-frame", Some(1)), ("tcp-frame", Some(6)), ("ws-binary", None), ("polled", None)] {
+    for (kind, code) in [
+        (ArrivalKind::TcpFrame, Some(1)),
+        (ArrivalKind::TcpFrame, Some(6)),
+        (ArrivalKind::WsBinary, None),
+        (ArrivalKind::Polled, None),
+    ] {
         let body = Body(bytes.to_vec());
-        let arrived = vec![Arrival { kind: kind.to_owned(), code, body, at_ms: 1 }];
-        let transport = if kind.starts_with("tcp") { Transport::Tcp } else { Transport::Ws };
+        let arrived = vec![Arrival { kind, code, body, at_ms: 1 }];
+        let transport = if kind == ArrivalKind::TcpFrame { Transport::Tcp } else { Transport::Ws };
         observe(transport, Incoming { arrived, ..nothing() });
     }
     observe(Transport::Http, Incoming { status: Some(200), body: Body(bytes.to_vec()), ..nothing() })

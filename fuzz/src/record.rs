@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use arbitrary::{Result, Unstructured};
-use proofmark::exchange::{Arrival, Body, Ended, Exchange, Incoming, Outgoing, Transport};
+use proofmark::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, Incoming, Outgoing, TargetClass, Transport};
 use proofmark::record::{
     Asked, Because, CaseRecord, CaseTotals, EditRecord, FeatureRecord, FeatureState, FindingRecord, LevelRecord,
     ProtocolRecord, ReadingRecord, RequirementRecord, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord,
@@ -162,7 +162,12 @@ impl Author<'_, '_> {
                 headers: self.headers()?,
                 body: self.body()?,
                 arrived: self.several(|a| {
-                    let kind = if a.u.arbitrary()? { "tcp-frame".to_owned() } else { a.words()? };
+                    let kind = a.choose(&[
+                        ArrivalKind::TcpFrame,
+                        ArrivalKind::WsBinary,
+                        ArrivalKind::WsText,
+                        ArrivalKind::Polled,
+                    ])?;
                     Ok(Arrival { kind, code: a.u.arbitrary()?, body: a.body()?, at_ms: a.u.arbitrary::<u32>()?.into() })
                 })?,
                 ended,
@@ -230,14 +235,23 @@ impl Author<'_, '_> {
     fn level(&mut self) -> Result<LevelRecord> {
         Ok(LevelRecord {
             level: self.words()?,
-            outcome: self.choose(&[Grant::Granted, Grant::Refused, Grant::Undecided])?,
+            outcome: self.choose(&[Grant::Granted, Grant::GrantedWaived, Grant::Refused, Grant::Undecided])?,
             claimed: self.u.arbitrary()?,
             met: self.u.arbitrary()?,
             unobservable: self.u.arbitrary()?,
             because: self.several(|a| {
-                Ok(Because { requirement: a.id()?, verdict: a.choose(&Verdict::ALL)?, reason: a.reason()? })
+                Ok(Because {
+                    requirement: a.id()?,
+                    verdict: a.choose(&Verdict::ALL)?,
+                    reason: a.reason()?,
+                    why: a.words()?,
+                    advice: a.words()?,
+                })
             })?,
             uncovered: self.several(Self::words)?,
+            waived: self.several(Self::words)?,
+            not_exercised: self.several(Self::words)?,
+            not_claimed: self.several(Self::words)?,
         })
     }
 
@@ -297,7 +311,7 @@ impl Author<'_, '_> {
                 shard: self.some()?,
             },
             target: TargetRecord {
-                kind: self.words()?,
+                kind: self.choose(&[TargetClass::Endpoint, TargetClass::Adapter, TargetClass::Reference])?,
                 name: self.words()?,
                 declared: BTreeMap::from([(
                     "agentic".to_owned(),
@@ -311,6 +325,7 @@ impl Author<'_, '_> {
             },
             protocols,
             summary: Summary {
+                advice: self.several(Self::words)?,
                 cases,
                 requests: self.u.arbitrary::<u32>()?.into(),
                 elapsed_ms: self.u.arbitrary::<u32>()?.into(),

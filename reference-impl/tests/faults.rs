@@ -8,7 +8,7 @@ mod support;
 
 use std::path::Path;
 
-use conversation::conversation;
+use conversation::{conversation, long_conversation};
 use reference_impl::{Config, Fault, Needs};
 use support::{agentic, config, set};
 
@@ -58,6 +58,7 @@ async fn every_fault_shows() {
     assert!(conversation(faulty(None)).await == plain, "the conversation is not repeatable");
     let without_search = conversation(set(faulty(None), &[("search", "off")])).await;
     let second_level = conversation(Config { level: Some("L2".into()), ..faulty(None) }).await;
+    let long = long_conversation(faulty(None)).await;
     let mut silent = Vec::new();
     for several in agentic().faults().chunks(CONVERSATIONS) {
         let observed: Vec<_> =
@@ -69,7 +70,9 @@ async fn every_fault_shows() {
                 Needs::Setting("search", "off") => &without_search,
                 other => panic!("no conversation for a server with {other:?}"),
             };
-            if observed.await.expect("the conversation ends") == *expected {
+            if observed.await.expect("the conversation ends") == *expected
+                && long_conversation(faulty(Some(fault.name))).await == long
+            {
                 silent.push(fault.name);
             }
         }

@@ -108,7 +108,7 @@ impl Runner<'_> {
         if self.judges_every_target {
             return (self.answered.load(Ordering::Relaxed) == 0).then(|| "the target did not answer".to_owned());
         }
-        readiness::not_ready(transcript).map(|found| found.lines().join("\n"))
+        readiness::not_ready(transcript, self.limits.request).map(|found| found.lines().join("\n"))
     }
 }
 

@@ -4,6 +4,7 @@
 //! implementation, and a verdict would be a false accusation.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use super::context::Transcript;
 use crate::exchange::{Ended, Exchange, Transport};
@@ -35,8 +36,8 @@ impl NotReady {
 
 /// Why no case can be judged after these probes, if that is so.
 ///
-/// A single answer of another kind, over any transport, makes the target ready: then every case is judged by itself.
-pub fn not_ready(transcript: &Transcript) -> Option<NotReady> {
+/// `limit` is the time limit of an answer. A single answer of another kind, over any transport, makes the target ready: then every case is judged by itself.
+pub fn not_ready(transcript: &Transcript, limit: Duration) -> Option<NotReady> {
     let exchanges: Vec<&Exchange> = transcript.probes.iter().flat_map(|(_, exchanges)| exchanges).collect();
     let answered = exchanges.iter().any(|exchange| is_message(exchange));
     if exchanges.is_empty() || answered {
@@ -44,7 +45,7 @@ pub fn not_ready(transcript: &Transcript) -> Option<NotReady> {
     }
     let statuses: BTreeSet<u16> = exchanges.iter().filter_map(|exchange| exchange.received.status).collect();
     if statuses.is_empty() {
-        return exchanges.first().map(|exchange| no_answer(exchange));
+        return exchanges.first().map(|exchange| no_answer(exchange, limit));
     }
     let url = exchanges.iter().find(|exchange| exchange.received.status.is_some()).map(|exchange| &exchange.sent.url);
     let base = url.and_then(|url| url::Url::parse(url).ok()).map(|url| url.origin().ascii_serialization());
@@ -96,7 +97,10 @@ fn is_message(exchange: &Exchange) -> bool {
 }
 
 /// What it means that nothing was answered, by how the first attempt ended.
-fn no_answer(exchange: &Exchange) -> NotReady {
+fn no_answer(exchange: &Exchange, limit: Duration) -> NotReady {
+    if exchange.sent.transport == Transport::Adapter {
+        return no_answer_of_adapter(&exchange.received.ended, limit);
+    }
     let url = url::Url::parse(&exchange.sent.url).ok();
     let host = url.as_ref().and_then(url::Url::host_str).unwrap_or("the target").to_owned();
     let address = match url.as_ref().and_then(url::Url::port_or_known_default) {
@@ -107,7 +111,7 @@ fn no_answer(exchange: &Exchange) -> NotReady {
     match &exchange.received.ended {
         Ended::Unreachable(why) => unreachable(why, &host, &address),
         Ended::TimedOut => NotReady::new(
-            format!("the target does not answer: {address} accepts the connection and sends nothing"),
+            format!("the target did not answer within {limit:?}: {address} accepts the connection and sends nothing"),
             "another protocol may be spoken there, or the target waits for something else",
             match scheme {
                 "https" => {
@@ -130,6 +134,22 @@ fn no_answer(exchange: &Exchange) -> NotReady {
             "check port, scheme and framing of the URL",
         ),
     }
+}
+
+/// What it means that an adapter answered nothing.
+fn no_answer_of_adapter(ended: &Ended, limit: Duration) -> NotReady {
+    let observed = match ended {
+        Ended::Unreachable(why) => format!("the target is unreachable: {why}"),
+        Ended::TimedOut => format!("the target did not answer within {limit:?}"),
+        Ended::Closed(why) => format!("the adapter answered no call: {why}"),
+        Ended::Complete | Ended::TooLong => "the adapter answered no call".to_owned(),
+    };
+    let hint = "run `proofmark adapter check COMMAND`, which says what each call was answered";
+    NotReady::new(
+        observed,
+        "the command does not run an adapter, or the adapter ends or hangs at the first calls",
+        hint,
+    )
 }
 
 /// What a failed connection means, from the words of the system and of TLS.

@@ -101,6 +101,46 @@ fn steps() -> Vec<Step> {
     steps
 }
 
+/// The answers of a conversation about long lists and unusual texts, which few faults spoil.
+pub(crate) async fn long_conversation(config: Config) -> Vec<String> {
+    const MANY: usize = 103;
+    const FACTS: &str = "/v1/projects/many/facts";
+    let (_server, mut client) = start(config).await;
+    "Authorization: Bearer key\r\n".clone_into(&mut client.headers);
+    let mut answers = Vec::new();
+    for number in 0..MANY {
+        let id = format!("pkg_many_{number}");
+        client.deposit(&minimal("many", &id)).await;
+        let fact = |subject: &str| json!({ "subject": subject, "predicate": "p", "value": number.to_string() });
+        client.post(FACTS, &fact(&format!("subject {number}"))).await;
+        client.post(FACTS, &fact("one pair")).await;
+    }
+    // Last, since a bundle has a limited number of packages.
+    let questions: Vec<String> = (0..MANY).map(|number| format!("question {number}")).collect();
+    client.deposit(&with(minimal("many", "pkg_of_questions"), &json!({ "open_questions": questions }))).await;
+    for fact in [
+        json!({ "subject": "", "predicate": "p", "value": "v" }),
+        json!({ "subject": "one pair", "predicate": "p", "value": "w", "source_package_id": "pkg_unknown" }),
+        json!({ "subject": "before\u{0}after", "predicate": "p", "value": "v" }),
+        json!({ "subject": "nul", "predicate": "p", "value": "before\u{0}after" }),
+    ] {
+        answers.push(client.post(FACTS, &fact).await.status.to_string());
+    }
+    for path in [
+        "/v1/projects/many/orient?window_days=36500",
+        "/v1/projects/many/export",
+        "/v1/projects/many/facts?include_ended=true",
+    ] {
+        let body = client.get(path).await.body;
+        let count = |what: &str| body.matches(what).count();
+        // Ids and times of facts differ from one conversation to the next.
+        let counts =
+            ["pkg_many_", "question ", "\"subject ", "one pair", "before", "after", "\"valid_to\":null"].map(count);
+        answers.push(format!("{path}: {counts:?}"));
+    }
+    answers
+}
+
 fn packages(steps: &mut Vec<Step>) {
     let mut deposit = |package: Value| steps.push(("POST", "/v1/projects/proj/packages", package.to_string()));
     let number = |members: Value| with(minimal("proj", "edge"), &members);
