@@ -525,8 +525,6 @@ class Facts:
         o = self.o
         facts = self.query_facts(project_id, {})
         project = self.projects.get(project_id)
-        if o.has("orient-facts-five"):
-            facts = facts[:5] if o.has("facts-newest-first") else facts[-5:]
         if o.bug("orient-facts-all-projects"):
             facts = [f for p in self.projects for f in self.query_facts(p, {})]
         if o.bug("orient-shows-ended") and project:

@@ -446,7 +446,6 @@ _group(
     ("window-filters", "recent_packages of orient are those inside the window.", ""),
 )
 _group("orient-recent", "E51", ("orient-recent-five", "recent_packages of orient are five at most.", ""))
-_group("orient-facts", "E51", ("orient-facts-five", "active_facts of orient are five at most.", ""))
 _group(
     "window-edge",
     "E52",

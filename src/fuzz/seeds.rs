@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exchange::Transport;
-use crate::judge::{Gate, gate_for_messages};
+use crate::judge::{Gate, gate};
 use crate::suite::{Action, Case, Step, written};
 use crate::value::Value;
 use crate::walk::Context;
@@ -46,7 +46,7 @@ pub(super) fn seeds(context: &Context<'_>) -> Seeds {
     for ready in &context.plan.cases {
         let base = ready.id.split('@').next().unwrap_or_default();
         let Some(text) = texts.get(base) else { continue };
-        if ready.case.is_sweep() || ready.case.without_setup || gate_for_messages(context, ready) != Gate::Open {
+        if ready.case.is_sweep() || ready.case.without_setup || gate(context, ready) != Gate::Open {
             continue;
         }
         let named = |operation: &str| fuzz.operations.iter().any(|(named, _)| named.value == operation);

@@ -46,20 +46,6 @@ pub enum Gate {
 
 /// Decides whether a case runs.
 pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
-    let gate = gate_for_messages(context, ready);
-    if gate != Gate::Open {
-        return gate;
-    }
-    let is_judged = |feature: &Feature| ready.covers.iter().any(|id| feature.is_judged_by(id.as_str()));
-    let unmet = context.unmet_prerequisites(ready);
-    if let Some(feature) = unmet.into_iter().find(|feature| !is_judged(feature)) {
-        return Gate::Inconclusive(lacks(feature));
-    }
-    Gate::Open
-}
-
-/// As [`gate`], for a caller that only sends the messages of a case: what the target lacks to be judged is left out.
-pub fn gate_for_messages(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
     if let Some((reason, because)) = &ready.skip {
         return Gate::NotRun { reason: *reason, because: because.clone(), optional: false };
     }
@@ -108,6 +94,11 @@ pub fn gate_for_messages(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
             Absent::Inconclusive => return Gate::Inconclusive(format!("{because} {}", feature.advice)),
             Absent::Run => {}
         }
+    }
+    let is_judged = |feature: &Feature| ready.covers.iter().any(|id| feature.is_judged_by(id.as_str()));
+    let unmet = context.unmet_prerequisites(ready);
+    if let Some(feature) = unmet.into_iter().find(|feature| !is_judged(feature)) {
+        return Gate::Inconclusive(lacks(feature));
     }
     Gate::Open
 }
