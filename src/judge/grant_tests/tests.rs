@@ -234,7 +234,7 @@ fn options_that_are_left_out_are_counted_in_the_grant() {
 }
 
 #[test]
-fn an_option_whose_probe_was_not_answered_condemns_nobody() {
+fn an_unanswered_probe_of_an_option_causes_no_failure() {
     let record = judge_two(OF_THE_OPTION, [200, 500], None, &[], &asked_for_l0());
     let second = &record.protocols[0].cases[1];
     assert_eq!(second.verdict, Verdict::Inconclusive, "{second:?}");

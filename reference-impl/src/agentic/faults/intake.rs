@@ -9,14 +9,14 @@ use crate::json::{self, Object, Value};
 
 /// `required-defaulted`: Makes up required members that are missing.
 pub(in crate::agentic) fn fill_required(package: &mut Object) {
-    let nobody = Object::from([("id", "nobody".into()), ("type", "script".into())]);
+    let creator = Object::from([("id", "nobody".into()), ("type", "script".into())]);
     for (name, value) in [
         ("relay_version", Value::from("0.1")),
         ("title", "Untitled".into()),
         ("status", "complete".into()),
         ("package_type", "standard".into()),
         ("review_type", "none".into()),
-        ("created_by", nobody.into()),
+        ("created_by", creator.into()),
     ] {
         if package.get(name).is_none() {
             package.set(name, value);

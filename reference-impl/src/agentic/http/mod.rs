@@ -66,8 +66,8 @@ impl Service {
         }
         let actor = self.actor(request);
         // 8.1: an actor that the transport rejects stores nothing.
-        let nobody = || self.dispatch(request, &path, None);
-        planted!(self.rules.fault, "auth-checked-after-store", actor.is_err() => drop(nobody().await));
+        let unauthenticated = || self.dispatch(request, &path, None);
+        planted!(self.rules.fault, "auth-checked-after-store", actor.is_err() => drop(unauthenticated().await));
         self.dispatch(request, &path, actor?).await
     }
 
