@@ -116,20 +116,20 @@ inline("canonical-case-insensitive-sort", "Sorts names without regard to case.",
 inline("canonical-numeric-sort", "Sorts digit-only names by number.", "6.6-05 A-01")
 inline("canonical-keeps-null", "Writes null members out.", "6.6-07")
 inline("canonical-drops-falsy", "Leaves out empty strings, empty lists, zero and false.", "6.6-04 6.6-08 A-10")
-inline("canonical-drops-emptied-object", "Leaves out objects that are empty without their nulls.", "6.6-04 A-08 A-10")
-inline("canonical-sorts-arrays", "Sorts arrays.", "6.6-04 A-11")
-inline("canonical-ascii-only", "Escapes non-ASCII, as Python does by default.", "6.6-02 A-21")
+inline("canonical-drops-emptied-object", "Leaves out objects that are empty without their nulls.", "6.6-04 A-08 A-10 6.6-19")
+inline("canonical-sorts-arrays", "Sorts arrays.", "6.6-04 A-11 6.6-19 6.6-02")
+inline("canonical-ascii-only", "Escapes non-ASCII, as Python does by default.", "6.6-02 A-21 6.6-19")
 inline(
     "canonical-html-escapes",
     "Escapes angle brackets, ampersand, U+2028 and U+2029, as Go does by default.",
-    "6.6-04 A-21",
+    "6.6-04 A-21 6.6-19",
 )
-inline("canonical-escapes-solidus", "Escapes the solidus, as PHP does by default.", "6.6-04 A-21")
-inline("canonical-nfc", "Composes strings before hashing.", "6.6-04 A-24")
-inline("canonical-language-floats", "Prints numbers as Python does: 1.0, 1e-07, 1e+20.", "6.6-04 A-12 A-15")
-inline("canonical-17-digits", "Prints fractions with 17 digits.", "6.6-04 A-14")
-inline("canonical-all-floats", "Prints integers with a fraction.", "6.6-04 A-12")
-inline("canonical-negative-zero", "Writes -0.", "6.6-04 A-13")
+inline("canonical-escapes-solidus", "Escapes the solidus, as PHP does by default.", "6.6-04 A-21 6.6-19 6.6-02")
+inline("canonical-nfc", "Composes strings before hashing.", "6.6-04 A-24 6.6-19")
+inline("canonical-language-floats", "Prints numbers as Python does: 1.0, 1e-07, 1e+20.", "6.6-04 A-12 A-15 6.6-19")
+inline("canonical-17-digits", "Prints fractions with 17 digits.", "6.6-04 A-14 6.6-19")
+inline("canonical-all-floats", "Prints integers with a fraction.", "6.6-04 A-12 6.6-19 6.6-02")
+inline("canonical-negative-zero", "Writes -0.", "6.6-04 A-13 6.6-19")
 inline("canonical-trailing-newline", "Ends the canonical form with a newline.", "6.6-02 A-05")
 
 # --- Strings, numbers and unknown members -----------------------------------------------------------------------------

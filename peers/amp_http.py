@@ -177,7 +177,7 @@ class HttpFace:
                     return
                 if request is None:
                     return
-                if request.path == "/amp/v1/ws" and "upgrade" in request.headers:
+                if request.path == "/amp/v1/ws" and "upgrade" in request.headers and not self.server.http_only:
                     await self.server.websocket(request, reader, writer)
                     return
                 try:

@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import logging
 import os
 import random
 import sys
@@ -97,6 +98,8 @@ def own_document(ways, own, did, base):
 
 
 class Server:
+    http_only = False
+
     def __init__(self, ways, role="agent", control=False, tokens=None):
         self.ways, self.role, self.control_allowed, self.tokens = ways, role, control, tokens or {}
         self.seed = SEED
@@ -115,6 +118,8 @@ class Server:
         self.servers = [http, tcp]
         self.port, self.tcp_port = http.sockets[0].getsockname()[1], tcp.sockets[0].getsockname()[1]
         self.url = f"http://{host}:{self.port}"
+        if self.http_only:
+            tcp.close()
         agreement = OTHER_AGREEMENT if not w.has("agreement-derived") and not self.by_key else None
         own = keys.Keys(self.seed, agreement)
         self.document_path = "/.well-known/did.json"
@@ -301,6 +306,7 @@ def arguments(words=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--tcp-port", type=int, default=0)
+    parser.add_argument("--http-only", action="store_true", help="neither WebSocket nor TCP")
     parser.add_argument("--port-file", help="the line is written to this file as well")
     parser.add_argument("--choice", action="append", default=[])
     parser.add_argument("--preset", help="random:SEED, strict, or tolerated")
@@ -341,6 +347,7 @@ async def main():
     role = options.role
     if options.mutant and MUTANTS[options.mutant].role != "agent" and role == "agent":
         role = "both"
+    Server.http_only = options.http_only
     server = await Server(ways, role, options.control, dict(t.split("=", 1) for t in options.token)).start(options.port, options.tcp_port)
     for file in options.document:
         content = json.loads(Path(file).read_text())
@@ -351,7 +358,7 @@ async def main():
     if options.port_file:
         Path(options.port_file + ".new").write_text(server.line() + "\n")
         os.replace(options.port_file + ".new", options.port_file)
-    await asyncio.gather(*(s.serve_forever() for s in server.servers))
+    await asyncio.gather(*(s.serve_forever() for s in server.servers if s.is_serving()))
 
 
 def make_ways(choice=(), preset=None, mutant=None):
@@ -364,6 +371,8 @@ def make_ways(choice=(), preset=None, mutant=None):
 
 if __name__ == "__main__":
     try:
+        # Its only warning is that the other side has closed a connection that is still written to.
+        logging.getLogger("asyncio").setLevel(logging.ERROR)
         asyncio.run(main())
     except KeyboardInterrupt:
         pass

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import os
 import socket
@@ -387,12 +388,13 @@ class Tcp(Persistent):
         self.writer.write(data)
 
     async def drip(self, data):
-        async with self.lock:
-            for n in range(0, min(len(data), 120), 3):
-                self.writer.write(data[n : n + 3])
-                await self.writer.drain()
-                await asyncio.sleep(0.0005)
-            self.writer.write(data[120:] if len(data) > 120 else b"")
+        with contextlib.suppress(ConnectionError, RuntimeError):  # either side may close between two pieces
+            async with self.lock:
+                for n in range(0, min(len(data), 120), 3):
+                    self.writer.write(data[n : n + 3])
+                    await self.writer.drain()
+                    await asyncio.sleep(0.0005)
+                self.writer.write(data[120:] if len(data) > 120 else b"")
 
     def write_message(self, raw):
         w = self.ways

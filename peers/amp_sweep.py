@@ -12,12 +12,9 @@ a bug run only the cases of those requirements; `--whole` runs all cases. Exit 1
 """
 
 import argparse
-import concurrent.futures
 import hashlib
 import http.server
 import json
-import os
-import random
 import subprocess
 import sys
 import tempfile
@@ -29,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import amp_keys  # noqa: E402
+import sweeping  # noqa: E402
 
 SERVER = [sys.executable, str(HERE / "amp_server.py"), "--fixtures"]
 LIBRARY = f"{sys.executable} {HERE / 'amp_library.py'}"
@@ -48,39 +46,17 @@ LIBRARIES = [
 ]
 
 
-class Peer:
+class Peer(sweeping.Peer):
     """A server on free ports, for the duration of a `with` block: `url`, `tcp`, `did`."""
 
     def __init__(self, arguments):
-        self.arguments = arguments
+        super().__init__(SERVER, arguments)
 
     def __enter__(self):
-        self.folder = tempfile.TemporaryDirectory()
-        file = Path(self.folder.name) / "line"
-        command = SERVER + ["--port-file", str(file)] + self.arguments
-        # A file, not a pipe: a pipe without a reader blocks the server once it is full.
-        self.words = (Path(self.folder.name) / "stderr").open("w+")
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=self.words)
-        for _ in range(400):
-            if file.exists():
-                words = file.read_text().split()
-                self.url, self.tcp, self.did = words[1], words[3], words[5]
-                return self
-            if self.process.poll() is not None:
-                raise SystemExit(f"{' '.join(command)}: {self.said()}")
-            time.sleep(0.05)
-        raise SystemExit(f"{' '.join(command)}: does not start")
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.words.close()
-        self.folder.cleanup()
-
-    def said(self):
-        """What the server wrote to its standard error: uncaught exceptions."""
-        self.words.seek(0)
-        return self.words.read()
+        super().__enter__()
+        words = self.line.split()
+        self.url, self.tcp, self.did = words[1], words[3], words[5]
+        return self
 
 
 class Documents(http.server.ThreadingHTTPServer):
@@ -144,55 +120,18 @@ def check(options, peer, extra, more):
         command = [options.binary, "check", "--target", str(target), "--out", out, "--quiet", "--timeout", options.timeout]
         if options.suites:
             command += ["--suites", options.suites]
-        command += list(more) + list(options.argument)
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit, env=dict(os.environ))
-        except subprocess.TimeoutExpired:
-            return -1, None, f"no end within {options.limit} s"
-        report = Path(out) / "report.json"
-        record = json.loads(report.read_text()) if report.exists() else None
+        code, record, errors = sweeping.run(command + list(more) + list(options.argument), out, options.limit)
         if options.keep and record is not None:
-            Path(options.keep).mkdir(parents=True, exist_ok=True)
-            name = "-".join(peer.arguments).replace("--", "").replace(":", "-").replace("/", "-")[:120] or "default"
-            (Path(options.keep) / f"{name}.json").write_text(report.read_text())
-        return done.returncode, record, done.stderr
-
-
-def protocol_of(record):
-    return next((p for p in record["protocols"] if p["protocol"] == "amp-core"), {"cases": [], "requirements": []})
-
-
-def accusations(record):
-    """False positives: the failures that proofmark reports for a correct server."""
-    found = []
-    for case in protocol_of(record)["cases"]:
-        if case["verdict"] in ("fail", "error"):
-            finding = next((f for f in case.get("findings", []) if f["verdict"] == case["verdict"]), None)
-            what = str(case.get("because", ""))[:300]
-            if finding:
-                place = finding.get("path") or finding.get("at") or ""
-                what = f"{finding['requirement']} at {place}: expected {str(finding['expected'])[:200]}, observed {str(finding['observed'])[:300]}"
-            found.append((case["id"], case["verdict"], what))
-    return found
+            sweeping.keep(record, options.keep, peer.arguments)
+        return code, record, errors
 
 
 def correct(options, name, arguments, extra, more):
     with Peer(arguments) as peer:
         code, record, errors = check(options, peer, extra, more)
-        said = peer.said()
-        if peer.process.poll() is not None:
-            return name, code, [("-", "the server ended", said[-500:])], {}
-    if record is None:
-        return name, code, [("-", "no record", errors[-500:])], {}
-    cases = record["summary"]["cases"]
-    found = accusations(record)
-    if said:
-        found.append(("-", "an exception in the server, which has to be fixed first", said[-700:]))
-    if code not in (0, 3) and not found:
-        found = [("-", f"exit {code}", str(record["summary"].get("conclusion", errors[-300:])))]
-    if cases.get("pass", 0) < 20 and not any(w in more for w in ("--requirement", "--only")):
-        found.append(("-", "hardly anything passed", json.dumps(cases)))
-    return name, code, found, cases
+        narrow = any(w in more for w in ("--requirement", "--only"))
+        found = sweeping.findings(peer, code, record, errors, "amp-core", narrow)
+    return name, code, found, record["summary"]["cases"] if record else {}
 
 
 def mutant(options, entry):
@@ -214,10 +153,7 @@ def mutant(options, entry):
     took = time.monotonic() - started
     if record is None:
         return entry, entry["fatal"] and code not in (0, -1), f"no record, exit {code}: {errors[-300:]}", took
-    outcomes = {r["id"]: r for r in protocol_of(record)["requirements"] if r["id"] in entry["breaks"]}
-    caught = [i for i, r in outcomes.items() if r["verdict"] == "fail" or (r["keyword"].startswith("SHOULD") and r["verdict"] == "warn")]
-    states = ", ".join(f"{i} {r['verdict']}{'/' + r['reason'] if r.get('reason') else ''}" for i, r in sorted(outcomes.items()))
-    elsewhere = sorted({r["id"] for r in protocol_of(record)["requirements"] if r["verdict"] == "fail"} - set(caught))
+    caught, states, elsewhere = sweeping.outcome(record, "amp-core", entry["breaks"])
     if elsewhere and not caught:
         states += f"; noticed under {', '.join(elsewhere[:6])}"
         return entry, True, states, took
@@ -231,24 +167,15 @@ def library(options, entry):
         command = [options.binary, "check", "--adapter", f"{LIBRARY} {arguments}", "--protocol", "amp-core", "--level", "binding"]
         command += ["--out", out, "--quiet"] + (["--suites", options.suites] if options.suites else [])
         command += [word for case in cases for word in ("--only", case)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=options.limit)
-        except subprocess.TimeoutExpired:
-            return name, [("-", "no end", f"within {options.limit} s")]
-        report = Path(out) / "report.json"
-        if not report.exists():
-            return name, [("-", "no record", done.stderr[-500:])]
-        record = json.loads(report.read_text())
-    found = accusations(record)
+        _, record, errors = sweeping.run(command, out, options.limit)
+        if record is None:
+            return name, [("-", "no record", errors[-500:])]
+    found = sweeping.accusations(record, "amp-core")
     if wrong:
         return name, [] if any(verdict == "fail" for _, verdict, _ in found) else [("-", "undetected", arguments)]
     if record["summary"]["cases"].get("pass", 0) < 20:
         found.append(("-", "hardly anything passed", json.dumps(record["summary"]["cases"])))
     return name, found
-
-
-def listing(word):
-    return json.loads(subprocess.run(SERVER + [word, "--json"], capture_output=True, text=True, check=True).stdout)
 
 
 def named(value):
@@ -262,33 +189,24 @@ def named(value):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--binary", default="target/release/proofmark")
-    parser.add_argument("--suites", help="suites to use instead of the embedded ones")
-    parser.add_argument("--random", type=int, default=12, help="number of random sets of choices")
-    parser.add_argument("--seed", type=int, default=1, help="first mixture")
-    parser.add_argument("--singles", action="store_true", help="each choice alone as well")
+    sweeping.common_arguments(parser, "how many servers with a bug, without the slow ones, or all")
     parser.add_argument("--disputed", action="store_true", help="choices too that the register can be read against, and pending ones")
-    parser.add_argument("--only", action="append", default=[], help="choices or bugs with this in the name; repeatable")
     parser.add_argument("--shows", help="bugs that show there: any, http, ws, tcp, relay, poll, initiator, clock, parallel; with commas")
     parser.add_argument("--profile", help="bugs of this profile only: lenient or strict")
     parser.add_argument("--libraries", action="store_true", help="libraries behind an adapter as well")
-    parser.add_argument("--mutants", default="24", help="how many servers with a bug, without the slow ones, or all")
     parser.add_argument("--whole", action="store_true", help="run all cases, not only those of the requirements that a bug breaks")
     parser.add_argument("--no-slow", action="store_true", help="without the bugs that are visible only after many seconds")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--survivors", help="file with names of known undetected bugs, each with a reason")
-    parser.add_argument("--case", action="append", default=[], help="correct servers: only cases like this; repeatable")
     parser.add_argument("--set", action="append", default=[], help="KEY=VALUE in every target file")
     parser.add_argument("--argument", action="append", default=[], help="further argument of proofmark check")
     parser.add_argument("--timeout", default="20s")
     parser.add_argument("--limit", type=int, default=900, help="seconds for one run")
     parser.add_argument("--keep", help="folder in which the records are kept")
     options = parser.parse_args()
-    started = time.monotonic()
+    tally = sweeping.Tally()
     wanted = lambda name: not options.only or any(part in name for part in options.only)
     more = [word for glob in options.case for word in ("--only", glob)]
     always = dict(named(v) for v in options.set)
-    choices = {c["name"]: c for c in listing("--list-choices")}
+    choices = {c["name"]: c for c in sweeping.listing(SERVER, "--list-choices")}
     runs = []
     if options.random:
         runs = [("the default choices", [], {}, more), ("strict", ["--preset", "strict"], {}, more + ["--profile", "strict"])]
@@ -316,66 +234,24 @@ def main():
                 role, extra = ["--control"], {**extra, "features": {"initiator": True}}
             mark = " DISPUTED" if choice["disputed"] else " PENDING" if choice["pending"] else ""
             runs.append((choice["name"] + mark, ["--choice", choice["name"], *role], extra, more))
-    accused = missed = passed = 0
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        jobs = [pool.submit(correct, options, n, a, {**always, **e}, m) for n, a, e, m in runs]
-        for job in concurrent.futures.as_completed(jobs):
-            name, code, found, cases = job.result()
-            if found:
-                accused += 1
-                print(f"FALSE POSITIVE with {name} (exit {code}):")
-                for case, verdict, what in found[:12]:
-                    print(f"    {verdict} {case}\n        {what}", flush=True)
-            else:
-                passed += 1
-                counts = ", ".join(f"{cases.get(word)} {word}" for word in ("pass", "warn", "inconclusive"))
-                print(f"ok {name}: exit {code}, {counts}", flush=True)
-        libraries = [entry for entry in LIBRARIES if options.libraries and wanted(entry[0])]
-        for job in concurrent.futures.as_completed([pool.submit(library, options, entry) for entry in libraries]):
-            name, found = job.result()
-            accused += bool(found)
-            passed += not found
-            print(f"{'WRONG VERDICTS for a library' if found else 'ok library'}: {name}", flush=True)
-            for case, verdict, what in found[:12]:
-                print(f"    {verdict} {case}\n        {what}", flush=True)
-        mutants = [m for m in listing("--list-mutants") if wanted(m["name"])]
-        if options.shows:
-            mutants = [m for m in mutants if m["shows"] in options.shows.split(",")]
-        if options.profile:
-            mutants = [m for m in mutants if m["profile"] == options.profile]
-        if options.no_slow or options.mutants != "all":  # a sample has to be fast
-            mutants = [m for m in mutants if not m["slow"]]
-        if options.mutants != "all":
-            random.Random(options.seed).shuffle(mutants)
-            mutants = mutants[: int(options.mutants)]
-        known = {}
-        if options.survivors:
-            for line in Path(options.survivors).read_text().splitlines():
-                if line.strip() and not line.startswith("#"):
-                    name, _, reason = line.partition(":")
-                    known[name.strip()] = reason.strip()
-        timed = {}
-        jobs = [pool.submit(mutant, options, m) for m in mutants]
-        for job in concurrent.futures.as_completed(jobs):
-            entry, caught, states, took = job.result()
-            timed[entry["name"]] = took
-            if caught and entry["name"] in known:
-                missed += 1
-                print(f"NOW DETECTED: {entry['name']}: remove it from the list of survivors")
-            elif caught:
-                passed += 1
-            elif entry["name"] in known:
-                passed += 1
-                print(f"undetected as known: {entry['name']}: {known[entry['name']]}")
-            else:
-                missed += 1
-                print(f"UNDETECTED {entry['name']} ({entry['profile']}, {entry['shows']}): {entry['about']}\n    {states}", flush=True)
-    slowest = max(timed, key=timed.get, default=None)
-    if slowest:
-        print(f"slowest bug: {slowest}, {timed[slowest]:.1f} s")
-    seconds = time.monotonic() - started
-    print(f"{len(runs)} correct servers, {accused} with false positives; {len(mutants)} with a bug, {missed} undetected; {seconds:.0f} s: {passed} passed, {accused + missed} failed")
-    return 1 if accused or missed else 0
+    jobs = [(options, n, a, {**always, **e}, m) for n, a, e, m in runs]
+    for result in sweeping.in_parallel(options.jobs, correct, jobs):
+        tally.server(*result)
+    libraries = [(options, entry) for entry in LIBRARIES if options.libraries and wanted(entry[0])]
+    for result in sweeping.in_parallel(options.jobs, library, libraries):
+        tally.library(*result)
+    mutants = [m for m in sweeping.listing(SERVER, "--list-mutants") if wanted(m["name"])]
+    if options.shows:
+        mutants = [m for m in mutants if m["shows"] in options.shows.split(",")]
+    if options.profile:
+        mutants = [m for m in mutants if m["profile"] == options.profile]
+    if options.no_slow or options.mutants != "all":  # a sample has to be fast
+        mutants = [m for m in mutants if not m["slow"]]
+    known = sweeping.survivors(options.survivors)
+    jobs = [(options, m) for m in sweeping.sample(mutants, options.mutants, options.seed)]
+    for entry, caught, states, took in sweeping.in_parallel(options.jobs, mutant, jobs):
+        tally.bug(entry, caught, states, took, known, f"{entry['profile']}, {entry['shows']}")
+    return tally.end()
 
 
 if __name__ == "__main__":
