@@ -3,13 +3,17 @@
 import sys
 
 from agentic import methods as agentic
+from agentic_mesh import methods as agentic_mesh
+from meshai import methods as meshai
+from task_amp import methods as task_amp
 
 NAME, VERSION = "proofmark-python", "0.1.0"
 
 
 def table():
     """The methods of every available protocol. Without PyNaCl, amp-core is left out."""
-    protocols, methods = ["agentic"], agentic.table()
+    protocols = ["agentic", "agentic-mesh", "meshai", "task-amp"]
+    methods = {**agentic.table(), **agentic_mesh.table(), **meshai.table(), **task_amp.table()}
     try:
         import nacl.bindings  # noqa: F401
     except (ImportError, OSError) as error:

@@ -40,14 +40,14 @@ class Line:
 
 
 class WithoutPyNaCl(unittest.TestCase):
-    def test_only_agentic_is_described(self):
+    def test_amp_core_is_not_described(self):
         # -S leaves out site-packages, -I what the environment adds to it.
         start = "import runpy, sys; sys.path.insert(0, sys.argv[2]); runpy.run_path(sys.argv[1], run_name='__main__')"
         line = Line("-I", "-S", "-c", start, rest=[str(ADAPTER.parent)])
         described = line.ask("describe")["result"]
         refused = line.ask("amp-core/describe")["error"]["code"]
         self.assertEqual(line.close(), 0)
-        self.assertEqual((described["protocols"], refused), (["agentic"], -32601))
+        self.assertEqual((described["protocols"], refused), (["agentic", "agentic-mesh", "meshai", "task-amp"], -32601))
         self.assertFalse([name for name in described["operations"] if name.startswith("amp-core")])
 
 
@@ -71,7 +71,7 @@ class Methods(unittest.TestCase):
 
     def test_describe(self):
         described = self.line.ask("describe")["result"]
-        self.assertEqual(described["protocols"], ["agentic", "amp-core"])
+        self.assertEqual(described["protocols"], ["agentic", "agentic-mesh", "meshai", "task-amp", "amp-core"])
         self.assertEqual(sum(name.startswith("amp-core/") for name in described["operations"]), 38)
         own = self.ask("describe")
         self.assertEqual((own["versions"], own["max_clock_skew_ms"]), ([1], 30000))
