@@ -7,7 +7,7 @@ Nothing here is shared with the harness or with the reference implementation.
     python3 vectors/confirm --compute --package < a.json        the same for content-hash.json
     python3 vectors/confirm --compute --kind amp-ed25519-sign < a.json   the same for a kind of amp-core
 
-Python 3.11. `agentic` needs the standard library only, `amp-core` needs `pip install cbor2 pynacl` as well.
+Python 3.11. `agentic`, `agentic-mesh`, `meshai` and `task-amp` need the standard library only, `amp-core` needs `pip install cbor2 pynacl` as well.
 """
 
 import argparse
@@ -16,6 +16,9 @@ import sys
 from pathlib import Path
 
 import agentic
+import agentic_mesh
+import meshai
+import task_amp
 
 
 def amp_core():
@@ -38,6 +41,12 @@ def confirm(root, protocol):
             ledger.failed += 1
         else:
             module.confirm(root, ledger, agentic.read_plain, agentic.check_labels)
+    if protocol in (None, "agentic-mesh"):
+        agentic_mesh.confirm(root, ledger, agentic.check_labels)
+    if protocol in (None, "meshai"):
+        meshai.confirm(root, ledger, agentic.check_labels)
+    if protocol in (None, "task-amp"):
+        task_amp.confirm(root, ledger, agentic.read_plain, agentic.check_labels)
     print(f"{ledger.passed} passed, {ledger.failed} failed")
     return 0 if ledger.failed == 0 and ledger.passed > 0 else 1
 
@@ -63,7 +72,7 @@ def main():
     parser.add_argument("--compute", action="store_true", help="print the members of a vector for the JSON on stdin")
     parser.add_argument("--package", action="store_true", help="with --compute: the input is a package")
     parser.add_argument("--kind", help="with --compute: a kind of amp-core")
-    parser.add_argument("--protocol", choices=["agentic", "amp-core"], help="only this protocol")
+    parser.add_argument("--protocol", choices=["agentic", "agentic-mesh", "amp-core", "meshai", "task-amp"], help="only this protocol")
     arguments = parser.parse_args()
     sys.setrecursionlimit(10_000)
     try:
