@@ -310,6 +310,47 @@ ANSWERS = {
 }
 
 
+def meshai():
+    """Tokens behind their length, and envelopes without a token."""
+    tokens = list(tests("meshai/token"))
+    for test in tokens[:21:2]:
+        write("meshai_message", test["id"].lower(), halved(test["token"].encode(), b""))
+    for name in ("signature", "signing"):
+        for test in list(tests(f"meshai/{name}"))[:8]:
+            write("meshai_message", test["id"].lower(), halved(b"", test["envelope"].encode()))
+    # Claims, of which tokens are made: current, expired, for another audience, without an end.
+    for name, claims in CLAIMS.items():
+        write("meshai_message", f"claims-{name}", halved(b"", json.dumps(claims).encode()))
+
+
+CLAIMS = {
+    "current": {"sub": "a", "agent_id": "a", "exp": 4102444800, "aud": "amp-mesh"},
+    "expired": {"sub": "a", "exp": 1737975600},
+    "other-audience": {"sub": "a", "exp": 4102444800, "aud": ["another-mesh"]},
+    "endless": {"sub": "a", "capabilities": ["admin"]},
+}
+
+
+def task_amp():
+    """Messages of every group of the vectors, and choices of payloads."""
+    found = {}
+    for test in tests("task-amp/messages"):
+        found.setdefault(test["id"].split("-")[0], []).append(test)
+    for prefix, group in found.items():
+        for test in group[:: max(1, len(group) // 12)]:
+            write("task_message", test["id"].lower(), test["message"])
+    for number in range(48):
+        write("task_payload", f"choices-{number}", choices(f"task-{number}")[:40])
+
+
+def mesh():
+    """Messages of the process vectors, to a receiver and through a relay; the first byte says which."""
+    for number, test in enumerate(tests("agentic-mesh/process")):
+        text = bytes.fromhex(test["message_hex"]) if "message_hex" in test else test["message"].encode()
+        if len(text) <= 1024:
+            write("mesh_message", test["id"].lower(), bytes([number % 2]) + text)
+
+
 def main():
     for old in CORPUS.glob("*/seed-*"):
         old.unlink()
@@ -319,9 +360,12 @@ def main():
         write("canonical", name, data)
     amp_core()
     agentic()
+    mesh()
     reports()
     one_vector()
     templates()
+    meshai()
+    task_amp()
     for name, text in TARGETS.items():
         write("target_parse", name, text)
     for number in range(8):

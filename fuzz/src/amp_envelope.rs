@@ -160,7 +160,7 @@ fn observed(bytes: &[u8]) -> Value {
         (ArrivalKind::Polled, None),
     ] {
         let body = Body(bytes.to_vec());
-        let arrived = vec![Arrival { kind, code, body, at_ms: 1 }];
+        let arrived = vec![Arrival { kind, code, body, at_ms: 1, host: String::new() }];
         let transport = if kind == ArrivalKind::TcpFrame { Transport::Tcp } else { Transport::Ws };
         observe(transport, Incoming { arrived, ..nothing() });
     }

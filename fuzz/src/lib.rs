@@ -1,7 +1,7 @@
 //! Fuzz targets: each is a function over bytes, with a property that its file states.
 //!
 //! The same functions run under libFuzzer (`cargo +nightly fuzz run NAME`) and, over the corpus and the reproducers, as
-//! ordinary tests on stable (`tests/replay.rs`). A target is one file here, one row of [`TARGETS`], two lines in
+//! ordinary tests on stable (`tests/program/replay.rs`). A target is one file here, one row of [`TARGETS`], two lines in
 //! `fuzz_targets/`, a `[[bin]]` in `Cargo.toml`, and a folder of small inputs under `corpus/`.
 
 pub mod adapter_framing;
@@ -14,6 +14,8 @@ mod generate;
 pub mod json_reader;
 mod letter;
 pub mod matcher_path;
+pub mod mesh_message;
+pub mod meshai_message;
 mod mistakes;
 pub mod observe;
 mod record;
@@ -24,6 +26,8 @@ mod server;
 pub mod sig_verify;
 pub mod suite_parse;
 pub mod target_parse;
+pub mod task_message;
+pub mod task_payload;
 pub mod tcp_frames;
 pub mod template;
 mod tree;
@@ -88,6 +92,16 @@ pub const TARGETS: &[Target] = &[
         run: matcher_path::run,
     },
     Target {
+        name: "mesh_message",
+        property: "the reference refuses what the harness calls defective, and forwards nothing that the harness calls spoilt",
+        run: mesh_message::run,
+    },
+    Target {
+        name: "meshai_message",
+        property: "harness and reference sign and verify the same messages, and the reference takes no token that is not signed",
+        run: meshai_message::run,
+    },
+    Target {
         name: "observe",
         property: "whatever a target answers is observed and compared without a panic",
         run: observe::run,
@@ -116,6 +130,16 @@ pub const TARGETS: &[Target] = &[
         name: "target_parse",
         property: "any text is a target or mistakes that can be printed, written values are read back, and no secret is shown",
         run: target_parse::run,
+    },
+    Target {
+        name: "task_message",
+        property: "the reference accepts no message that every reading refuses, and the parts of an accepted one agree",
+        run: task_message::run,
+    },
+    Target {
+        name: "task_payload",
+        property: "harness and reference decide the conditional rules of payloads as the rulings do",
+        run: task_payload::run,
     },
     Target {
         name: "tcp_frames",

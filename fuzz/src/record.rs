@@ -168,7 +168,13 @@ impl Author<'_, '_> {
                         ArrivalKind::WsText,
                         ArrivalKind::Polled,
                     ])?;
-                    Ok(Arrival { kind, code: a.u.arbitrary()?, body: a.body()?, at_ms: a.u.arbitrary::<u32>()?.into() })
+                    Ok(Arrival {
+                        kind,
+                        code: a.u.arbitrary()?,
+                        body: a.body()?,
+                        at_ms: a.u.arbitrary::<u32>()?.into(),
+                        host: String::new(),
+                    })
                 })?,
                 ended,
             },

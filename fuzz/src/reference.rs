@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::thread::LocalKey;
 
 use data_encoding::HEXLOWER;
+use reference_impl::{Config, Variant};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::runtime::Runtime;
@@ -20,15 +21,38 @@ struct Library {
 thread_local! {
     static AGENTIC: RefCell<Library> = RefCell::new(Library::start("agentic"));
     static AMP: RefCell<Library> = RefCell::new(Library::start("amp-core"));
+    static MESH: RefCell<Library> = RefCell::new(Library::start("agentic-mesh"));
+    static MESHAI: RefCell<Library> = RefCell::new(Library::start("meshai"));
+    static TASK: RefCell<Library> = RefCell::new(Library::start("task-amp"));
+    static TASK_OTHER: RefCell<Library> = RefCell::new(Library::read("task-amp", Variant::Other));
+}
+
+/// The readings of the errata that the reference has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reading {
+    /// The strict ones.
+    Own,
+    /// Every other one that is tolerated.
+    Other,
+}
+
+impl Reading {
+    /// Both.
+    pub(crate) const ALL: [Self; 2] = [Self::Own, Self::Other];
 }
 
 impl Library {
     fn start(slug: &str) -> Self {
+        Self::read(slug, Variant::Own)
+    }
+
+    fn read(slug: &str, variant: Variant) -> Self {
         let implementation = implementation(slug);
+        let config = Config { variant, ..implementation.config() };
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (read, write) = tokio::io::split(theirs);
-        runtime.spawn(implementation.serve_adapter(implementation.config(), Box::new(read), Box::new(write)));
+        runtime.spawn(implementation.serve_adapter(config, Box::new(read), Box::new(write)));
         let (read, write) = tokio::io::split(ours);
         Self { runtime, write, read: BufReader::new(read) }
     }
@@ -66,6 +90,25 @@ fn call(library: &'static LocalKey<RefCell<Library>>, method: &str, params: &Val
 /// Calls a method of agentic. An error is an answer there.
 pub(crate) fn agentic(method: &str, params: &Value) -> Result<Value, Value> {
     call(&AGENTIC, &format!("agentic/{method}"), params)
+}
+
+/// Calls a method of agentic-mesh. An error is an answer there.
+pub(crate) fn mesh(method: &str, params: &Value) -> Result<Value, Value> {
+    call(&MESH, &format!("agentic-mesh/{method}"), params)
+}
+
+/// Calls a method of meshai. An error is an answer there.
+pub(crate) fn meshai(method: &str, params: &Value) -> Result<Value, Value> {
+    call(&MESHAI, &format!("meshai/{method}"), params)
+}
+
+/// Calls a method of task-amp, in one reading. An error is an answer there.
+pub(crate) fn task(reading: Reading, method: &str, params: &Value) -> Result<Value, Value> {
+    let library = match reading {
+        Reading::Own => &TASK,
+        Reading::Other => &TASK_OTHER,
+    };
+    call(library, &format!("task-amp/{method}"), params)
 }
 
 /// Calls a method of amp-core.
