@@ -1,0 +1,265 @@
+//! What expectations see of an answer: messages, acknowledgements, error entries and task records, wherever the target keeps
+//! them (binding, sections 3 to 6 and 11).
+
+use sha2::{Digest, Sha256};
+
+use crate::exchange::{Exchange, Transport};
+use crate::protocol::{ObservationContext, base_view};
+use crate::target::Target;
+use crate::value::{Path, Value};
+use crate::wire::json;
+
+/// Names under which an acknowledgement may have its parts (binding, section 6).
+const ACK_NAMES: &[(&str, &[&str])] = &[
+    ("msg_id", &["msg_id", "message_id", "ack_of", "ack_for", "ref"]),
+    ("actor", &["actor", "from", "by", "role"]),
+    ("ts", &["ts", "ack_at", "acked_at", "timestamp"]),
+    ("ack_status", &["ack_status", "status"]),
+    ("task_id", &["task_id"]),
+];
+
+/// Names under which a task record may have its parts (binding, section 6).
+const TASK_NAMES: &[(&str, &[&str])] =
+    &[("task_id", &["task_id", "id"]), ("reject_count", &["reject_count", "qa_retry_count"])];
+
+/// Adds to the general observation:
+///
+/// | place | holds |
+/// |---|---|
+/// | `/verdict` | `accepted`, `refused`, `handed-on` (the reply of a store that does not validate decides nothing), or `failed` |
+/// | `/records` | stored messages: `message`, `written_by`, `stored_at`, `seq` |
+/// | `/messages` | the same, messages only; of an engine those in its outputs |
+/// | `/message` | the only message of the answer |
+/// | `/acks` | acknowledgements: `msg_id`, `actor`, `ts`, `ack_status` |
+/// | `/errors` | entries of the error log, or the errors that a library reports |
+/// | `/task` | the task record, with the names of the binding |
+/// | `/outputs` | the outputs of an engine |
+/// | `/sent-sha256` | SHA-256 of the bytes that were sent |
+/// | `/result`, `/code` | result and error code of an adapter |
+pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
+    let mut view = base_view(exchange, context.target, context.clock);
+    if exchange.sent.transport == Transport::Adapter {
+        adapter_answer(exchange, &mut view);
+    }
+    let put = |view: &mut Value, name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            view.set_member(name, value);
+        }
+    };
+    let digest = Sha256::digest(&exchange.sent.body.0);
+    view.set_member("sent-sha256", Value::Text(data_encoding::HEXLOWER.encode(&digest)));
+    if view.member("ended").is_none_or(|ended| ended.as_text() == Some("complete")) {
+        view.set_member("verdict", Value::text(verdict(exchange, context.target, &view)));
+    }
+    let records = records(exchange, context.target, &view);
+    if let Some(records) = &records {
+        let messages: Vec<Value> = records.iter().filter_map(|record| record.member("message").cloned()).collect();
+        if let [only] = messages.as_slice() {
+            view.set_member("message", only.clone());
+        }
+        view.set_member("messages", Value::Array(messages));
+    }
+    put(&mut view, "records", records.map(Value::Array));
+    let acks = acks(exchange, &view);
+    put(&mut view, "acks", acks);
+    let errors = errors(exchange, &view);
+    put(&mut view, "errors", errors);
+    let task = task(exchange, &view);
+    put(&mut view, "task", task);
+    view
+}
+
+/// Every record of stored messages in an answer, in the order of the answer.
+pub(super) fn stored(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<Value> {
+    let mut view = base_view(exchange, context.target, context.clock);
+    if exchange.sent.transport == Transport::Adapter {
+        adapter_answer(exchange, &mut view);
+    }
+    records(exchange, context.target, &view).unwrap_or_default()
+}
+
+/// Whether the reply to a submission says nothing about the receiver: in a tree, and where proofmark hosts the store.
+pub(super) fn is_handed_on(exchange: &Exchange, target: &Target) -> bool {
+    let role = target.kinds.iter().any(|kind| kind == "role");
+    exchange.sent.transport == Transport::Tree || (role && exchange.sent.transport == Transport::Http)
+}
+
+fn verdict(exchange: &Exchange, target: &Target, view: &Value) -> &'static str {
+    let status = view.member("status").and_then(Value::as_integer).unwrap_or(0);
+    if let Some(Value::Bool(valid)) = view.member("result").and_then(|result| result.member("valid")) {
+        return if *valid { "accepted" } else { "refused" };
+    }
+    match status {
+        200..=299 if exchange.operation == "submit" && is_handed_on(exchange, target) => "handed-on",
+        200..=299 => "accepted",
+        400..=499 => "refused",
+        _ => "failed",
+    }
+}
+
+/// The answer of an adapter in the form of an HTTP answer.
+fn adapter_answer(exchange: &Exchange, view: &mut Value) {
+    /// The code for an operation that a library does not have (binding, section 11), and that of JSON-RPC.
+    const UNSUPPORTED: i128 = -32001;
+    const UNKNOWN_METHOD: i128 = -32601;
+    let Ok(answer) = json::parse(&exchange.received.body.0) else { return };
+    if let Some(error) = answer.member("error").filter(|error| **error != Value::Null) {
+        let code = error.member("code").and_then(Value::as_integer).unwrap_or(0);
+        let status = match code {
+            UNSUPPORTED | UNKNOWN_METHOD => 501,
+            -32099..=-32002 | -32603 | -32000 if code == -32000 || code == -32603 => 500,
+            _ => 400,
+        };
+        view.set_member("status", Value::Integer(status));
+        view.set_member("code", Value::Integer(if code == UNSUPPORTED { UNKNOWN_METHOD } else { code }));
+        view.set_member("body", error.clone());
+        return;
+    }
+    let Some(result) = answer.member("result") else { return };
+    view.set_member("status", Value::Integer(200));
+    view.set_member("result", result.clone());
+    if let Some(outputs) = result.member("outputs") {
+        view.set_member("outputs", outputs.clone());
+    }
+}
+
+/// The value at the first of the places that a target file gives for a name.
+fn placed<'v>(target: &Target, name: &str, value: &'v Value) -> Option<&'v Value> {
+    let places = target.places.get(name)?;
+    places.iter().filter_map(|place| Path::parse(place).ok()).find_map(|path| path.resolve(value))
+}
+
+/// A stored message with what the store says about it.
+fn record(found: &Value, target: &Target) -> Option<Value> {
+    let message = placed(target, "message", found)
+        .or_else(|| found.member("message"))
+        .or_else(|| found.member("msg_id").is_some().then_some(found))?;
+    let mut record = Value::map([("message", message.clone())]);
+    for name in ["written_by", "stored_at", "seq"] {
+        if let Some(value) = placed(target, name, found).or_else(|| found.member(name)) {
+            record.set_member(name, value.clone());
+        }
+    }
+    // A bare envelope names its writer itself.
+    if record.member("written_by").is_none()
+        && let Some(from) = message.member("from")
+    {
+        record.set_member("written_by", from.clone());
+    }
+    Some(record)
+}
+
+fn records(exchange: &Exchange, target: &Target, view: &Value) -> Option<Vec<Value>> {
+    let of_list = |list: &Value| -> Vec<Value> {
+        list.as_array().unwrap_or_default().iter().filter_map(|found| record(found, target)).collect()
+    };
+    let status = view.member("status").and_then(Value::as_integer).unwrap_or(0);
+    if let Some(outputs) = view.member("outputs") {
+        let messages = outputs.as_array()?.iter().filter_map(|output| output.member("message"));
+        return Some(messages.filter_map(|message| record(message, target)).collect());
+    }
+    match exchange.operation.as_str() {
+        "list-messages" | "list-inbox" if exchange.sent.transport != Transport::Tree => {
+            let body = view.member("body").filter(|_| (200..300).contains(&status))?;
+            Some(of_list(body.member("messages").unwrap_or(body)))
+        }
+        "get-message" if exchange.sent.transport != Transport::Tree => {
+            let body = view.member("body").filter(|_| (200..300).contains(&status))?;
+            Some(record(body, target).into_iter().collect())
+        }
+        "list-messages" | "get-message" => {
+            let mut found: Vec<(i128, Value)> = Vec::new();
+            for file in view.member("files").and_then(Value::as_array).unwrap_or_default() {
+                let Some(mut one) = file.member("json").and_then(|json| record(json, target)) else { continue };
+                let author = file.member("author").filter(|author| **author != Value::Null);
+                if let Some(author) = author {
+                    one.set_member("written_by", author.clone());
+                }
+                let modified = file.member("modified_ms").and_then(Value::as_integer).unwrap_or(0);
+                one.set_member("modified_ms", Value::Integer(modified));
+                found.push((modified, one));
+            }
+            found.sort_by_key(|(modified, _)| *modified);
+            Some(found.into_iter().map(|(_, record)| record).collect())
+        }
+        "build" => {
+            view.member("result")?.member("message").and_then(|message| record(message, target)).map(|one| vec![one])
+        }
+        _ => None,
+    }
+}
+
+/// An object with the names of the binding in place of its own.
+fn named(found: &Value, names: &[(&str, &[&str])]) -> Value {
+    let mut renamed = found.clone();
+    for (name, aliases) in names {
+        if let Some(value) = aliases.iter().find_map(|alias| found.member(alias)) {
+            renamed.set_member(name, value.clone());
+        }
+    }
+    renamed
+}
+
+fn acks(exchange: &Exchange, view: &Value) -> Option<Value> {
+    let all = |list: &[Value]| Value::Array(list.iter().map(|found| named(found, ACK_NAMES)).collect());
+    if let Some(outputs) = view.member("outputs").and_then(Value::as_array) {
+        let found: Vec<Value> = outputs.iter().filter_map(|output| output.member("ack").cloned()).collect();
+        return Some(all(&found));
+    }
+    match exchange.operation.as_str() {
+        "list-acks" | "acks-of-task" => match view.member("files") {
+            Some(files) => {
+                let files = files.as_array()?.iter().filter_map(|file| file.member("json").cloned());
+                Some(all(&files.collect::<Vec<_>>()))
+            }
+            None => {
+                let body = view.member("body")?;
+                body.member("acks").unwrap_or(body).as_array().map(all)
+            }
+        },
+        "make-ack" => view.member("result")?.member("ack").map(|ack| all(std::slice::from_ref(ack))),
+        _ => None,
+    }
+}
+
+fn errors(exchange: &Exchange, view: &Value) -> Option<Value> {
+    if let Some(outputs) = view.member("outputs").and_then(Value::as_array) {
+        return Some(Value::Array(outputs.iter().filter_map(|output| output.member("entry").cloned()).collect()));
+    }
+    match exchange.operation.as_str() {
+        "list-errors" => match view.member("files") {
+            Some(files) => {
+                let texts = files.as_array()?.iter().filter_map(|file| file.member("text").and_then(Value::as_text));
+                let lines = texts.flat_map(str::lines).filter(|line| !line.trim().is_empty());
+                // A line that is not JSON is an entry all the same.
+                let entry = |line: &str| json::parse(line.as_bytes()).unwrap_or_else(|_| Value::text(line));
+                Some(Value::Array(lines.map(entry).collect()))
+            }
+            None => {
+                let body = view.member("body")?;
+                body.member("errors").or(Some(body)).filter(|errors| errors.as_array().is_some()).cloned()
+            }
+        },
+        // The entries that were read after the message was refused.
+        "submit" if exchange.sent.transport == Transport::Http => {
+            let pages = exchange.received.arrived.iter().filter_map(|arrival| json::parse(&arrival.body.0).ok());
+            let of_page = |page: Value| page.member("errors").and_then(Value::as_array).unwrap_or_default().to_vec();
+            Some(Value::Array(pages.flat_map(of_page).collect()))
+        }
+        _ => {
+            let answer = view.member("result").or_else(|| view.member("body"))?;
+            answer.member("errors").filter(|errors| errors.as_array().is_some()).cloned()
+        }
+    }
+}
+
+fn task(exchange: &Exchange, view: &Value) -> Option<Value> {
+    let status = view.member("status").and_then(Value::as_integer).unwrap_or(0);
+    let found = match (exchange.operation.as_str(), view.member("files")) {
+        ("get-task", Some(files)) => files.as_array()?.first()?.member("json").cloned()?,
+        ("get-task", None) => view.member("body").filter(|_| (200..300).contains(&status))?.clone(),
+        ("engine-state", _) => view.member("result")?.clone(),
+        _ => return None,
+    };
+    found.as_map().is_some().then(|| named(&found, TASK_NAMES))
+}
