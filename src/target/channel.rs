@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn only_the_types_of_the_protocol_keep_a_connection_alive() {
-        let arrival = |kind: ArrivalKind, code| Arrival { kind, code, body: Body::default(), at_ms: 0 };
+        let arrival =
+            |kind: ArrivalKind, code| Arrival { kind, code, body: Body::default(), at_ms: 0, host: String::new() };
         let types = Some(FrameTypes { message: 1, ping: Some(3), pong: Some(4) });
         let typed = ChannelProfile { tcp: TcpProfile { types }, ..ChannelProfile::default() };
         let bare = ChannelProfile::default();

@@ -72,6 +72,19 @@ pub static TARGET: Shape = Shape {
              also in the addresses above; `{host.NAME}` is the address of a peer that the run hosts.",
             "launch: { command: [./server, --port, \"{port}\"] }",
         ),
+        KeyRow::new(
+            "hooks",
+            Kind::Map(&HOOKS),
+            "Programs that proofmark runs before the cases. Each ends with exit code 0 when it is done.",
+            "hooks: { reset: [./reset.sh], load: [./load.sh] }",
+        ),
+        KeyRow::new(
+            "ca",
+            Kind::Text,
+            "A file with certificates (PEM) of authorities that are trusted in addition to those of the system, relative to the \
+             target file. The environment variable SSL_CERT_FILE replaces those of the system.",
+            "ca: certs/test-ca.pem",
+        ),
         KeyRow::new("level", Kind::Text, "The claimed level.", "level: L1")
             .default("the level that the target declares"),
         KeyRow::new("levels", Kind::Texts, "Further claimed levels.", "levels: [L1, L2]"),
@@ -103,6 +116,13 @@ pub static TARGET: Shape = Shape {
             Kind::Named(&Kind::Texts),
             "Places in answers that are tried before the protocol's: JSON Pointers, or `header:NAME`.",
             "places: { hash: [/meta/hash, \"header:etag\"] }",
+        ),
+        KeyRow::new(
+            "names",
+            Kind::Named(&Kind::Named(&Kind::Text)),
+            "Names of members that differ from the protocol's, by kind of object (`proofmark init` lists the kinds): the name of \
+             the protocol and that of the target. The names themselves are then not judged.",
+            "names: { fact: { predicate: relation, value: object } }",
         ),
         KeyRow::new(
             "statuses",
@@ -225,6 +245,30 @@ pub(super) static LAUNCH: Shape = Shape {
     ..Shape::PLAIN
 };
 
+/// Programs that prepare the target.
+pub(super) static HOOKS: Shape = Shape {
+    name: "`hooks`",
+    title: "Hooks",
+    about: "Programs with their arguments, run in the folder of the target file. One that fails, or takes longer than two minutes, ends \
+            the run with exit code 3.",
+    keys: &[
+        KeyRow::new(
+            "reset",
+            Kind::Texts,
+            "Empties the store of the target, before a run.",
+            "reset: [./reset.sh, --all]",
+        ),
+        KeyRow::new(
+            "load",
+            Kind::Texts,
+            "Loads the fixture of the protocol, whose file (NDJSON) is the last argument, after `reset`. The feature `fixture` is \
+             then present.",
+            "load: [./load.sh]",
+        ),
+    ],
+    ..Shape::PLAIN
+};
+
 /// A variable whose value is never printed.
 pub(super) static SECRET: Shape = Shape {
     name: "a secret variable",
@@ -282,6 +326,19 @@ pub(super) static ROUTE: Shape = Shape {
             Kind::Named(&Kind::Text),
             "Query parameters, with `{input}` for each input.",
             "query: { max: \"{limit}\" }",
+        ),
+        KeyRow::new(
+            "body",
+            Kind::Plain,
+            "The body: texts may contain `{input}` for each input, and `{body}` is the body that the protocol specifies. A member \
+             whose input is not given is left out.",
+            "body: { item: \"{body}\", by: proofmark }",
+        ),
+        KeyRow::new(
+            "headers",
+            Kind::Named(&Kind::Text),
+            "Header fields besides those of the protocol, with `{input}` for each input.",
+            "headers: { x-project: \"{project}\" }",
         ),
     ],
     ..Shape::PLAIN

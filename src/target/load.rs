@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use url::Url;
 
+use super::hooks::read_hooks;
 use super::keys::{CREDENTIAL, HOST, LIMITS, ROUTE, TARGET, WAIVER};
 use super::launch::{Ports, read_launch};
 use super::read::{read_duration, secret};
@@ -101,6 +102,10 @@ pub fn load_with(
         target.class = if target.url.is_some() { TargetClass::Endpoint } else { TargetClass::Adapter };
         target.adapter = Some(adapter.into_iter().map(|word| word.value).collect());
     }
+    if let Some(node) = fields.take("hooks") {
+        target.hooks = read_hooks(&node, &mut problems);
+    }
+    target.ca = fields.text("ca", &mut problems).and_then(|path| read_certificates(&path, &mut problems));
     let (level, levels) = (fields.text("level", &mut problems), fields.texts("levels", &mut problems));
     let words = |list: Vec<Located<String>>| list.into_iter().map(|word| word.value).collect::<Vec<_>>();
     target.levels = words(level.into_iter().chain(levels).collect());
@@ -136,6 +141,9 @@ pub fn load_with(
             None
         }
     });
+    target.names.own = read_map(&mut fields, "names", &mut problems, |node, problems| {
+        Some(texts(node, "names", problems).into_iter().collect())
+    });
     read_statuses(&mut fields, &mut target, &mut problems);
     read_limits(&mut fields, &mut target, &mut problems);
     target.timeouts = read_map(&mut fields, "timeouts", &mut problems, |node, problems| match &node.value {
@@ -150,7 +158,9 @@ pub fn load_with(
     target.launch = launch.and_then(|node| read_launch(node, &mut ports, &mut problems));
     let span = fields.span().clone();
     fields.finish(&mut problems);
-    if !Transport::ALL.into_iter().any(|transport| target.is_reached_over(transport)) {
+    // A target of a kind that is a client only is started by the run, and calls a host of the run.
+    let is_client = target.launch.is_some() && !target.kinds.is_empty();
+    if !is_client && !Transport::ALL.into_iter().any(|transport| target.is_reached_over(transport)) {
         problems.note(
             Diagnostic::new(&span, "the target has no address")
                 .hint("give a `url`, a `ws`, a `tcp`, a `tree` or an `adapter`"),
@@ -168,6 +178,19 @@ pub fn load_with(
     };
     target.name = name.map_or_else(|| reached_by(&target), |text| text.value);
     problems.check(target)
+}
+
+/// Reads the certificates of authorities.
+fn read_certificates(path: &Located<String>, problems: &mut Problems) -> Option<Vec<u8>> {
+    // A path in a target file starts where that file is.
+    let beside = std::path::Path::new(&path.span.source().name).with_file_name(&path.value);
+    let read = std::fs::read(beside).map_err(|error| format!("cannot read `{}`: {error}", **path));
+    let read = read.and_then(|bytes| {
+        let mark = b"-----BEGIN CERTIFICATE-----";
+        let is_pem = bytes.windows(mark.len()).any(|window| window == mark);
+        if is_pem { Ok(bytes) } else { Err(format!("`{}` has no certificate in PEM", **path)) }
+    });
+    read.map_err(|message| problems.note(Diagnostic::new(&path.span, message))).ok()
 }
 
 /// An address, with its free ports filled in.
@@ -313,24 +336,27 @@ fn read_route(node: &Node, problems: &mut Problems) -> RouteOverride {
     let base = fields.text("base", problems).map(|text| text.value);
     let method = fields.text("method", problems).map(|text| text.value);
     let path = fields.text("path", problems).map(|text| text.value);
-    let query = fields.take("query").map(|node| match &node.value {
-        Yaml::Map(members) => members
-            .iter()
-            .filter_map(|(key, value)| match &value.value {
-                Yaml::Text(text) => Some((key.name.clone(), text.clone())),
-                _ => {
-                    problems.note(Diagnostic::new(&value.span, "a query parameter must be text"));
-                    None
-                }
-            })
-            .collect(),
-        _ => {
-            problems.note(Diagnostic::new(&node.span, "`query` must be a map from names to texts"));
-            Vec::new()
-        }
-    });
+    let query = fields.take("query").map(|node| texts(node, "query", problems));
+    let body = fields.take("body").map(plain);
+    let headers = fields.take("headers").map(|node| texts(node, "headers", problems)).unwrap_or_default();
     fields.finish(problems);
-    RouteOverride { base, method, path, query }
+    RouteOverride { base, method, path, query, body, headers }
+}
+
+/// Reads a map from names to texts.
+fn texts(node: &Node, key: &str, problems: &mut Problems) -> Vec<(String, String)> {
+    let Yaml::Map(members) = &node.value else {
+        problems.note(Diagnostic::new(&node.span, format!("`{key}` must be a map from names to texts")));
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (name, value) in members {
+        match &value.value {
+            Yaml::Text(text) => found.push((name.name.clone(), text.clone())),
+            _ => problems.note(Diagnostic::new(&value.span, format!("a value of `{key}` must be text"))),
+        }
+    }
+    found
 }
 
 fn read_statuses(fields: &mut Fields<'_>, target: &mut Target, problems: &mut Problems) {

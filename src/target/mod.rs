@@ -1,9 +1,11 @@
 //! Targets: the implementation under test, its addresses, claims and configuration.
 
 mod channel;
+mod hooks;
 mod keys;
 mod launch;
 mod load;
+mod names;
 mod read;
 mod tree;
 
@@ -17,14 +19,19 @@ use crate::source::Span;
 use crate::value::Value;
 
 pub use channel::{ChannelProfile, FrameTypes, HttpProfile, TcpProfile, UrlScheme, WsMessages, WsProfile};
+pub use hooks::Hooks;
 pub use keys::TARGET;
 pub use launch::{Filled, Launch, Ready, Variable};
 pub use load::{load, load_with, parse_tcp, parse_url};
+pub use names::{MemberNames, NamedObject, renamed};
 pub use read::parse_duration;
 pub use tree::TreeRoot;
 
 /// The feature of a target with a second instance.
 pub const SECOND_INSTANCE: &str = "second-instance";
+
+/// The feature of a target into which its fixture was loaded.
+pub const FIXTURE: &str = "fixture";
 
 /// The party whose messages go to the second instance.
 pub const SECOND: &str = "second";
@@ -65,6 +72,10 @@ pub struct Target {
     pub adapter: Option<Vec<String>>,
     /// How proofmark starts and stops it, if it does.
     pub launch: Option<Launch>,
+    /// Programs that prepare it before a run.
+    pub hooks: Hooks,
+    /// Certificates (PEM) of authorities that are trusted in addition to those of the system.
+    pub ca: Option<Vec<u8>>,
     /// The levels that the target file claims; empty means those that the target declares.
     pub levels: Vec<String>,
     /// Its kinds; empty means the default kind for its addresses.
@@ -79,6 +90,8 @@ pub struct Target {
     pub routes: BTreeMap<String, RouteOverride>,
     /// Places in answers that are tried before the protocol's own, by the name of the value.
     pub places: BTreeMap<String, Vec<String>>,
+    /// Names of members that differ from those of the protocol.
+    pub names: MemberNames,
     /// Status codes that replace the specified one.
     pub statuses: BTreeMap<u16, Vec<u16>>,
     /// Limits on time, size and number.
@@ -130,8 +143,14 @@ impl std::fmt::Debug for Credential {
     }
 }
 
+/// The party of a case that sends no credentials, not even those of [`EVERY_PARTY`].
+const WITHOUT_CREDENTIALS: &str = "without-credentials";
+
 /// The credentials of a party: its own, or those of [`EVERY_PARTY`].
 pub fn credentials_of<'c, T>(credentials: &'c BTreeMap<String, Vec<T>>, party: &str) -> &'c [T] {
+    if party == WITHOUT_CREDENTIALS {
+        return &[];
+    }
     credentials.get(party).or_else(|| credentials.get(EVERY_PARTY)).map_or(&[], Vec::as_slice)
 }
 
@@ -145,7 +164,7 @@ pub struct HostAddress {
 }
 
 /// A route that differs from the specified one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RouteOverride {
     /// Name of the base URL, one of [`Target::urls`].
     pub base: Option<String>,
@@ -155,6 +174,10 @@ pub struct RouteOverride {
     pub path: Option<String>,
     /// Query parameters with `{input}` placeholders.
     pub query: Option<Vec<(String, String)>>,
+    /// The body, with `{input}` placeholders, and `{body}` for the one of the protocol.
+    pub body: Option<Value>,
+    /// Header fields in addition to those of the protocol, with `{input}` placeholders.
+    pub headers: Vec<(String, String)>,
 }
 
 /// Bounds on time, size and number.
@@ -237,6 +260,8 @@ impl Target {
             second: None,
             adapter: None,
             launch: None,
+            hooks: Hooks::default(),
+            ca: None,
             levels: Vec::new(),
             kinds: Vec::new(),
             roles: None,
@@ -244,6 +269,7 @@ impl Target {
             credentials: BTreeMap::new(),
             routes: BTreeMap::new(),
             places: BTreeMap::new(),
+            names: MemberNames::default(),
             statuses: BTreeMap::new(),
             limits: Limits::default(),
             timeouts: BTreeMap::new(),
