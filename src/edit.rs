@@ -62,7 +62,7 @@ pub enum Change {
     /// Overwrites as many bytes with these, from the byte with this index on, which wraps at the end.
     Overwrite(Vec<u8>, usize),
     /// Sets a header field, or removes it.
-    Header(String, Option<String>),
+    Header(String, Option<Expr>),
 }
 
 impl Edit {
@@ -118,8 +118,8 @@ impl Edit {
             changes.push(Change::Overwrite(bytes, at.unwrap_or(0)));
         }
         if let Some(name) = fields.text("header", problems) {
-            let to = fields.text("to", problems);
-            changes.push(Change::Header(name.value, to.map(|to| to.value)));
+            let to = fields.take("to").map(|node| Expr::read(node, problems));
+            changes.push(Change::Header(name.value, to));
         }
         let span = fields.span().clone();
         let present = fields.present();
@@ -160,7 +160,9 @@ impl Edit {
     /// The expression of its new value, if it has one.
     pub fn expr(&self) -> Option<&Expr> {
         match &self.change {
-            Change::Set(_, expr) | Change::Repeat(_, expr) | Change::Whole(expr) => Some(expr),
+            Change::Set(_, expr) | Change::Repeat(_, expr) | Change::Whole(expr) | Change::Header(_, Some(expr)) => {
+                Some(expr)
+            }
             _ => None,
         }
     }
@@ -184,7 +186,7 @@ impl Edit {
             Change::Insert(bytes, None) => format!("append the bytes {} to the message", hex(bytes)),
             Change::Cut(count, at) => format!("remove {count} bytes from byte {at} on"),
             Change::Overwrite(bytes, at) => format!("overwrite with the bytes {} from byte {at} on", hex(bytes)),
-            Change::Header(name, Some(value)) => format!("set the header {name} to {value}"),
+            Change::Header(name, Some(_)) => format!("set the header {name} to {shown}"),
             Change::Header(name, None) => format!("remove the header {name}"),
         }
     }

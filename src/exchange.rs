@@ -52,10 +52,25 @@ pub enum ChannelAction {
     HalfClose,
     /// The connection is reset.
     Reset,
+    /// Sends the body of a request in pieces, spread over this many milliseconds.
+    Paced(u64),
     /// A request that makes the target send a message, and a listener for that message.
     Summon(Summons),
     /// Something is done with files of a tree that the target shares.
     Tree(TreeAction),
+    /// Something is done with a repository that proofmark makes for a case.
+    Repository(RepositoryAction),
+}
+
+/// An action on a repository of the run, which the target works on and proofmark inspects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RepositoryAction {
+    /// Makes a repository.
+    Make,
+    /// Makes a folder that is not a repository.
+    MakeFolder,
+    /// Reads its branches, commits and files.
+    Read,
 }
 
 /// An action on files of a tree.
@@ -302,6 +317,9 @@ pub struct Arrival {
     pub body: Body,
     /// Milliseconds after the first byte of the message that it may be an answer to.
     pub at_ms: u64,
+    /// The host of the run that it arrived at, if it did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub host: String,
 }
 
 /// An answer as it arrived, possibly incomplete.

@@ -97,6 +97,9 @@ pub struct TargetConfig {
     /// Places in answers that are tried before the protocol's own.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub places: BTreeMap<String, Vec<String>>,
+    /// Names of members of the target, by the kind of object and the name of the protocol.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub names: BTreeMap<String, BTreeMap<String, String>>,
     /// Status codes that replace the specified one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<String, Vec<u16>>,

@@ -53,6 +53,11 @@ pub trait Implementation: Debug + Send + Sync {
     /// The ways in which proofmark starts it as its own target; the first is the ordinary one.
     fn setups(&self) -> &'static [Setup];
 
+    /// The roles that the target of a setup plays; empty for all that its kind can play.
+    fn roles(&self, _setup: &str) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Settings that `proofmark serve` starts with, before those of the command line. Values as in [`Instance::settings`].
     fn served(&self) -> Pairs {
         &[]

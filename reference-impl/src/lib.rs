@@ -28,8 +28,12 @@
 //! | `implementation` | the trait that a protocol implements, and how proofmark starts it | variant, fault, setting, config, handle |
 //! | `agentic` | the Agentic Protocol | above |
 //! | `amp_core` | the Agent Messaging Protocol | above but agentic |
+//! | `agentic_mesh` | the Agentic Mesh Protocol | above but agentic, amp_core |
+//! | `task_amp` | the Agent Message Protocol AMP | above but agentic, amp_core, agentic_mesh |
+//! | `meshai` | the Agent Mesh Protocol (MeshAI) | above but agentic, amp_core, agentic_mesh, task_amp |
 
 mod agentic;
+mod agentic_mesh;
 mod amp_core;
 mod cbor;
 mod config;
@@ -38,10 +42,12 @@ mod handle;
 mod implementation;
 mod instant;
 mod json;
+mod meshai;
 mod names;
 mod server;
 mod setting;
 mod store;
+mod task_amp;
 mod variant;
 
 pub use config::{Config, Database, ServeError};
@@ -53,7 +59,8 @@ pub use store::OpenError;
 pub use variant::Variant;
 
 /// The implementations, one for each protocol.
-pub const ALL: &[&dyn Implementation] = &[&agentic::Agentic, &amp_core::AmpCore];
+pub const ALL: &[&dyn Implementation] =
+    &[&agentic::Agentic, &amp_core::AmpCore, &agentic_mesh::AgenticMesh, &task_amp::TaskAmp, &meshai::Meshai];
 
 /// The implementation of the protocol with this slug.
 #[must_use]

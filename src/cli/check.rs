@@ -15,7 +15,7 @@ use super::exit::Failure;
 use super::program::Program;
 use super::reference::{self, Reference, Start};
 use super::start::{now, runtime};
-use super::{interrupt, launch};
+use super::{hooks, interrupt, launch};
 use crate::exchange::{TargetClass, Transport};
 use crate::judge;
 use crate::plan::{self, Knowledge, Plan, Selection, TargetScope, glob};
@@ -27,8 +27,8 @@ use crate::source::Source;
 use crate::suggest::nearest;
 use crate::suite::CaseId;
 use crate::target::{self, Credential, EVERY_PARTY, Target};
-use crate::transport::Connections;
 use crate::transport::launch::free_port;
+use crate::transport::{Connections, http};
 use crate::value::Value;
 use crate::verdict::Profile;
 use crate::walk::{Context, Facts, Features};
@@ -267,7 +267,11 @@ pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure
             )
         })?;
         let texts = route.path.iter().chain(route.query.iter().flatten().map(|(_, text)| text));
-        for place in texts.flat_map(|text| protocol::places(text)) {
+        let texts = texts.chain(route.headers.iter().map(|(_, text)| text));
+        let mut places: Vec<&str> = texts.flat_map(|text| protocol::places(text)).collect();
+        let in_body = route.body.iter().flat_map(body_places);
+        places.extend(in_body.filter(|place| *place != "body"));
+        for place in places {
             if found.input(place).is_none() {
                 let inputs: Vec<_> = found.inputs.iter().map(|input| input.name).collect();
                 return Err(Failure::Usage(
@@ -320,7 +324,29 @@ pub(super) fn routes(target: &Target, known: &[Knowledge]) -> Result<(), Failure
             ));
         }
     }
+    let kinds = || known.iter().flat_map(|knowledge| knowledge.protocol.named_objects()).map(|kind| kind.name);
+    for name in target.names.own.keys() {
+        if !kinds().any(|kind| kind == name) {
+            let hint = nearest(name, kinds()).map(|name| format!("did you mean `{name}`?"));
+            let known =
+                (kinds().next().is_some()).then(|| format!("one of {}", kinds().collect::<Vec<_>>().join(", ")));
+            return Err(Failure::Usage(
+                format!("the target file has names of members of an unknown kind of object `{name}`"),
+                hint.or(known),
+            ));
+        }
+    }
     claims(target, known)
+}
+
+/// The placeholders in the body of a route.
+fn body_places(body: &Value) -> Vec<&str> {
+    match body {
+        Value::Text(text) => protocol::places(text),
+        Value::Array(items) => items.iter().flat_map(body_places).collect(),
+        Value::Map(members) => members.iter().flat_map(|(_, value)| body_places(value)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Checks the levels, kinds and roles that a target file claims.
@@ -399,7 +425,9 @@ fn list(program: &Program, known: &[Knowledge], target: &Target, selection: &Sel
     for knowledge in known {
         let mut target = target.clone();
         if target.class == TargetClass::Reference {
-            reference::stand_in(program.implementation(knowledge.protocol.slug())?, &mut target)?;
+            let implementation = program.implementation(knowledge.protocol.slug())?;
+            reference::stand_in(implementation, &mut target)?;
+            reference::describe(knowledge, implementation, reference::setup(implementation, None)?, &mut target);
         }
         let plan = plan::build(knowledge, &target, selection);
         for case in plan.cases.iter().filter(|case| case.skip.is_none()) {
@@ -449,8 +477,15 @@ async fn check(
         let mut target = target.clone();
         let slug = knowledge.protocol.slug();
         let (reference, mut connections) = connect(program, &options.at, knowledge, &mut target, begun).await?;
-        let addresses = start_hosts(knowledge, &target, &mut connections, begun).await?;
+        let addresses = start_hosts(knowledge, &mut target, &mut connections, begun).await?;
         let (running, cancelled) = launch::start(&target, &addresses, &cancelled).await?;
+        if let Err(failure) = hooks::run(knowledge, &target, now().0).await {
+            if let Some(running) = running {
+                running.stop().await;
+            }
+            return Err(failure);
+        }
+        hooks::claim(knowledge, &mut target);
         let plan = plan::build(knowledge, &target, selection);
         record.target.config = config(&plan);
         let progress = Progress::new(options.quiet, slug, &target.name);
@@ -469,6 +504,9 @@ async fn check(
         }
         let features = Features::read(&plan, facts, &transcript);
         if let Some(declared) = &features.declared {
+            if let Some(name) = own_name(&target, declared) {
+                record.target.name = name;
+            }
             let text = crate::wire::json::compact(declared);
             record.target.declared.insert(slug.to_owned(), serde_json::from_str(&text).unwrap_or_default());
         }
@@ -488,10 +526,19 @@ async fn check(
     Ok(record)
 }
 
+/// The name and version by which a library describes itself, for a target file without a `name`.
+fn own_name(target: &Target, declared: &Value) -> Option<String> {
+    let command = target.adapter.as_ref().filter(|_| target.class == TargetClass::Adapter)?.join(" ");
+    let declared = declared.member("implementation").filter(|inner| inner.as_map().is_some()).unwrap_or(declared);
+    let text = |name: &str| declared.member(name).and_then(Value::as_text).filter(|text| !text.is_empty());
+    let name = text("name").filter(|_| target.name == command)?;
+    Some(format!("{} ({command})", [Some(name), text("version")].into_iter().flatten().collect::<Vec<_>>().join(" ")))
+}
+
 /// Starts the peers that the run hosts. Returns their addresses, which a launched target receives.
 pub(super) async fn start_hosts(
     knowledge: &Knowledge,
-    target: &Target,
+    target: &mut Target,
     connections: &mut Connections,
     begun: Instant,
 ) -> Result<BTreeMap<String, String>, Failure> {
@@ -500,7 +547,11 @@ pub(super) async fn start_hosts(
         let started = run::start_hosts(knowledge, target, begun).await;
         connections.hosts = started.map_err(|why| Failure::Usage(why, None))?;
     }
-    Ok(connections.hosts.as_ref().map(|hosts| hosts.addresses()).unwrap_or_default())
+    let addresses = connections.hosts.as_ref().map(|hosts| hosts.addresses()).unwrap_or_default();
+    if reference::stand_in_host(knowledge.protocol, &addresses, target)? {
+        connections.http = http::Http::of(target).map_err(|error| Failure::Internal(error.to_string()))?;
+    }
+    Ok(addresses)
 }
 
 /// Connects to a target; starts it first if it is the reference implementation.
@@ -520,7 +571,12 @@ pub(super) async fn connect(
     if let Some(fault) = &at.fault {
         reference::check_fault(implementation, fault)?;
     }
-    let setup = reference::setup(implementation, at.setup.as_deref())?;
+    // The other readings are declared in a setup of their own.
+    let of_variant = implementation.setups().iter().find(|setup| setup.variant.is_other());
+    let setup = match of_variant.filter(|_| at.setup.is_none() && at.variant == VariantWord::Other) {
+        Some(setup) => setup,
+        None => reference::setup(implementation, at.setup.as_deref())?,
+    };
     let variant = match at.variant {
         VariantWord::Own => setup.variant,
         other => reference::variant(other),
@@ -542,6 +598,7 @@ fn config(plan: &Plan<'_>) -> TargetConfig {
         settings: target.settings.iter().map(|(name, value)| (name.clone(), stored(value))).collect(),
         routes: target.routes.keys().cloned().collect(),
         places: target.places.clone(),
+        names: target.names.own.clone(),
         statuses: target.statuses.iter().map(|(status, aliases)| (status.to_string(), aliases.clone())).collect(),
         timeouts_ms: target.timeouts.iter().map(|(name, time)| (name.clone(), to_ms(*time))).collect(),
         clock_skew_ms: to_ms(target.limits.clock_skew),
@@ -705,6 +762,7 @@ pub(super) fn target_of_record(record: &RunRecord) -> Target {
     target.roles.clone_from(&config.roles);
     target.options.clone_from(&config.options);
     target.places.clone_from(&config.places);
+    target.names.own.clone_from(&config.names);
     target.statuses =
         config.statuses.iter().filter_map(|(status, list)| Some((status.parse().ok()?, list.clone()))).collect();
     target.routes = config.routes.iter().map(|name| (name.clone(), target::RouteOverride::default())).collect();

@@ -14,7 +14,7 @@ use super::data;
 use super::exit::Failure;
 use super::program::Program;
 use super::start::{now, runtime};
-use super::{interrupt, launch};
+use super::{hooks, interrupt, launch};
 use crate::exchange::Transport;
 use crate::fuzz::{self, End, Finding, Options, Outcome, Progress, Watcher};
 use crate::plan::{self, Knowledge, Selection};
@@ -204,16 +204,23 @@ async fn campaign_against(
     };
     let slug = knowledge.protocol.slug();
     let (reference, mut connections) = connect(program, &options.at, knowledge, &mut target, begun).await?;
-    let addresses = start_hosts(knowledge, &target, &mut connections, begun).await?;
+    let addresses = start_hosts(knowledge, &mut target, &mut connections, begun).await?;
     if let Some(chosen) = chosen {
         target.transports = Some(chosen);
     }
+    hooks::claim(knowledge, &mut target);
     let plan = plan::build(knowledge, &target, &Selection::default());
     if plan.transports.is_empty() {
         return Err(Failure::usage("the target has no address for any of the transports; give one in the target file"));
     }
     let (_cancel, cancelled) = interrupt::flag();
     let (running, cancelled) = launch::start(&target, &addresses, &cancelled).await?;
+    if let Err(failure) = hooks::run(knowledge, &target, now().0).await {
+        if let Some(running) = running {
+            running.stop().await;
+        }
+        return Err(failure);
+    }
     let watching = Watching::new(options, slug, &target.name, campaign, log);
     let outcome = fuzz::run(&plan, facts, &connections, begun, campaign, cancelled, &watching).await;
     watching.bar.finish_and_clear();

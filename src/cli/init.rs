@@ -79,6 +79,14 @@ fn target_file(knowledge: &Knowledge, url: &str) -> String {
     if places.is_empty() {
         places.push_str("#  {}\n");
     }
+    let mut names = String::new();
+    for kind in knowledge.protocol.named_objects() {
+        comment(&mut names, "    # ", kind.summary);
+        let _ = writeln!(names, "#  {}: {}", kind.name, kind.example);
+    }
+    if names.is_empty() {
+        names.push_str("#  {}\n");
+    }
     let schemes = knowledge.protocol.url_schemes();
     let secure = schemes.iter().find(|scheme| scheme.transport == Transport::Tcp && scheme.tls);
     let secure = secure.map_or(String::new(), |scheme| format!(", or {}://HOST:PORT with TLS", scheme.name));
@@ -134,6 +142,11 @@ url: {url}
 #hosts:
 #  peer: {{ listen: \"127.0.0.1:8931\", announce: \"http://127.0.0.1:8931\" }}
 
+# Programs that prepare the target before a run: one empties its store, the
+# other loads the fixture for read-only targets, whose file is its last
+# argument.
+#hooks: {{ reset: [./reset.sh], load: [./load.sh] }}
+
 # URL of a second instance with separate state: data exported from one
 # instance is imported into the other.
 #second-instance: {url}
@@ -151,6 +164,11 @@ url: {url}
 #launch:
 #  command: [./my_server, --port, \"{{port}}\"]
 #  ready: {{ http: / }}
+
+# Certificates (PEM) of authorities that are trusted besides those of the
+# system, relative to this file. The environment variable SSL_CERT_FILE names a
+# file that replaces those of the system.
+#ca: test-ca.pem
 
 # Timeouts of the protocol that differ for this target, by name.
 #timeouts: {{}}
@@ -182,14 +200,19 @@ url: {url}
 #  b: {{ header: X-Api-Key, file: token-b.txt }}
 
 # Routes that differ from those of the specification, by operation. Keys that
-# are left out (method, path, query) keep their defaults. Inputs are written
-# in braces: `proofmark list --what operations` prints them.
+# are left out (method, path, query, body, headers) keep their defaults. Inputs
+# are written in braces (`proofmark list --what operations` prints them), and
+# {{body}} is the body of the specification: body: {{ item: \"{{body}}\" }}.
 #routes:
 {route}
 # Places of values in answers, tried before the usual ones: JSON Pointers into
 # the body, or `header:NAME`.
 #places:
 {places}
+# Names of members that differ from those of the protocol: the name of the
+# protocol, and that of the target. The names themselves are then not judged.
+#names:
+{names}
 # Status codes that the target uses instead of the specified one.
 #statuses:
 #  400: [422]
@@ -451,11 +474,12 @@ mod tests {
             })
             .collect();
         let switched = switched.join("\n");
-        // Only the secrets are missing.
+        // Only the secrets and the certificate are missing.
         let problems = load(&switched).unwrap_err();
         let shown: Vec<_> = problems.iter().map(ToString::to_string).collect();
-        assert_eq!(shown.len(), 2, "{shown:#?}");
-        assert!(shown.iter().all(|line| line.contains("TOKEN_A") || line.contains("token-b.txt")), "{shown:#?}");
+        assert_eq!(shown.len(), 3, "{shown:#?}");
+        let secrets = ["TOKEN_A", "token-b.txt", "test-ca.pem"];
+        assert!(shown.iter().all(|line| secrets.iter().any(|secret| line.contains(secret))), "{shown:#?}");
         let schema = crate::schema::target();
         let document = parse(&source(&switched)).unwrap().to_value();
         let keys = |value: &Value| -> BTreeSet<String> {
@@ -473,6 +497,7 @@ mod tests {
         assert_eq!(keys(document.member("features").unwrap()), features);
         // The limits that are printed are the real ones.
         let limits = switched.replace("env: TOKEN_A", "env: PATH").replace("file: token-b.txt", "env: PATH");
+        let limits = limits.replace("\nca: test-ca.pem", "");
         assert_eq!(load(&limits).unwrap().limits, target::Limits::default());
     }
 

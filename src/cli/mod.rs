@@ -7,6 +7,7 @@ mod data;
 mod exit;
 mod explain;
 mod fuzz;
+mod hooks;
 mod init;
 mod interrupt;
 mod launch;

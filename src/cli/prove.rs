@@ -108,7 +108,7 @@ impl<'k> Embedded<'k> {
             let mut target = Target::new(TargetClass::Reference, "the embedded reference implementation");
             // Each start uses new addresses.
             reference::stand_in(implementation, &mut target)?;
-            reference::describe(knowledge.protocol, setup, &mut target);
+            reference::describe(knowledge, implementation, setup, &mut target);
             let tolerated = setup.variant.is_other();
             Ok(Setting { name: setup.name.to_owned(), about: setup.about.to_owned(), tolerated, target })
         };

@@ -14,14 +14,17 @@ use tokio::runtime::{Builder, Runtime};
 use super::args::VariantWord;
 use super::exit::Failure;
 use super::init;
+use crate::exchange::Transport;
 use crate::plan::Knowledge;
 use crate::protocol::{self, Protocol};
 use crate::run;
 use crate::source::{Source, Span};
 use crate::suggest::nearest;
-use crate::target::{self, Credential, SECOND, SECOND_INSTANCE, Target};
+use crate::target::{self, Credential, SECOND, SECOND_INSTANCE, Target, TreeRoot};
 use crate::template::{Clock, Expr, Objects, Scope, Seed, Template};
 use crate::transport::adapter::{Adapter, Pipes};
+use crate::transport::repository::Repositories;
+use crate::transport::tree::Tree;
 use crate::transport::{Connections, http, session};
 use crate::value::Value;
 use crate::wire::json;
@@ -108,9 +111,20 @@ pub fn stand_in(implementation: &dyn Implementation, target: &mut Target) -> Res
     Ok(())
 }
 
-/// Copies the claims and credentials of a setup to a target.
-pub fn describe(protocol: &dyn Protocol, setup: &Setup, target: &mut Target) {
+/// Copies the claims and credentials of a setup to a target. A setup that declares kinds of target is reached over their
+/// transports only.
+pub fn describe(knowledge: &Knowledge, implementation: &dyn Implementation, setup: &Setup, target: &mut Target) {
+    let protocol = knowledge.protocol;
     let declared = &setup.declared;
+    let kinds = knowledge.manifest.kinds.iter().filter(|kind| declared.kinds.contains(&kind.name.as_str()));
+    let reached: Vec<Transport> = kinds.flat_map(|kind| kind.reached_over.iter().copied()).collect();
+    if !reached.is_empty() && target.transports.is_none() {
+        target.transports = Some(reached);
+    }
+    let roles = implementation.roles(setup.name);
+    if !roles.is_empty() && target.roles.is_none() {
+        target.roles = Some(roles.iter().map(|role| (*role).to_owned()).collect());
+    }
     for (option, offered) in declared.options {
         target.options.insert((*option).to_owned(), *offered);
     }
@@ -139,12 +153,29 @@ fn set_address(target: &mut Target, name: &str, url: &str) -> Result<(), Failure
         "http" => target.url = Some(parsed()?),
         "ws" => target.ws = Some(parsed()?),
         "tcp" => target.tcp = Some(target::parse_tcp(url, &protocol::url_schemes()).map_err(invalid)?),
+        "tree" => {
+            // An address of the form `file:///folder` is a folder too.
+            target.tree = Some(TreeRoot::new(url.strip_prefix("file://").unwrap_or(url)));
+        }
         // A further base URL.
         _ => {
             target.urls.insert(name.to_owned(), parsed()?);
         }
     }
     Ok(())
+}
+
+/// Directs the operations of a target that is itself a client only to the host that stands in for it. Returns whether that is
+/// so.
+pub(super) fn stand_in_host(
+    protocol: &dyn Protocol,
+    hosts: &BTreeMap<String, String>,
+    target: &mut Target,
+) -> Result<bool, Failure> {
+    let Some(name) = protocol.hosting().and_then(|hosting| hosting.stands_in_for(target)) else { return Ok(false) };
+    let url = hosts.get(name).ok_or_else(|| Failure::Internal(format!("no host `{name}`")))?;
+    set_address(target, "http", url)?;
+    Ok(true)
 }
 
 /// Applies settings, whose values are templates with the functions of the protocol: `${folder}` is the path of `folder`,
@@ -205,11 +236,11 @@ impl Reference {
         let folder = tempfile::tempdir()?;
         let mut handles = Vec::new();
         // Remove the addresses of an earlier start.
-        (target.url, target.ws, target.tcp, target.second) = (None, None, None, None);
+        (target.url, target.ws, target.tcp, target.second, target.tree) = (None, None, None, None, None);
         target.urls.clear();
         // The hosts start first, since the servers need their addresses.
         let mut known = target.clone();
-        protocol::complete(start.knowledge.protocol, &mut known);
+        describe(start.knowledge, start.implementation, start.setup, &mut known);
         let hosts = run::start_hosts(start.knowledge, &known, start.begun).await;
         let hosts = hosts.map_err(|why| Failure::Usage(why, None))?;
         let urls = hosts.as_ref().map(|hosts| hosts.addresses()).unwrap_or_default();
@@ -236,7 +267,8 @@ impl Reference {
             handles.push(handle);
         }
         target.adapter = Some(vec!["the reference".to_owned()]);
-        describe(start.knowledge.protocol, start.setup, target);
+        describe(start.knowledge, start.implementation, start.setup, target);
+        stand_in_host(start.knowledge.protocol, &urls, target)?;
         let settings = start.setup.instances.first().map_or(&[][..], |instance| instance.settings);
         let library = start.config(settings, folder.path(), &urls)?;
         let implementation = start.implementation;
@@ -244,9 +276,11 @@ impl Reference {
         let http = target.url.as_ref().map(|url| http::Http::new(url, target)).transpose();
         let http = http.map_err(|error| Failure::Internal(error.to_string()))?;
         let dial = session::Dial::new(target);
+        let tree = target.tree.as_ref().map(Tree::new);
+        let repositories = Repositories::default();
         Ok((
             Self { handles, folder },
-            Connections { http, dial, adapter: Some(adapter), tree: None, tamper: None, hosts },
+            Connections { http, dial, adapter: Some(adapter), tree, repositories, tamper: None, hosts },
         ))
     }
 

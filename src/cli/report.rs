@@ -93,6 +93,7 @@ pub(super) fn rejudge(options: &RejudgeOptions, program: &Program) -> Result<u8,
 
 fn judge_again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: &ProtocolRecord) -> ProtocolRecord {
     let mut target = target_of_record(record);
+    target.names.objects = knowledge.protocol.named_objects();
     target.waivers = before.waivers.iter().map(|waiver| waiver_of(knowledge, waiver)).collect();
     let selection = Selection {
         only: record.asked.only.clone(),

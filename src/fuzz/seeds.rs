@@ -46,7 +46,11 @@ pub(super) fn seeds(context: &Context<'_>) -> Seeds {
     for ready in &context.plan.cases {
         let base = ready.id.split('@').next().unwrap_or_default();
         let Some(text) = texts.get(base) else { continue };
-        if ready.case.is_sweep() || ready.case.without_setup || gate(context, ready) != Gate::Open {
+        if ready.case.is_sweep()
+            || ready.case.without_setup
+            || ready.case.ends_target
+            || gate(context, ready) != Gate::Open
+        {
             continue;
         }
         let named = |operation: &str| fuzz.operations.iter().any(|(named, _)| named.value == operation);

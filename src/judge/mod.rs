@@ -47,7 +47,9 @@ pub enum Gate {
 /// Decides whether a case runs.
 pub fn gate(context: &Context<'_>, ready: &ReadyCase<'_>) -> Gate {
     if let Some((reason, because)) = &ready.skip {
-        return Gate::NotRun { reason: *reason, because: because.clone(), optional: false };
+        // A role that the target leaves out binds it at no level.
+        let optional = *reason == NotRun::NotClaimed && context.plan.knowledge.manifest.roles_bind_cases;
+        return Gate::NotRun { reason: *reason, because: because.clone(), optional };
     }
     let manifest = &context.plan.knowledge.manifest;
     let transport = manifest.transports.iter().find(|(word, _)| word.value == ready.transport.name());
@@ -181,15 +183,24 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
         cases.push(record);
     }
     let claimed = context.features.claimed;
+    let out_of_reach: BTreeSet<&str> =
+        plan.cases.iter().filter(|ready| is_out_of_reach(context, ready)).map(|ready| ready.id.as_str()).collect();
     let measured =
         cases.iter().zip(&plan.cases).any(|(case, ready)| !ready.demand.is_met_by(claimed) && case.reason.is_none());
     let measured = measured.then(|| {
         let all = plan.knowledge.manifest.levels.all();
-        levels::levels(context, &requirements(plan, &cases, all), &cases, &optional, all, &BTreeSet::new())
+        levels::levels(
+            context,
+            &requirements(plan, &cases, all, &out_of_reach),
+            &cases,
+            &optional,
+            all,
+            &BTreeSet::new(),
+        )
     });
     set_beyond_aside(context, &mut cases);
     let (waivers, waived) = waive(plan, &mut cases);
-    let requirements = requirements(plan, &cases, claimed);
+    let requirements = requirements(plan, &cases, claimed, &out_of_reach);
     let mut levels = levels::levels(context, &requirements, &cases, &optional, claimed, &waived);
     for (level, measured) in levels.iter_mut().zip(measured.into_iter().flatten()) {
         level.met = !level.claimed && measured.outcome == Grant::Granted;
@@ -384,7 +395,37 @@ fn waive(plan: &Plan<'_>, cases: &mut [CaseRecord]) -> (Vec<WaiverRecord>, BTree
     (records, waived)
 }
 
-fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: LevelSet) -> Vec<RequirementRecord> {
+/// Whether a case cannot run because the target has no way to it that proofmark knows.
+fn is_out_of_reach(context: &Context<'_>, ready: &ReadyCase<'_>) -> bool {
+    let features = &context.plan.knowledge.manifest.features;
+    let is_absent = |feature: &Feature| {
+        feature.absent == Absent::Inconclusive
+            && context.features.state(ready.transport, &feature.name) == FeatureState::Absent
+    };
+    features
+        .iter()
+        .any(|feature| ready.case.needs.iter().any(|need| need.value == feature.name.value) && is_absent(feature))
+}
+
+/// The verdict of a requirement from those of its cases: the worst. A case that is out of reach does not undo what the others
+/// have shown.
+fn verdict_of(id: &str, covering: &[&CaseRecord], out_of_reach: &BTreeSet<&str>) -> Verdict {
+    let outcomes = |reachable: bool| {
+        let cases = covering.iter().filter(move |case| reachable != out_of_reach.contains(case.id.as_str()));
+        cases.filter_map(|case| case.outcomes.get(id)).copied().max().unwrap_or(Verdict::NotRun)
+    };
+    match (outcomes(true), outcomes(false)) {
+        (shown @ (Verdict::Pass | Verdict::Warn), Verdict::Inconclusive) => shown,
+        (shown, other) => shown.max(other),
+    }
+}
+
+fn requirements(
+    plan: &Plan<'_>,
+    cases: &[CaseRecord],
+    claimed: LevelSet,
+    out_of_reach: &BTreeSet<&str>,
+) -> Vec<RequirementRecord> {
     let knowledge = plan.knowledge;
     let levels = &knowledge.manifest.levels;
     let covered: BTreeSet<&RequirementId> =
@@ -397,12 +438,7 @@ fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: LevelSet) -> Vec
             let id = &requirement.id.value;
             let covering: Vec<&CaseRecord> =
                 cases.iter().filter(|case| case.covers.iter().any(|covered| covered == id.as_str())).collect();
-            let verdict = covering
-                .iter()
-                .filter_map(|case| case.outcomes.get(id.as_str()))
-                .copied()
-                .max()
-                .unwrap_or(Verdict::NotRun);
+            let verdict = verdict_of(id.as_str(), &covering, out_of_reach);
             let reason = (verdict == Verdict::NotRun).then(|| {
                 let of_this_kind = plan.transports.iter().any(|transport| plan.scope.shows(*transport, requirement));
                 if !of_this_kind && requirement.testable != Testable::No {
@@ -416,6 +452,10 @@ fn requirements(plan: &Plan<'_>, cases: &[CaseRecord], claimed: LevelSet) -> Vec
                 [NotRun::Waived, NotRun::NotExercised, NotRun::NotSelected, NotRun::NotClaimed, NotRun::Unobservable]
                     .into_iter()
                     .find(|wanted| reasons().any(|reason| reason == *wanted))
+                    // A case ran, but what it says of this requirement never came up.
+                    .or_else(|| {
+                        covering.iter().any(|case| case.verdict != Verdict::NotRun).then_some(NotRun::NotExercised)
+                    })
                     .or_else(|| (!claimed.includes(levels.closure(&requirement.level))).then_some(NotRun::NotClaimed))
             });
             let reason = reason.flatten();

@@ -28,7 +28,7 @@ impl<'t> Swept<'t> {
     pub fn new(context: &Context<'_>, transcript: &'t Transcript) -> Self {
         let plan = context.plan;
         let mut swept = Self::default();
-        if readiness::not_ready(transcript, plan.target.limits.request).is_some() {
+        if readiness::not_ready(plan.knowledge.protocol, transcript, plan.target.limits.request).is_some() {
             // These answers are not those of an implementation of the protocol.
             return swept;
         }

@@ -43,14 +43,28 @@ fn read_form(argument: &Value) -> Result<Form, ArgumentError> {
     if argument.as_map().is_none() {
         return word(argument, &JCS);
     }
-    const KEYS: [&str; 7] =
-        ["base", "null-members", "drop-null-elements", "order", "keep-integer-digits", "long-controls", "upper-hex"];
+    const KEYS: [&str; 8] = [
+        "base",
+        "null-members",
+        "drop-null-elements",
+        "order",
+        "keep-integer-digits",
+        "long-controls",
+        "upper-hex",
+        "spaces",
+    ];
     const NULL_MEMBERS: [(&str, NullMembers); 3] = [
         ("keep", NullMembers::Keep),
         ("drop-at-top", NullMembers::DropAtTop),
         ("drop-everywhere", NullMembers::DropEverywhere),
     ];
-    const ORDERS: [(&str, Order); 2] = [("utf8", Order::Utf8), ("utf16", Order::Utf16)];
+    const ORDERS: [(&str, Order); 5] = [
+        ("utf8", Order::Utf8),
+        ("utf16", Order::Utf16),
+        ("as-written", Order::AsWritten),
+        ("reversed", Order::Reversed),
+        ("top-only", Order::TopOnly),
+    ];
     let fields = members(argument, &KEYS)?;
     let base = fields.read("base", |name| word(name, &JCS))?.unwrap_or(Form::JCS);
     Ok(Form {
@@ -60,6 +74,7 @@ fn read_form(argument: &Value) -> Result<Form, ArgumentError> {
         keep_integer_digits: flag_or(fields, "keep-integer-digits", base.keep_integer_digits)?,
         long_controls: flag_or(fields, "long-controls", base.long_controls)?,
         upper_hex: flag_or(fields, "upper-hex", base.upper_hex)?,
+        spaces: flag_or(fields, "spaces", base.spaces)?,
     })
 }
 
@@ -139,7 +154,11 @@ mod tests {
         assert_eq!(refusal(r#"{"sha256-of":{"form":"jcs"}}"#)[1], "needs the key `value`");
         assert_eq!(
             refusal(r#"{"sha256-of":{"value":1,"form":{"order":"utf-8"}}}"#),
-            ["/sha256-of/form/order", "needs utf8 or utf16, not \"utf-8\"", "did you mean `utf8`?"]
+            [
+                "/sha256-of/form/order",
+                "needs utf8, utf16, as-written, reversed or top-only, not \"utf-8\"",
+                "did you mean `utf8`?"
+            ]
         );
         assert_eq!(refusal(r#"{"sha256-of":{"value":1,"form":{"upper-hexx":true}}}"#)[2], "did you mean `upper-hex`?");
         assert_eq!(refusal(r#"{"sha256-of":{"value":1,"prefix":true}}"#)[0], "/sha256-of/prefix");

@@ -13,7 +13,7 @@ use crate::suite::{Action, Case, CaseId, Expectation, HostReplyPlan, RequestBody
 use crate::template::{Expr, FUNCTIONS};
 
 /// Bindings that the engine defines.
-const BUILT_IN: &[&str] = &["answer", "item", "index", "it", "actor", "timeouts"];
+const BUILT_IN: &[&str] = &["answer", "item", "index", "it", "actor", "timeouts", "ordinal", "run"];
 
 /// The names of the template functions.
 fn functions(protocol: &'static dyn Protocol) -> impl Iterator<Item = &'static str> {

@@ -31,8 +31,11 @@ impl std::fmt::Debug for Knowledge {
 }
 
 impl Knowledge {
-    /// The role that a requirement is about; `None` if it binds every target, whatever role it plays.
+    /// The role without which a target cannot show a requirement; `None` if any target can, whatever role it plays.
     pub fn role_of<'k>(&'k self, requirement: &Requirement) -> Option<&'k str> {
+        if self.manifest.roles_bind_cases {
+            return None;
+        }
         let roles = self.manifest.roles.iter().map(|role| role.name.value.as_str());
         roles.into_iter().find(|role| *role == requirement.binds())
     }

@@ -118,6 +118,7 @@ fn probe(index: usize, feature: &Feature) -> Case {
         without_setup: false,
         stands_alone: false,
         twin_first: false,
+        ends_target: false,
         bindings: Vec::new(),
         steps,
         span: feature.name.span.clone(),

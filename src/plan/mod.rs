@@ -14,6 +14,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
+
 use crate::exchange::Transport;
 use crate::matcher;
 use crate::protocol::Protocol;
@@ -28,6 +30,9 @@ pub use load::{LoadError, load};
 pub use scope::{LevelDemand, TargetScope};
 pub use select::{Selection, Shard, glob};
 
+/// The first number of generated cases, and their count.
+const GENERATED: u64 = 100_000;
+
 /// The cases for one target: those that run and those that do not.
 pub struct Plan<'k> {
     /// The data of the protocol.
@@ -38,6 +43,8 @@ pub struct Plan<'k> {
     pub transports: Vec<Transport>,
     /// Whether the selection names cases or requirements, so that only what they need is probed.
     pub is_narrow: bool,
+    /// The levels that the run is asked to show; a target that declares none is held against them.
+    pub asked_levels: Vec<String>,
     /// The observable and claimed levels and roles of the target.
     pub scope: TargetScope<'k>,
     /// Every case, including those that do not run.
@@ -50,6 +57,8 @@ pub struct Plan<'k> {
 pub struct ReadyCase<'k> {
     /// Its full id.
     pub id: String,
+    /// Its number among all cases and probes of the plan, for identities that no other case has.
+    pub ordinal: u64,
     /// The case as written.
     pub case: &'k Case,
     /// The transport over which it runs.
@@ -67,15 +76,30 @@ pub struct ReadyCase<'k> {
 }
 
 impl<'k> Plan<'k> {
-    /// The probes for one transport that has their operations.
+    /// The probes for one transport that has their operations. A feature that the target file decides needs no probe, unless other
+    /// probes or the claims of the target rest on it.
     pub fn probes(&self, transport: Transport) -> Vec<ReadyCase<'k>> {
+        let manifest = &self.knowledge.manifest;
+        let is_needed = |name: &str| {
+            let claims = manifest.claims.level.iter().any(|claim| claim.feature.value == name);
+            claims || manifest.features.iter().any(|feature| feature.first && feature.name.value == name)
+        };
         let offered = |case: &&Case| {
+            if self.target.options.contains_key(&case.name.value) && !is_needed(&case.name.value) {
+                return false;
+            }
             let reached = case.reach.is_empty() || case.reach.iter().any(|word| self.scope.is_meant(word, transport));
             let operations = operations(self.knowledge.protocol, case);
             reached && operations.iter().all(|operation| operation.is_offered(transport, self.target))
         };
+        let path = Transport::ALL.iter().position(|known| *known == transport).unwrap_or_default();
+        let number = |case: &Case| {
+            let position = self.knowledge.probes.iter().position(|probe| std::ptr::eq(probe, case));
+            (position.unwrap_or_default() * Transport::ALL.len() + path) as u64
+        };
         let ready = |case: &'k Case| ReadyCase {
             id: format!("{}/probe#{}{}", self.knowledge.protocol.slug(), case.name.value, transport.suffix()),
+            ordinal: number(case),
             case,
             transport,
             covers: Vec::new(),
@@ -228,8 +252,14 @@ pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selec
             WaiverSubject::Case(_) => None,
         })
         .collect();
+    // The first numbers are those of the probes.
+    let first = knowledge.probes.len() * Transport::ALL.len();
+    for (position, ready) in cases.iter_mut().enumerate() {
+        ready.ordinal = (first + position) as u64;
+    }
     let is_narrow = !selection.only.is_empty() || !selection.requirements.is_empty();
-    Plan { knowledge, target, transports, scope, is_narrow, cases, waived_requirements }
+    let asked_levels = selection.levels.clone();
+    Plan { knowledge, target, transports, scope, is_narrow, asked_levels, cases, waived_requirements }
 }
 
 /// A case that belongs to no suite of `knowledge`, such as one of a fuzzer, for `target` over one transport.
@@ -241,7 +271,12 @@ pub fn ready_case<'k>(
     transport: Transport,
 ) -> ReadyCase<'k> {
     let scope = TargetScope::new(knowledge, target, &[transport]);
-    ready(knowledge, target, &scope, id, case, transport, |_| None)
+    let mut ready = ready(knowledge, target, &scope, id, case, transport, |_| None);
+    // Generated cases have no position: their numbers follow from their ids.
+    let digest = Sha256::digest(ready.id.as_bytes());
+    let number = digest.iter().take(4).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    ready.ordinal = GENERATED + number % GENERATED;
+    ready
 }
 
 /// The mistakes in a case that belongs to no suite of `knowledge`.
@@ -296,7 +331,7 @@ fn ready<'k>(
             }
         }
     }
-    ReadyCase { id, case, transport, covers, demand, skip, waiver, compiled }
+    ReadyCase { id, ordinal: 0, case, transport, covers, demand, skip, waiver, compiled }
 }
 
 /// The levels without which a case cannot run: those of its operations, and those that it needs by name.

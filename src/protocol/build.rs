@@ -7,6 +7,9 @@ use crate::target::RouteOverride;
 use crate::value::Value;
 use crate::wire::json;
 
+/// The input that says over how many milliseconds the body of an HTTP request is sent.
+pub const PACE: &str = "pace_ms";
+
 /// A message that is built and not yet encoded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
@@ -85,6 +88,17 @@ pub fn build(
             return Err(BuildError::Missing { operation: operation.name.into(), input: input.name.into() });
         }
     }
+    if let Some(ChannelPlan::Repository(action, name)) = &operation.channel {
+        return Ok(Message {
+            transport,
+            action: ChannelAction::Repository(*action),
+            base: None,
+            method: operation.name.to_owned(),
+            path: inputs.get(*name).map(text_of).unwrap_or_default(),
+            headers: Vec::new(),
+            body: MessageBody::None,
+        });
+    }
     match transport {
         Transport::Http => build_http(protocol, operation, inputs, route),
         Transport::Ws | Transport::Tcp => match &operation.channel {
@@ -162,7 +176,8 @@ fn build_move(
             (ChannelAction::Frame(u8::try_from(small(kind)).unwrap_or_default()), payload(name))
         }
         ChannelPlan::Raw(name) => (ChannelAction::Raw, payload(name)),
-        ChannelPlan::Listen => (ChannelAction::Listen, MessageBody::None),
+        // Such an operation is built before.
+        ChannelPlan::Listen | ChannelPlan::Repository(..) => (ChannelAction::Listen, MessageBody::None),
         ChannelPlan::Close => match inputs.get("how").and_then(Value::as_text) {
             Some("half") => (ChannelAction::HalfClose, MessageBody::None),
             Some("reset") => (ChannelAction::Reset, MessageBody::None),
@@ -237,6 +252,8 @@ fn build_http(
         };
         let held = inputs.get("held").map(|value| protocol.codec().encode(value, "")).unwrap_or_default();
         ChannelAction::Summon(Summons { via: via.unwrap_or(Transport::Http), peer, held })
+    } else if let Some(pace) = inputs.get(PACE).and_then(Value::as_integer) {
+        ChannelAction::Paced(u64::try_from(pace).unwrap_or_default())
     } else {
         ChannelAction::Message
     };
@@ -291,6 +308,52 @@ fn build_call(protocol: &dyn Protocol, operation: &Operation, inputs: &Inputs) -
         headers: Vec::new(),
         body: MessageBody::Params { ready, payload },
     })
+}
+
+/// The header fields that the route of a target adds; those whose input is not given are left out.
+pub fn header_fields(route: &RouteOverride, inputs: &Inputs) -> Vec<(String, String)> {
+    let filled = |(name, text): &(String, String)| Some((name.clone(), fill_with(text, inputs, &text_of)?));
+    route.headers.iter().filter_map(filled).collect()
+}
+
+/// The body that a target file gives an operation, with the values of its placeholders: those of the inputs, and `body` for the
+/// body of the protocol, edits included. The input that is the body is edited as well.
+pub fn own_body(template: &Value, operation: &Operation, inputs: &Inputs, specified: MessageBody) -> MessageBody {
+    let specified = match specified {
+        MessageBody::Value(value) => Some(value),
+        MessageBody::Bytes(bytes) => Some(Value::Bytes(bytes)),
+        MessageBody::None | MessageBody::Params { .. } => None,
+    };
+    let mut known = inputs.clone();
+    if let Some(body) = specified {
+        match operation.route.as_ref().map(|route| &route.body) {
+            Some(BodyPlan::Input(name)) => drop(known.insert((*name).to_owned(), body.clone())),
+            Some(BodyPlan::Object(members)) => {
+                let edited = members.iter().filter_map(|(member, name)| Some((*name, body.member(member)?.clone())));
+                known.extend(edited.map(|(name, value)| (name.to_owned(), value)));
+            }
+            _ => {}
+        }
+        known.insert("body".to_owned(), body);
+    }
+    filled(template, &known).map_or(MessageBody::None, MessageBody::Value)
+}
+
+/// A value with its placeholders replaced; `None` if one of them has no value.
+fn filled(template: &Value, known: &Inputs) -> Option<Value> {
+    match template {
+        Value::Text(text) => match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            // A text that is a placeholder takes the value with its type.
+            Some(name) if !name.contains(['{', '}']) => known.get(name).cloned(),
+            _ => fill_with(text, known, &text_of).map(Value::Text),
+        },
+        Value::Map(members) => {
+            let member = |(key, value): &(Value, Value)| Some((key.clone(), filled(value, known)?));
+            Some(Value::Map(members.iter().filter_map(member).collect()))
+        }
+        Value::Array(items) => Some(Value::Array(items.iter().filter_map(|item| filled(item, known)).collect())),
+        other => Some(other.clone()),
+    }
 }
 
 /// The bytes of the message that an exchange carried: those of the body, or what an adapter was given in hex.

@@ -12,7 +12,7 @@ use super::target_knowledge::TargetKnowledge;
 use crate::exchange::{Exchange, Transport};
 use crate::matcher::Matcher;
 use crate::report::Format;
-use crate::target::UrlScheme;
+use crate::target::{NamedObject, Target, UrlScheme};
 use crate::template::Function;
 use crate::value::Value;
 use crate::vector::Kind;
@@ -78,15 +78,39 @@ pub trait Protocol: Sync {
         &[]
     }
 
+    /// The kinds of objects whose members may have other names at a target (`names` of a target file). Default: none.
+    fn named_objects(&self) -> &'static [NamedObject] {
+        &[]
+    }
+
     /// Reads an exchange as the value that expectations look at. Required. Never fails: unreadable data is omitted
     /// from the observation or described in it. [`base_view`](super::base_view) is the part common to all protocols.
     fn observe(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Value;
+
+    /// Why no case can be judged at this target, from what its probes received: what was observed, what it means, and what to
+    /// do. Default: `None`. What all protocols share (credentials, base path, connection) is recognised without it.
+    fn not_ready(&self, _target: &Target, _probes: &[Probed]) -> Option<[String; 3]> {
+        None
+    }
 
     /// Whether an observation means that the target accepted the request. Default: `/status` is one of those that the
     /// operation accepts. Twins and set-up steps rest on it.
     fn accepted(&self, operation: &Operation, seen: &Value) -> bool {
         let status = seen.member("status").and_then(Value::as_integer).and_then(|status| u16::try_from(status).ok());
         status.is_some_and(|status| operation.accepts(status))
+    }
+
+    /// What the answer to a probe says about the target as a whole, before any case is judged. Default: it is judged by its
+    /// status. A protocol with requests that need no credentials, or that refuses credentials in a message, says so.
+    fn readiness(&self, _exchange: &Exchange) -> Readiness {
+        Readiness::ByStatus
+    }
+
+    /// Whether an answer says that the target is too busy now, so that the same message is sent again after a pause. Default:
+    /// its status is 429 or 503 (RFC 6585 section 4, RFC 9110 section 15.6.4). A protocol in which such a status can be the
+    /// decisive answer says so.
+    fn is_busy(&self, exchange: &Exchange) -> bool {
+        matches!(exchange.received.status, Some(429 | 503))
     }
 
     /// The messages of the target in an exchange, each as a sweep checks it. Default: none, so that sweeps check no
@@ -137,6 +161,9 @@ pub trait Protocol: Sync {
     }
 }
 
+/// What the probes of a run exchanged over one transport.
+pub type Probed = (Transport, Vec<Exchange>);
+
 /// The template of the case that `proofmark new` writes: a well-formed message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Starter {
@@ -146,6 +173,17 @@ pub struct Starter {
     pub name: &'static str,
     /// The object of the manifest that it uses.
     pub object: &'static str,
+}
+
+/// What the answer to a probe says about the target as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readiness {
+    /// Its status decides.
+    ByStatus,
+    /// Nothing, since anything may answer there.
+    Silent,
+    /// The target demands credentials, or others.
+    NeedsCredentials,
 }
 
 /// A key that a target file may have under `settings` or `places`.

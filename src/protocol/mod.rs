@@ -16,6 +16,7 @@
 //! | soundness of arbitrary messages | [`Oracle`] | only a failure of the target itself is a finding |
 
 pub mod agentic;
+pub mod agentic_mesh;
 pub mod amp_core;
 mod build;
 mod channel;
@@ -24,10 +25,12 @@ mod context;
 mod definition;
 mod hosting;
 mod mailbox;
+pub mod meshai;
 mod operation;
 mod oracle;
 mod security;
 mod target_knowledge;
+pub mod task_amp;
 mod view;
 
 use url::Url;
@@ -36,12 +39,12 @@ use crate::report::{FORMATS, Format};
 use crate::target::{Target, UrlScheme};
 use crate::vector::Kind;
 
-pub use build::{BuildError, Message, MessageBody, build, payload, places};
+pub use build::{BuildError, Message, MessageBody, PACE, build, header_fields, own_body, payload, places};
 pub use channel::Channel;
 pub use codec::{Codec, Json};
 pub use context::{Known, ObservationContext};
-pub use definition::{Protocol, Setting, Starter};
-pub use hosting::Hosting;
+pub use definition::{Probed, Protocol, Readiness, Setting, Starter};
+pub use hosting::{Consequences, Fence, Hosting, Resident};
 pub use mailbox::{Mailbox, Page};
 pub use operation::{BodyPlan, ChannelPlan, Input, Inputs, Method, Operation, Param, Route, TreePlan};
 pub use oracle::{Defect, Kin, Oracle};
@@ -50,7 +53,8 @@ pub use target_knowledge::TargetKnowledge;
 pub use view::{base as base_view, hosted as hosted_view};
 
 /// Every supported protocol.
-pub const ALL: &[&dyn Protocol] = &[&agentic::Agentic, &amp_core::AmpCore];
+pub const ALL: &[&dyn Protocol] =
+    &[&agentic::Agentic, &amp_core::AmpCore, &agentic_mesh::AgenticMesh, &meshai::MeshAi, &task_amp::TaskAmp];
 
 /// The protocol with this slug.
 pub fn find(slug: &str) -> Option<&'static dyn Protocol> {
@@ -60,6 +64,7 @@ pub fn find(slug: &str) -> Option<&'static dyn Protocol> {
 /// Fills in what follows from the target file by the rules of the protocol. A transport must not be given a target for which
 /// this was not called.
 pub fn complete(protocol: &dyn Protocol, target: &mut Target) {
+    target.names.objects = protocol.named_objects();
     if let Some(knowledge) = protocol.target_knowledge() {
         knowledge.complete(target);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::exchange::{Transport, TreeAction};
+use crate::exchange::{RepositoryAction, Transport, TreeAction};
 use crate::target::Target;
 use crate::value::Value;
 
@@ -86,6 +86,9 @@ pub enum ChannelPlan {
     Listen,
     /// The connection is closed; the input `how` is a close code, `half` or `reset`.
     Close,
+    /// Something is done with a repository of the run; the input is its name. It needs no connection: it is possible over HTTP
+    /// and over a tree.
+    Repository(RepositoryAction, &'static str),
 }
 
 /// An action on files. `{name}` in the path is replaced by an input, which is a name of a file or folder, or part of
@@ -147,12 +150,20 @@ impl Operation {
                 target.base(own.or(route.base)).is_some()
             })
         };
+        if self.is_about_a_repository() {
+            return matches!(transport, Transport::Http | Transport::Tree);
+        }
         match transport {
             Transport::Http => at_url(),
             Transport::Ws | Transport::Tcp => self.channel.is_some() || at_url(),
             Transport::Tree => self.tree.is_some() || at_url(),
             Transport::Adapter => self.method.is_some(),
         }
+    }
+
+    /// Whether it is done with a repository of the run, not with the target.
+    pub fn is_about_a_repository(&self) -> bool {
+        matches!(self.channel, Some(ChannelPlan::Repository(..)))
     }
 
     /// Whether a status means that the target accepted the request.

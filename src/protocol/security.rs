@@ -21,6 +21,18 @@ pub trait Security: Sync {
         context: &ObservationContext<'_>,
     ) -> Result<Value, String>;
 
+    /// Header fields of a request that follow from its message, such as the credentials of its sender. Default: none. A
+    /// field that the step itself sets wins. Must depend only on its arguments.
+    fn header_fields(
+        &self,
+        _operation: &Operation,
+        _body: Option<&Value>,
+        _inputs: &Inputs,
+        _context: &ObservationContext<'_>,
+    ) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Signs a message of the target again after its member `changed` was changed, so that only that change is wrong. Only
     /// for messages whose keys proofmark has, such as those of the reference implementation; any other message must be left
     /// as it is. Default: leaves every message as it is.

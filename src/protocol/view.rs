@@ -24,6 +24,7 @@ use crate::wire::json;
 /// | `/elapsed_ms` | milliseconds from the first byte sent to the last byte read |
 /// | `/span/from`, `/span/to` | when the target can have made its answer, RFC 3339, clock skew included |
 /// | `/sent` | the body that was sent, as a value, if it was JSON |
+/// | `/rpc_error` | the error of an adapter in words: `error -32603: out of memory` |
 pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     let received = &exchange.received;
     let mut view: Vec<(Value, Value)> = Vec::new();
@@ -39,11 +40,14 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
         if received.ended == Ended::Complete
             && let Ok(body) = json::parse(&received.body.0)
         {
-            put("body", body);
+            put("body", target.names.to_wire(body));
         }
         if let Ok(sent) = json::parse(&exchange.sent.body.0) {
-            put("sent", sent);
+            put("sent", target.names.to_wire(sent));
         }
+    }
+    if let Some(error) = rpc_error(exchange) {
+        put("rpc_error", Value::Text(error));
     }
     if exchange.sent.transport == Transport::Tree {
         if let Ok(sent) = json::parse(&exchange.sent.body.0) {
@@ -68,6 +72,18 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     put("elapsed_ms", Value::from(exchange.elapsed_ms));
     put("span", span(exchange, target, clock));
     Value::Map(view)
+}
+
+/// The error that an adapter answered, with its number and its message.
+fn rpc_error(exchange: &Exchange) -> Option<String> {
+    if exchange.sent.transport != Transport::Adapter {
+        return None;
+    }
+    let answer = json::parse(&exchange.received.body.0).ok()?;
+    let error = answer.member("error").filter(|error| **error != Value::Null)?;
+    let code = error.member("code").map_or_else(|| "without a code".to_owned(), json::compact);
+    let message = error.member("message").and_then(Value::as_text).unwrap_or_default();
+    Some(if message.is_empty() { format!("error {code}") } else { format!("error {code}: {message}") })
 }
 
 /// The observation of a message that the target sent to a host:

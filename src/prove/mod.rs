@@ -17,10 +17,11 @@ mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::exchange::Transport;
 use crate::parallel;
-use crate::plan::{self, Knowledge, Plan, Selection};
+use crate::plan::{self, Knowledge, Plan, ReadyCase, Selection};
 use crate::requirement::{Keyword, Testable};
-use crate::verdict::{Profile, Verdict};
+use crate::verdict::{NotRun, Profile, Verdict};
 use crate::walk::{Context, Facts, Features, Transcript};
 use baseline::{Baseline, CaseJudge, exchange, failed, on_runtime, stop};
 
@@ -67,7 +68,9 @@ pub fn prove(
                 progress.piece();
                 baseline
             };
-            settings.iter().zip(&plans).map(lay).collect::<Result<Vec<Baseline<'_, '_>>, String>>()
+            let mut laid = settings.iter().zip(&plans).map(lay).collect::<Result<Vec<Baseline<'_, '_>>, String>>()?;
+            adopt_idle(&mut laid, &mut ran);
+            Ok::<_, String>(laid)
         });
         let numbered: Vec<(usize, &Fault)> = faults.iter().enumerate().collect();
         let rows = parallel::map(options.jobs, &numbered, |(number, fault)| {
@@ -127,15 +130,23 @@ fn sample(faults: usize, options: &Options) -> BTreeSet<usize> {
     (0..wanted).map(|index| (first + index * faults / wanted) % faults).collect()
 }
 
+/// A case over a transport: what runs once for all settings.
+type Ran = BTreeSet<(String, Transport)>;
+
+fn name_of(ready: &ReadyCase<'_>) -> (String, Transport) {
+    (ready.id.clone(), ready.transport)
+}
+
 /// Runs the clean subject in one setting. `ran` contains the cases that ran in earlier settings.
 fn lay<'b, 'k>(
     subject: &dyn Subject,
     setting: &'b Setting,
     plan: &'b Plan<'k>,
     options: &Options,
-    ran: &mut BTreeSet<String>,
+    ran: &mut Ran,
 ) -> Result<Baseline<'b, 'k>, String> {
-    let new: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| !ran.contains(&plan.cases[*index].id)).collect();
+    let new: BTreeSet<usize> =
+        (0..plan.cases.len()).filter(|index| !ran.contains(&name_of(&plan.cases[*index]))).collect();
     let transcript = on_runtime(async {
         let running = subject.start(setting, None).await?;
         let transcript = exchange(plan, &new, options, &running.connections).await;
@@ -143,9 +154,26 @@ fn lay<'b, 'k>(
         Ok::<_, String>(transcript)
     })??;
     let features = Features::read(plan, options.facts, &transcript);
-    let own: BTreeSet<usize> = new.into_iter().filter(|index| transcript.cases[*index].is_some()).collect();
-    ran.extend(own.iter().map(|index| plan.cases[*index].id.clone()));
-    Ok(Baseline { setting, plan, features, transcript, own })
+    let mut baseline = Baseline { setting, plan, features, transcript, own: BTreeSet::new() };
+    let context = baseline.context(options.facts);
+    let judge = CaseJudge::new(&context, &baseline.transcript);
+    // A sweep belongs to the setting whose subject writes the messages that it judges.
+    let judges_something =
+        |index: &usize| !plan.cases[*index].case.is_sweep() || judge.judge(*index).reason != Some(NotRun::NotExercised);
+    let ran_here = new.into_iter().filter(|index| baseline.transcript.cases[*index].is_some());
+    let own: BTreeSet<usize> = ran_here.filter(judges_something).collect();
+    ran.extend(own.iter().map(|index| name_of(&plan.cases[*index])));
+    baseline.own = own;
+    Ok(baseline)
+}
+
+/// Gives each sweep that had nothing to judge in any setting to the first one in which it ran.
+fn adopt_idle(laid: &mut [Baseline<'_, '_>], ran: &mut Ran) {
+    for baseline in laid {
+        let ran_here = (0..baseline.plan.cases.len()).filter(|index| baseline.transcript.cases[*index].is_some());
+        let idle: Vec<usize> = ran_here.filter(|index| ran.insert(name_of(&baseline.plan.cases[*index]))).collect();
+        baseline.own.extend(idle);
+    }
 }
 
 fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
@@ -210,11 +238,15 @@ fn plant(
     };
     let chosen: BTreeSet<usize> = (0..plan.cases.len()).filter(covers).collect();
     row.ran = chosen.len();
+    // A sweep judges the messages of the other cases, so all of them run if those that should catch the fault do not.
+    let sweeps = chosen.iter().any(|index| plan.cases[*index].case.is_sweep());
+    let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
     for round in 1..=ROUNDS {
         row.rounds = round;
+        let running_cases = if sweeps && round > 1 { &all } else { &chosen };
         let ran = on_runtime(async {
             let running = subject.start(setting, Some(&fault.name)).await?;
-            let transcript = exchange(plan, &chosen, options, &running.connections).await;
+            let transcript = exchange(plan, running_cases, options, &running.connections).await;
             stop(running).await;
             Ok::<_, String>(transcript)
         });

@@ -77,9 +77,15 @@ pub(super) fn rows(
         }
     }
     let mut candidates = Vec::new();
+    let mut settings: BTreeMap<&str, &str> = BTreeMap::new();
     for baseline in benches {
         for index in &baseline.own {
             let ready = &baseline.plan.cases[*index];
+            // The same case over another transport in a later setting has the same id.
+            if settings.contains_key(ready.id.as_str()) {
+                continue;
+            }
+            settings.insert(&ready.id, &baseline.setting.name);
             let wanted: Vec<String> =
                 ready.covers.iter().map(ToString::to_string).filter(|id| !proven.contains_key(id.as_str())).collect();
             if !kills.contains_key(ready.id.as_str()) || !wanted.is_empty() {
@@ -97,12 +103,6 @@ pub(super) fn rows(
     .into_iter()
     .map(|found| (found.case.clone(), found))
     .collect();
-    let mut settings: BTreeMap<&str, &str> = BTreeMap::new();
-    for baseline in benches {
-        settings.extend(
-            baseline.own.iter().map(|index| (baseline.plan.cases[*index].id.as_str(), baseline.setting.name.as_str())),
-        );
-    }
     let cases = benches[0]
         .plan
         .cases

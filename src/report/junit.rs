@@ -158,6 +158,9 @@ fn description(case: &CaseRecord) -> String {
     for exchange in case.exchanges.iter().take(50) {
         let (request, answer) = (view::request_line(exchange), view::answer_line(exchange));
         say("exchange", &format!("{request} -> {answer}"));
+        if let Some(text) = view::refusal_text(exchange) {
+            say("", &text);
+        }
     }
     if case.exchanges.len() > 50 {
         say("", &format!("and {} more exchanges", case.exchanges.len() - 50));

@@ -267,6 +267,29 @@ pub(super) fn answer_line(exchange: &Exchange) -> String {
     format!("{} in {took}", outcome(&exchange.received))
 }
 
+/// Characters of the text of a refusal.
+const REFUSAL_LENGTH: usize = 200;
+
+/// The text of an answer that refuses: the body of a status from 400 on, or the error of an adapter, on one line and safe to
+/// print. `None` for other answers, and for a body that is empty or not text.
+pub(super) fn refusal_text(exchange: &Exchange) -> Option<String> {
+    let received = &exchange.received;
+    let text = match exchange.sent.transport {
+        Transport::Adapter => {
+            let answer: serde_json::Value = serde_json::from_slice(&received.body.0).ok()?;
+            answer.get("error").filter(|error| !error.is_null())?.to_string()
+        }
+        _ if received.status.is_some_and(|status| status >= 400) => received.body.text()?.to_owned(),
+        _ => return None,
+    };
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (shown, rest) = match text.char_indices().nth(REFUSAL_LENGTH) {
+        Some((end, _)) => (&text[..end], "..."),
+        None => (text.as_str(), ""),
+    };
+    (!shown.is_empty()).then(|| format!("{}{rest}", printable::line(shown)))
+}
+
 /// The status of an answer, and how it ended if it is incomplete.
 pub(super) fn outcome(received: &Incoming) -> String {
     let ended = match &received.ended {

@@ -21,6 +21,8 @@ const ADAPTER_TRIES: usize = 5;
 /// The open connections of one walk through a case, and how it waits.
 pub(super) struct CaseSession<'c> {
     pub(super) context: &'c Context<'c>,
+    /// Id of the case.
+    pub(super) id: &'c str,
     pub(super) session: Session,
     /// Whether a step ends at the first sufficient answer.
     pub(super) fail_fast: bool,
@@ -147,6 +149,7 @@ impl Runner<'_> {
         walk.set_clock(self.clock_of(context, ready.transport));
         let session = CaseSession {
             context,
+            id: &ready.id,
             session: Session::default(),
             fail_fast,
             returns: AtomicUsize::new(0),

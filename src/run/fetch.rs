@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::case::CaseSession;
 use super::mailbox::Mailbox;
@@ -85,18 +85,21 @@ impl Runner<'_> {
             return;
         }
         let (mut pages, mut more) = (0, false);
+        // The answer itself may have taken as long as the limit, and a page must be read before its absence means anything.
+        let begun = Instant::now();
         loop {
             let at_ms = milliseconds(carried.begun.elapsed());
             for body in self.with_mailbox(&owner, |mailbox| mailbox.since(&mut seen)) {
-                carried.received.arrived.push(Arrival { kind: ArrivalKind::Polled, code: None, body, at_ms });
+                let (kind, host) = (ArrivalKind::Polled, String::new());
+                carried.received.arrived.push(Arrival { kind, code: None, body, at_ms, host });
             }
             if enough(&carried.sent, &carried.received)
                 || self.is_fetching_refused()
-                || (!more && carried.begun.elapsed() >= self.limits.reply)
+                || (!more && begun.elapsed() >= self.limits.reply)
             {
                 return;
             }
-            if carried.begun.elapsed() >= self.limits.reply * PATIENCE {
+            if begun.elapsed() >= self.limits.reply * PATIENCE {
                 // The missing answer may be on a page that the target has not delivered yet.
                 carried.received.ended = Ended::TimedOut;
                 return;

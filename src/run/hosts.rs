@@ -1,7 +1,7 @@
 //! The peers that a run hosts, and what one case receives at them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::Future;
@@ -11,8 +11,8 @@ use crate::exchange::{
     Body, Ended, Exchange, HostArrival, HostReply, HostUrls, Hosted, HostedKind, Incoming, Outgoing, Transport,
 };
 use crate::plan::{Knowledge, ReadyCase};
-use crate::protocol::Protocol;
-use crate::suite::Receive;
+use crate::protocol::{Protocol, Resident};
+use crate::suite::{HostDecl, Receive};
 use crate::target::Target;
 use crate::template::{Clock, Objects, Scope, Seed};
 use crate::transport::host::{Arrived, Correlate, Guest, HostSpec, Hosts, Rules};
@@ -20,21 +20,30 @@ use crate::value::Value;
 use crate::walk::{Choice, Planned, Responder, Walk, host_reply};
 
 /// How long to wait after a fence: a message that the fence overtook follows shortly after it.
-const FENCE_GRACE: Duration = Duration::from_millis(50);
+pub(super) const FENCE_GRACE: Duration = Duration::from_millis(50);
 
 /// Number of messages that are kept for one case until a step receives them.
 const INBOX: usize = 256;
 
 /// The hooks of a protocol for its hosts.
-struct ProtocolRules(&'static dyn Protocol);
+struct ProtocolRules {
+    protocol: &'static dyn Protocol,
+    /// The services that reside at hosts, by the name of the host.
+    residents: BTreeMap<String, Mutex<Box<dyn Resident>>>,
+}
 
 impl Rules for ProtocolRules {
     fn keys(&self, arrival: &HostArrival) -> Vec<String> {
-        self.0.hosting().map(|hosting| hosting.keys(arrival)).unwrap_or_default()
+        self.protocol.hosting().map(|hosting| hosting.keys(arrival)).unwrap_or_default()
     }
 
     fn reply(&self, arrival: &HostArrival, state: &mut Value) -> Option<HostReply> {
-        self.0.hosting()?.reply(arrival, state)
+        self.protocol.hosting()?.reply(arrival, state)
+    }
+
+    fn resident(&self, arrival: &HostArrival) -> Option<HostReply> {
+        let resident = self.residents.get(&arrival.hosted.host)?;
+        Some(resident.lock().unwrap_or_else(PoisonError::into_inner).reply(arrival))
     }
 }
 
@@ -69,10 +78,16 @@ pub async fn start_hosts(knowledge: &Knowledge, target: &Target, start: Instant)
             transports: host.transports.clone(),
             profile: target.channel.clone(),
             correlate: Correlate { path, keys, bytes },
+            shared: host.shared,
             reply,
         });
     }
-    let rules = Arc::new(ProtocolRules(knowledge.protocol));
+    let resident = |host: &HostDecl| {
+        let resident = knowledge.protocol.hosting()?.resident(&host.name, target)?;
+        Some((host.name.value.clone(), Mutex::new(resident)))
+    };
+    let residents = declared.iter().filter_map(resident).collect();
+    let rules = Arc::new(ProtocolRules { protocol: knowledge.protocol, residents });
     Hosts::start(specs, rules, start).await.map(|hosts| Some(Arc::new(hosts)))
 }
 

@@ -5,6 +5,7 @@
 //! message.
 
 mod case;
+mod consequences;
 mod fetch;
 mod hosts;
 mod mailbox;

@@ -44,8 +44,8 @@ impl Runner<'_> {
         exchanges
     }
 
-    /// Retries a message while the target is busy (RFC 6585 section 4, RFC 9110 section 15.6.4), since cases run concurrently
-    /// and a target may limit their number. The last answer counts.
+    /// Retries a message while the target is busy, since cases run concurrently and a target may limit their number. The last
+    /// answer counts.
     async fn send_patiently(
         &self,
         case: &CaseSession<'_>,
@@ -57,8 +57,7 @@ impl Runner<'_> {
         let mut pause = BUSY_PAUSE;
         for _ in 0..BUSY_TRIES {
             let exchange = self.send(case, walk.as_deref_mut(), planned, round, message.clone()).await;
-            let busy = matches!(exchange.received.status, Some(429 | 503));
-            if !busy {
+            if !case.context.plan.knowledge.protocol.is_busy(&exchange) {
                 self.busy.store(0, Ordering::Relaxed);
                 return exchange;
             }

@@ -12,7 +12,11 @@ use super::runner::Runner;
 use crate::exchange::Transport;
 use crate::judge::{Gate, gate};
 use crate::plan::Plan;
+use crate::protocol::PACE;
+use crate::source::Located;
 use crate::suite::{Action, Case};
+use crate::template::Expr;
+use crate::value::Value;
 use crate::walk::{Context, Facts, Features, Part, Transcript, readiness};
 
 /// Number of consecutive messages without an answer after which the target counts as gone.
@@ -40,6 +44,8 @@ impl Runner<'_> {
         if let Some(why) = self.probe_features(plan, chosen, facts, transcript).await {
             return Some(why);
         }
+        // Over a transport that the target lacks no probe was answered, which says nothing of the others.
+        self.unanswered.store(0, Ordering::Relaxed);
         let features = Features::read(plan, facts, transcript);
         let context = Context { plan, facts, features };
         let open: Vec<usize> = (0..plan.cases.len())
@@ -55,6 +61,7 @@ impl Runner<'_> {
             let ready = &plan.cases[*index];
             ready.case.advances_clock() && plan.clock(ready.transport).is_some_and(|way| !way.per_case)
         };
+        let (last, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|index| plan.cases[*index].case.ends_target);
         let (alone, together): (Vec<_>, Vec<_>) = open.into_iter().partition(alone);
         // Cases that mostly wait must not delay the others.
         let (waiting, brisk): (Vec<_>, Vec<_>) =
@@ -62,7 +69,8 @@ impl Runner<'_> {
         let run = |index: usize| async move { (index, self.case(context, &plan.cases[index]).await) };
         let waiting = stream::iter(waiting).map(run).buffer_unordered(WAITING_CASES.max(self.limits.jobs));
         let brisk = stream::iter(brisk).map(run).buffer_unordered(self.limits.jobs);
-        let mut done = stream::select(waiting, brisk).chain(stream::iter(alone).map(run).buffer_unordered(1));
+        let mut done =
+            stream::select(waiting, brisk).chain(stream::iter(alone.into_iter().chain(last)).map(run).buffered(1));
         while let Some((index, case)) = done.next().await {
             if let Some(slot) = transcript.cases.get_mut(index) {
                 *slot = Some(case);
@@ -108,19 +116,29 @@ impl Runner<'_> {
         if self.judges_every_target {
             return (self.answered.load(Ordering::Relaxed) == 0).then(|| "the target did not answer".to_owned());
         }
-        readiness::not_ready(transcript, self.limits.request).map(|found| found.lines().join("\n"))
+        let general = readiness::not_ready(plan.knowledge.protocol, transcript, self.limits.request);
+        let of_protocol = || plan.knowledge.protocol.not_ready(plan.target, &transcript.probes);
+        general.map(|found| found.lines().join("\n")).or_else(|| of_protocol().map(|lines| lines.join("\n")))
     }
 }
 
-/// Whether the pauses and waits that a case declares make it a long one.
+/// Whether the pauses and waits that a case declares, and slow messages, make it a long one.
 fn waits(plan: &Plan<'_>, case: &Case) -> bool {
     let declared = case.all_steps().into_iter().map(|step| {
         let pause = match &step.action {
             Action::Pause(pause) => plan.time(pause),
+            Action::Send { with, .. } => pace(with),
             _ => Duration::ZERO,
         };
         let times = [&step.settle, &step.quiet].into_iter().flatten().map(|time| plan.time(time));
         pause + times.sum::<Duration>()
     });
     declared.sum::<Duration>() >= LONG
+}
+
+/// The time over which the inputs of an operation have its message sent.
+fn pace(inputs: &[(Located<String>, Expr)]) -> Duration {
+    let given = inputs.iter().find(|(name, _)| name.value == PACE);
+    let Some((_, Expr::Constant(Value::Integer(ms)))) = given else { return Duration::ZERO };
+    Duration::from_millis(u64::try_from(*ms).unwrap_or_default())
 }

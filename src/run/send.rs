@@ -80,6 +80,7 @@ impl Runner<'_> {
             hosted: None,
             clock_ms,
         };
+        let mut answered_ms = None;
         let Delivery { mut sent, mut received, begun } = if silent && transport == Transport::Adapter {
             // The adapter has not answered any call yet; each further call would cost a timeout.
             Delivery::unsent(message, "the adapter did not answer earlier calls")
@@ -109,7 +110,14 @@ impl Runner<'_> {
                 enough: &mut enough,
             };
             let mailbox = self.mailbox(case, &exchange, &message);
-            let mut carried = self.connections.carry(&case.session, &actor, message, &limits, wait).await;
+            let mut expected = self.expect(case, &message);
+            let carry = self.connections.carry(&case.session, &actor, message, &limits, wait);
+            let mut carried = self.while_expecting(expected.as_mut(), carry).await;
+            if let Some(expected) = expected {
+                // What arrives at hosts later is not part of the time that the answer took.
+                answered_ms = Some(milliseconds(carried.begun.elapsed()));
+                self.collect(case, expected, &exchange, &mut carried).await;
+            }
             if transport == Transport::Http {
                 let first = exchange(&carried.sent, &carried.received);
                 self.fetch(case, &first, mailbox, &mut carried, &mut enough).await;
@@ -120,7 +128,7 @@ impl Runner<'_> {
             sent.method.push_str(" on a new connection");
         }
         self.stored.fetch_add(size(&received), Ordering::Relaxed);
-        let elapsed_ms = milliseconds(begun.elapsed());
+        let elapsed_ms = answered_ms.unwrap_or_else(|| milliseconds(begun.elapsed()));
         match received.ended {
             Ended::Complete | Ended::TooLong => {
                 self.unanswered.store(0, Ordering::Relaxed);

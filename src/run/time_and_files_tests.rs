@@ -62,7 +62,7 @@ static OPERATIONS: [Operation; 4] = [
     operation("get", &[input("id")], plan(TreeAction::Await, "out/{id}.json", None), &[(200, 200)]),
     operation("peek", &[input("id")], plan(TreeAction::Read, "out/{id}.json", None), &[(200, 200)]),
     operation(
-        "set-clock",
+        "turn-clock",
         &[input("name"), input("by")],
         plan(TreeAction::Write, "clock/{name}", Some("by")),
         &[(201, 201)],
@@ -118,7 +118,7 @@ timeouts:
   patience: { default: 50ms, about: How long an answer may take. }
 clock:
   - needs: [NEEDED]
-    step: { send: set-clock, with: { name: '${word}', by: '${advance_ms}' } }
+    step: { send: turn-clock, with: { name: '${word}', by: '${advance_ms}' } }
 ";
 
 const CASES: &str = "

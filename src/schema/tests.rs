@@ -54,6 +54,7 @@ const VECTORS: &str = r#"{"schema": 1, "kind": "refused-json", "protocol": "p", 
 const TARGET: &str = "
 url: http://127.0.0.1:1
 credentials: { a: { env: X } }
+hooks: { reset: [x], load: [x] }
 hosts: { h: { listen: '127.0.0.1:1' } }
 routes: { export: { path: /x } }
 launch: { command: x, environment: { A: { env: X } }, ready: { delay: 1s } }

@@ -115,6 +115,13 @@ pub(super) static CASE: Shape = Shape {
         )
         .default("false"),
         KeyRow::new(
+            "ends-target",
+            Kind::Flag,
+            "The case stops the target: it runs alone, after all others. At most one case of a protocol does.",
+            "ends-target: true",
+        )
+        .default("false"),
+        KeyRow::new(
             "let",
             Kind::Named(&Kind::Value),
             "Names and values, in order, generated again for each run of the case.",
@@ -423,6 +430,16 @@ pub static MANIFEST: Shape = Shape {
             "target-kinds: [{ kind: endpoint, reached-over: [http], levels: [L1] }]",
         )
         .default("every target can show every level"),
+        KeyRow::new(
+            "roles-bind",
+            Kind::Word(&[
+                ("requirements", "A requirement on a role is tested only on targets that play the role."),
+                ("cases", "Any target may show a requirement on a role; each case names the roles that it needs."),
+            ]),
+            "What the roles of a target limit.",
+            "roles-bind: cases",
+        )
+        .default("`requirements`"),
         KeyRow::new("roles", Kind::Maps(&ROLE), "The roles that a target may play.", "roles: [{ role: sender }]")
             .default("every target plays all roles"),
         KeyRow::new(
@@ -476,7 +493,7 @@ pub static MANIFEST: Shape = Shape {
             "clock",
             Kind::Maps(&CLOCK),
             "How the clock of a target is advanced, for steps with `advance`; the first that fits the transport is used.",
-            "clock: [{ step: { send: set-clock, with: { advance-ms: \"${advance_ms}\" } } }]",
+            "clock: [{ step: { send: turn-clock, with: { advance-ms: \"${advance_ms}\" } } }]",
         ),
         KeyRow::new(
             "fuzz",
@@ -528,7 +545,7 @@ pub(super) static CLOCK: Shape = Shape {
             Kind::Map(&STEP),
             "A step with `send`. `${advance_ms}` is the distance in milliseconds; `${time}` and `${ms}` already \
             include it.",
-            "step: { send: set-clock, with: { advance-ms: \"${advance_ms}\" } }",
+            "step: { send: turn-clock, with: { advance-ms: \"${advance_ms}\" } }",
         )
         .required(),
     ],
@@ -651,6 +668,13 @@ pub(super) static HOST: Shape = Shape {
             "Values of every case by which messages are assigned to it.",
             "values: [\"${project}\"]",
         ),
+        KeyRow::new(
+            "shared",
+            Kind::Flag,
+            "Whether each case that receives at it gets a copy of every message that belongs to no case, also of earlier ones.",
+            "shared: true",
+        )
+        .default("false"),
         KeyRow::new("reply", Kind::Map(&REPLY), "Its default reply.", "reply: { status: 202 }")
             .default("status 200 without a body"),
     ],
@@ -681,6 +705,12 @@ pub(super) static CLAIMS: Shape = Shape {
             "The probe and the place that name the levels.",
             "level: { feature: descriptor, at: /body/level }",
         ),
+        KeyRow::new(
+            "features",
+            Kind::Map(&LEVEL_CLAIM),
+            "The probe and the place that list features by name: one without a probe of its own is offered if it is listed.",
+            "features: { feature: descriptor, at: /body/features }",
+        ),
         KeyRow::new("default", Kind::Texts, "The levels of a target that does not declare any.", "default: L0")
             .required(),
     ],
@@ -689,9 +719,9 @@ pub(super) static CLAIMS: Shape = Shape {
 
 /// The probe whose answer names the level, and the place in it.
 pub(super) static LEVEL_CLAIM: Shape = Shape {
-    name: "`level` of the claims",
+    name: "`level` or `features` of the claims",
     title: "LevelClaim",
-    about: "The probe whose answer names the level, and the place in it.",
+    about: "The probe whose answer names the level or the features, and the place in it.",
     keys: &[
         KeyRow::new("feature", Kind::Text, "Name of the feature that is probed.", "feature: descriptor").required(),
         KeyRow::new("at", Kind::Text, "Place in the observation of the last step of its probe.", "at: /body/level")

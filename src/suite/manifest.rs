@@ -25,6 +25,8 @@ pub struct Manifest {
     pub kinds: Vec<TargetKind>,
     /// The roles that a target may play; if empty, every target plays every role.
     pub roles: Vec<Role>,
+    /// Whether any target may show a requirement on a role, so that only the roles that a case names limit the case.
+    pub roles_bind_cases: bool,
     /// The feature that shows that a target may have a level which it does not claim. Then the cases of that level run as
     /// well, and the report shows whether the level is met.
     pub beyond: Vec<(Located<String>, Located<String>)>,
@@ -95,6 +97,8 @@ pub struct HostDecl {
     pub correlate: [bool; 3],
     /// Values that every case claims.
     pub values: Vec<Expr>,
+    /// Whether each case gets a copy of every message that belongs to no case.
+    pub shared: bool,
     /// The default reply, if neither the case nor the protocol has one.
     pub reply: HostReplyPlan,
 }
@@ -121,6 +125,8 @@ pub struct Fuzzing {
 pub struct Claims {
     /// The probe and the place that name the levels.
     pub level: Option<LevelClaim>,
+    /// The probe and the place that list features by name; those without a probe of their own are offered if listed.
+    pub features: Option<LevelClaim>,
     /// The levels of a target that does not declare any.
     pub default: Vec<Located<String>>,
 }
@@ -225,6 +231,13 @@ pub fn read_manifest_partly(source: &Arc<Source>, problems: &mut Problems) -> Op
     let protocol = fields.required_text("protocol", problems);
     let levels = read_levels(fields.list("levels", problems), problems);
     let roles = read_roles(fields.list("roles", problems), problems);
+    let roles_bind = fields.text("roles-bind", problems);
+    for word in roles_bind.iter().filter(|word| !["requirements", "cases"].contains(&word.as_str())) {
+        problems.note(
+            Diagnostic::new(&word.span, format!("unknown value `{}` of `roles-bind`", **word))
+                .hint("one of requirements, cases"),
+        );
+    }
     let kinds = read_kinds(fields.list("target-kinds", problems), &levels, &roles, problems);
     let beyond = read_features_of(&mut fields, "unclaimed-levels", "levels", problems);
     let transports = read_features_of(&mut fields, "transports", "transports", problems);
@@ -265,12 +278,13 @@ pub fn read_manifest_partly(source: &Arc<Source>, problems: &mut Problems) -> Op
     // They are required; a missing one was reported above.
     let nothing = || Located { value: String::new(), span: Span::file(source) };
     let protocol = protocol.unwrap_or_else(nothing);
-    let claims = claims.unwrap_or(Claims { level: None, default: Vec::new() });
+    let claims = claims.unwrap_or(Claims { level: None, features: None, default: Vec::new() });
     Some(Manifest {
         protocol,
         levels,
         kinds,
         roles,
+        roles_bind_cases: roles_bind.is_some_and(|word| word.value == "cases"),
         beyond,
         claims,
         objects: collect(objects),
@@ -295,6 +309,7 @@ fn read_host(node: &Node, problems: &mut Problems) -> Option<HostDecl> {
     let path = fields.text("path", problems);
     let ways = fields.texts("correlate", problems);
     let values: Vec<Expr> = fields.list("values", problems).iter().map(|node| Expr::read(node, problems)).collect();
+    let shared = fields.flag("shared", problems);
     let reply = fields.take("reply").map(|node| read_reply(node, problems));
     fields.finish(problems);
     let offered = [Transport::Http, Transport::Ws, Transport::Tcp];
@@ -337,6 +352,7 @@ fn read_host(node: &Node, problems: &mut Problems) -> Option<HostDecl> {
         path,
         correlate: if ways.is_empty() { [true, false, false] } else { WAYS.map(has) },
         values,
+        shared,
         reply: reply.unwrap_or(Some(HostReplyPlan::Message { status: 200, headers: Vec::new(), body: None }))?,
     })
 }
@@ -449,19 +465,23 @@ fn read_features_of(
     members.iter().filter_map(read).collect()
 }
 
+/// Reads where the description of a target stands.
+fn read_declaration(node: &crate::source::Node, problems: &mut Problems) -> Option<LevelClaim> {
+    let mut fields = Fields::new(node, &LEVEL_CLAIM, problems);
+    let feature = fields.required_text("feature", problems);
+    let at = fields.required_text("at", problems);
+    fields.finish(problems);
+    let at = at.and_then(|text| read_path(&text, &text.span, problems));
+    Some(LevelClaim { feature: feature?, at: at? })
+}
+
 fn read_claims(node: &crate::source::Node, problems: &mut Problems) -> Option<Claims> {
     let mut fields = Fields::new(node, &CLAIMS, problems);
-    let level = fields.take("level").and_then(|node| {
-        let mut fields = Fields::new(node, &LEVEL_CLAIM, problems);
-        let feature = fields.required_text("feature", problems);
-        let at = fields.required_text("at", problems);
-        fields.finish(problems);
-        let at = at.and_then(|text| read_path(&text, &text.span, problems));
-        Some(LevelClaim { feature: feature?, at: at? })
-    });
+    let level = fields.take("level").and_then(|node| read_declaration(node, problems));
+    let features = fields.take("features").and_then(|node| read_declaration(node, problems));
     let default = fields.texts("default", problems);
     fields.finish(problems);
-    Some(Claims { level, default })
+    Some(Claims { level, features, default })
 }
 
 fn read_setup(node: &crate::source::Node, problems: &mut Problems) -> Setup {

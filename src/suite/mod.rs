@@ -69,6 +69,8 @@ pub struct Case {
     pub stands_alone: bool,
     /// Whether the twin is sent before the case instead of after it: where the target may not answer after the case.
     pub twin_first: bool,
+    /// Whether it stops the target, so that it runs alone, after all others.
+    pub ends_target: bool,
     /// Names and values, in order.
     pub bindings: Vec<(Located<String>, Expr)>,
     /// Its steps, in order.

@@ -178,6 +178,7 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
     let without_setup = fields.flag("no-setup", problems);
     let stands_alone = fields.flag("counts-without-twin", problems);
     let twin_first = fields.flag("twin-first", problems);
+    let ends_target = fields.flag("ends-target", problems);
     let _ = fields.take("for-each");
     let bindings = read_bindings(&mut fields, "let", problems);
     let mut number = 0;
@@ -220,6 +221,7 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
         without_setup,
         stands_alone,
         twin_first,
+        ends_target,
         bindings,
         steps,
         span,

@@ -218,7 +218,7 @@ impl<'p> Scope<'p> {
             None => (name, Path::default()),
         };
         let value = self.binding(binding, depth)?;
-        path.resolve(&value).cloned().ok_or_else(|| RenderError::new(format!("`{binding}` has no value at {path}")))
+        path.resolve(&value).cloned().ok_or_else(|| RenderError::absent(format!("`{binding}` has no value at {path}")))
     }
 }
 

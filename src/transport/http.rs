@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -10,7 +11,7 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::{ConnectError, Delivery};
-use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
+use crate::exchange::{Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
 use crate::target::{Credential, Limits, SECOND, Target, credentials_of};
 
 /// Idle connections of one actor that are kept.
@@ -28,8 +29,14 @@ const HEADER_BYTES: usize = 64 << 10;
 /// Maximum number of bytes kept of a body beyond the limit.
 const EVIDENCE_BYTES: usize = 64 << 10;
 
+/// The shortest credential that is masked in the bodies that are sent.
+const SHORTEST_TOKEN: usize = 12;
+
 /// Size of a body above which it waits for a permit.
 const LARGE: usize = 1 << 20;
+
+/// The pieces of a body that is sent slowly.
+const PIECES: u8 = 10;
 
 /// The number of large bodies read concurrently: the memory that a hostile target can use does not grow with the
 /// number of requests that are under way.
@@ -51,6 +58,8 @@ pub struct Http {
     shared: reqwest::Client,
     /// Opens a connection for each message.
     fresh: reqwest::Client,
+    /// Certificates of authorities besides those of the system.
+    authorities: Vec<reqwest::Certificate>,
     credentials: BTreeMap<String, Vec<Credential>>,
 }
 
@@ -65,14 +74,20 @@ impl Http {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let plain = |target: &Url| target.scheme() == "http";
         let without_tls = plain(base) && target.second.iter().chain(target.urls.values()).all(plain);
+        let authorities = match &target.ca {
+            Some(pem) => reqwest::Certificate::from_pem_bundle(pem)
+                .map_err(|error| ConnectError::Client(format!("the certificates under `ca`: {}", reason(&error))))?,
+            None => Vec::new(),
+        };
         Ok(Self {
             base: Some(base.clone()),
             urls: target.urls.clone(),
             second: target.second.clone(),
             without_tls,
             pools: Mutex::default(),
-            shared: client(without_tls, IDLE)?,
-            fresh: client(without_tls, 0)?,
+            shared: client(without_tls, IDLE, &authorities)?,
+            fresh: client(without_tls, 0, &authorities)?,
+            authorities,
             credentials: target.credentials.clone(),
         })
     }
@@ -97,7 +112,7 @@ impl Http {
         if pools.len() >= POOLS {
             return self.shared.clone();
         }
-        let Ok(pool) = client(self.without_tls, IDLE) else { return self.shared.clone() };
+        let Ok(pool) = client(self.without_tls, IDLE, &self.authorities) else { return self.shared.clone() };
         pools.entry(actor.to_owned()).or_insert(pool).clone()
     }
 
@@ -125,11 +140,15 @@ impl Http {
             headers,
             body: Body(message.body.clone()),
         };
-        let mut incoming = self.send(&self.pool(actor), &outgoing, limits).await;
+        let pace = match message.action {
+            ChannelAction::Paced(ms) => Some(Duration::from_millis(ms)),
+            _ => None,
+        };
+        let mut incoming = self.send(&self.pool(actor), &outgoing, pace, limits).await;
         if matches!(incoming.ended, Ended::Closed(_)) && incoming.status.is_none() {
             // A server may close an idle connection in the very moment in which it is used again, and is in its right.
             // On a new connection the same message cannot meet that.
-            let again = self.send(&self.fresh, &outgoing, limits).await;
+            let again = self.send(&self.fresh, &outgoing, pace, limits).await;
             match (&mut incoming.ended, &again.ended) {
                 // The target has ended: it closed the connection as its answer, and not because it was idle.
                 (Ended::Closed(first), Ended::Unreachable(then)) => first.push_str(&format!(", and then {then}")),
@@ -139,9 +158,17 @@ impl Http {
         (self.redact(outgoing), incoming)
     }
 
-    async fn send(&self, client: &reqwest::Client, outgoing: &Outgoing, limits: &Limits) -> Incoming {
+    async fn send(
+        &self,
+        client: &reqwest::Client,
+        outgoing: &Outgoing,
+        pace: Option<Duration>,
+        limits: &Limits,
+    ) -> Incoming {
         let mut incoming = Incoming::nothing(Ended::TimedOut);
-        let result = tokio::time::timeout(limits.request, self.follow(client, outgoing, limits, &mut incoming)).await;
+        // The limit is for the answer.
+        let limit = limits.request + pace.unwrap_or_default();
+        let result = tokio::time::timeout(limit, self.follow(client, outgoing, pace, limits, &mut incoming)).await;
         match result {
             Ok(ended) => incoming.ended = ended,
             Err(_) => incoming.ended = Ended::TimedOut,
@@ -158,6 +185,7 @@ impl Http {
         &self,
         client: &reqwest::Client,
         outgoing: &Outgoing,
+        pace: Option<Duration>,
         limits: &Limits,
         incoming: &mut Incoming,
     ) -> Ended {
@@ -167,7 +195,7 @@ impl Http {
         };
         let own = url.origin();
         for _ in 0..=REDIRECTS {
-            let ended = once(client, outgoing, url.clone(), limits, incoming).await;
+            let ended = once(client, outgoing, pace, url.clone(), limits, incoming).await;
             let redirected = matches!(incoming.status, Some(301 | 302 | 303 | 307 | 308)) && outgoing.method == "GET";
             let next = incoming.header("location").and_then(|location| url.join(location).ok());
             match next {
@@ -194,7 +222,19 @@ impl Http {
                 "<redacted>".clone_into(value);
             }
         }
+        for token in self.tokens() {
+            mask(&mut outgoing.body.0, token.as_bytes());
+        }
         outgoing
+    }
+
+    /// The credentials that a body may repeat; not those short enough to occur in one by chance.
+    fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.credentials
+            .values()
+            .flatten()
+            .map(|credential| credential.token().unwrap_or(&credential.value))
+            .filter(|token| token.len() >= SHORTEST_TOKEN)
     }
 
     /// Every secret that is sent, so that answers that repeat one can be redacted.
@@ -203,11 +243,19 @@ impl Http {
     }
 }
 
-/// A client that keeps at most `idle` connections open between messages.
-fn client(without_tls: bool, idle: usize) -> Result<reqwest::Client, ConnectError> {
+/// A client that keeps at most `idle` connections open between messages and trusts `authorities` beside those of the system.
+fn client(
+    without_tls: bool,
+    idle: usize,
+    authorities: &[reqwest::Certificate],
+) -> Result<reqwest::Client, ConnectError> {
     let builder = reqwest::Client::builder();
     // Reading the certificates of the system takes longer than some runs, and is only needed for TLS.
-    let builder = if without_tls { builder.tls_certs_only([]) } else { builder };
+    let builder = match without_tls {
+        true => builder.tls_certs_only([]),
+        false if authorities.is_empty() => builder,
+        false => builder.tls_certs_merge(authorities.iter().cloned()),
+    };
     builder
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
@@ -221,6 +269,7 @@ fn client(without_tls: bool, idle: usize) -> Result<reqwest::Client, ConnectErro
 async fn once(
     client: &reqwest::Client,
     outgoing: &Outgoing,
+    pace: Option<Duration>,
     url: Url,
     limits: &Limits,
     incoming: &mut Incoming,
@@ -238,7 +287,10 @@ async fn once(
         }
     }
     let mut request = client.request(method, url).headers(headers);
-    if !outgoing.body.is_empty() || outgoing.method == "POST" {
+    if let Some(pace) = pace {
+        request = request.header(reqwest::header::CONTENT_LENGTH, outgoing.body.len());
+        request = request.body(reqwest::Body::wrap_stream(in_pieces(&outgoing.body.0, pace)));
+    } else if !outgoing.body.is_empty() || outgoing.method == "POST" {
         request = request.body(outgoing.body.0.clone());
     }
     let response = match request.send().await {
@@ -279,6 +331,20 @@ async fn once(
         }
     }
     Ended::Complete
+}
+
+/// A body in pieces, spread over a time.
+fn in_pieces(
+    body: &[u8],
+    pace: Duration,
+) -> impl futures_util::Stream<Item = Result<Vec<u8>, std::io::Error>> + Send + 'static {
+    let pieces: Vec<Vec<u8>> =
+        body.chunks(body.len().div_ceil(usize::from(PIECES)).max(1)).map(<[u8]>::to_vec).collect();
+    let pause = pace / u32::from(PIECES);
+    futures_util::stream::iter(pieces).then(move |piece| async move {
+        tokio::time::sleep(pause).await;
+        Ok(piece)
+    })
 }
 
 fn classify(error: &reqwest::Error) -> Ended {

@@ -15,6 +15,7 @@ mod inbound;
 pub mod launch;
 pub mod lines;
 pub mod listener;
+pub mod repository;
 mod serve;
 pub mod session;
 pub mod socket;
@@ -41,6 +42,8 @@ pub struct Connections {
     pub tree: Option<tree::Tree>,
     /// Its library.
     pub adapter: Option<adapter::Adapter>,
+    /// The repositories that cases make for it.
+    pub repositories: repository::Repositories,
     /// Changes each answer on its way, as a proxy in between would.
     pub tamper: Option<Tamper>,
     /// The peers that proofmark hosts, if they were started before the run: a target that is launched needs their addresses.
@@ -62,6 +65,7 @@ impl Connections {
             dial: session::Dial::new(target),
             tree: target.tree.as_ref().map(tree::Tree::new),
             adapter: target.adapter.as_ref().map(|command| adapter::Adapter::command(command.clone())),
+            repositories: repository::Repositories::default(),
             tamper: None,
             hosts: None,
         })
@@ -92,6 +96,9 @@ impl Connections {
         wait: Wait<'_>,
     ) -> Delivery {
         let begun = Instant::now();
+        if let ChannelAction::Repository(action) = message.action {
+            return self.repositories.carry(action, message, limits).await;
+        }
         match (message.transport, &self.http, &self.adapter) {
             (Transport::Http, Some(http), _) if let ChannelAction::Summon(summons) = &message.action => {
                 let summons = summons.clone();

@@ -4,14 +4,15 @@
 //! or until the peer has had its time. Each party of a case has a connection of its own.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use rustls::ClientConfig;
 use tokio::sync::Mutex;
 
 use super::channel::{self, ArrivalKind, Bounds, Channel, Ending, Received, WireItem};
 use super::frame::Frame;
-use super::socket::Address;
+use super::socket::{Address, tls_with};
 use super::tcp::{Framing, TcpChannel};
 use super::ws::{self, Upgrade};
 use super::{Delivery, Wait};
@@ -30,6 +31,10 @@ pub struct Dial {
     credentials: BTreeMap<String, Vec<(String, String)>>,
     /// The credentials that a handshake may carry; not those short enough to occur in messages by chance.
     tokens: Vec<String>,
+    /// Certificates (PEM) of authorities besides those of the system.
+    authorities: Vec<u8>,
+    /// The TLS configuration, once a connection has needed it.
+    tls: Arc<OnceLock<Result<Arc<ClientConfig>, String>>>,
 }
 
 impl Dial {
@@ -42,7 +47,16 @@ impl Dial {
         let credentials = credentials.map(|(actor, list)| (actor.clone(), list.iter().map(header).collect())).collect();
         let tokens = target.credentials.values().flatten().filter_map(crate::target::Credential::token);
         let tokens = tokens.filter(|token| token.len() > 3).map(str::to_owned).collect();
-        Self { ws, tcp, profile: target.channel.clone(), credentials, tokens }
+        let authorities = target.ca.clone().unwrap_or_default();
+        Self { ws, tcp, profile: target.channel.clone(), credentials, tokens, authorities, tls: Arc::default() }
+    }
+
+    /// The TLS configuration for an address that needs one.
+    fn tls(&self, address: &Address) -> Result<Option<Arc<ClientConfig>>, String> {
+        if !address.tls {
+            return Ok(None);
+        }
+        self.tls.get_or_init(|| tls_with(&self.authorities)).clone().map(Some)
     }
 }
 
@@ -162,8 +176,10 @@ fn words(action: &ChannelAction) -> &'static str {
         ChannelAction::Close(_) => "close",
         ChannelAction::HalfClose => "half-close",
         ChannelAction::Reset => "reset",
+        ChannelAction::Paced(_) => "paced",
         ChannelAction::Summon(_) => "summon",
         ChannelAction::Tree(action) => action.name(),
+        ChannelAction::Repository(_) => "repository",
     }
 }
 
@@ -202,7 +218,14 @@ impl Connection {
                 headers.extend(credentials_of(&dial.credentials, actor).iter().cloned());
                 // The key need not be secret, only there (RFC 6455 section 4.1).
                 let upgrade = Upgrade { target: path.clone(), headers, subprotocols, key: [0x70; 16] };
-                let (opened, channel) = ws::open(address, None, &upgrade, bounds, since, deadline).await;
+                let tls = match dial.tls(address) {
+                    Ok(tls) => tls,
+                    Err(why) => {
+                        received.ended = Ended::Unreachable(why);
+                        return false;
+                    }
+                };
+                let (opened, channel) = ws::open(address, tls, &upgrade, bounds, since, deadline).await;
                 let secret = |name: &str| {
                     dial.credentials.values().flatten().any(|(header, _)| header.eq_ignore_ascii_case(name))
                 };
@@ -232,7 +255,11 @@ impl Connection {
             }
             (Transport::Tcp, _, Some(address)) => {
                 let framing = if dial.profile.tcp.types.is_some() { Framing::Typed } else { Framing::Bare };
-                match TcpChannel::connect(address, None, framing, bounds, since, deadline).await {
+                let opened = match dial.tls(address) {
+                    Ok(tls) => TcpChannel::connect(address, tls, framing, bounds, since, deadline).await,
+                    Err(why) => Err(why),
+                };
+                match opened {
                     Ok(channel) => self.channel = Some(Box::new(channel)),
                     Err(why) => received.ended = Ended::Unreachable(why),
                 }
@@ -437,8 +464,10 @@ fn item(message: &Encoded, profile: &ChannelProfile) -> Option<WireItem> {
         ChannelAction::Open
         | ChannelAction::Listen
         | ChannelAction::Close(_)
+        | ChannelAction::Paced(_)
         | ChannelAction::Summon(_)
-        | ChannelAction::Tree(_) => return None,
+        | ChannelAction::Tree(_)
+        | ChannelAction::Repository(_) => return None,
     })
 }
 
@@ -462,7 +491,7 @@ pub(super) fn to_arrival(arrival: channel::Arrival, offset: u64) -> Arrival {
         ArrivalKind::TcpBare => (crate::exchange::ArrivalKind::TcpFrame, None),
         ArrivalKind::HttpRequest { .. } => (crate::exchange::ArrivalKind::CalledBack, None),
     };
-    Arrival { kind, code, body: Body(arrival.body), at_ms: arrival.at_ms.saturating_sub(offset) }
+    Arrival { kind, code, body: Body(arrival.body), at_ms: arrival.at_ms.saturating_sub(offset), host: String::new() }
 }
 
 fn milliseconds(duration: Duration) -> u64 {

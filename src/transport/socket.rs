@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
@@ -73,12 +73,27 @@ impl Address {
 ///
 /// The certificates of this machine cannot be read. The text describes the cause.
 pub fn system_tls() -> Result<Arc<ClientConfig>, String> {
-    use rustls_platform_verifier::BuilderVerifierExt;
+    tls_with(&[])
+}
+
+/// As [`system_tls`], with the certificates of further authorities (PEM).
+///
+/// # Errors
+///
+/// As [`system_tls`], and if a certificate cannot be read.
+pub fn tls_with(authorities: &[u8]) -> Result<Arc<ClientConfig>, String> {
+    use rustls::pki_types::pem::PemObject;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let more: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(authorities)
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("the certificates under `ca`: {error}"))?;
+    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(more, Arc::clone(&provider))
+        .map_err(|error| error.to_string())?;
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .and_then(BuilderVerifierExt::with_platform_verifier)
         .map_err(|error| error.to_string())?
+        .dangerous() // as the constructor for this verifier does
+        .with_custom_certificate_verifier(Arc::new(verifier))
         .with_no_client_auth();
     Ok(Arc::new(config))
 }

@@ -52,6 +52,7 @@ pub async fn carry(
         transports: vec![summons.via],
         profile: profile.clone(),
         correlate: Correlate { path: false, keys: false, bytes: false },
+        shared: false,
         reply: HostReply::status(202),
     };
     let hosts = match Hosts::start(vec![spec], Arc::new(NoRules), begun).await {
@@ -96,7 +97,7 @@ fn take(arrived: Arrived, summons: &Summons, profile: &ChannelProfile) -> Arriva
         (HostedKind::Nothing | HostedKind::Fence, _) => (ArrivalKind::CalledBack, HostReply::Close),
     };
     arrived.reply(reply);
-    Arrival { kind, code: hosted.code, body: Body(body), at_ms }
+    Arrival { kind, code: hosted.code, body: Body(body), at_ms, host: String::new() }
 }
 
 fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {

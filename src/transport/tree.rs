@@ -57,7 +57,7 @@ const LOG: &str = "--max-count=5000";
 const GIT_OUTPUT: u64 = 8 << 20;
 
 /// Options that make `git` ignore the configuration of the repository.
-const SAFE: &[&str] = &[
+pub(super) const SAFE: &[&str] = &[
     "--no-pager",
     "--literal-pathspecs",
     "--no-replace-objects",

@@ -102,6 +102,7 @@ fn case(vector: &Vector, question: LibraryCall) -> Case {
         without_setup: false,
         stands_alone: false,
         twin_first: false,
+        ends_target: false,
         bindings: Vec::new(),
         steps,
         span: span.clone(),

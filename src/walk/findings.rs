@@ -118,8 +118,13 @@ impl<'p> Walk<'p> {
             if step.optional {
                 return;
             }
-            let status = seen.member("status").map_or_else(|| "no status".to_owned(), crate::wire::show);
-            return self.halt(Stop::NotAccepted(format!("{} was not accepted: status {status}", name())));
+            let observed = match seen.member("rpc_error").and_then(Value::as_text) {
+                Some(error) => format!("the adapter answered {error}"),
+                None => {
+                    format!("status {}", seen.member("status").map_or_else(|| "none".to_owned(), crate::wire::show))
+                }
+            };
+            return self.halt(Stop::NotAccepted(format!("{} was not accepted: {observed}", name())));
         }
         for expectation in &step.assume {
             match self.look(expectation, seen, None) {
@@ -199,7 +204,13 @@ impl<'p> Walk<'p> {
                 }
             }
             match outcome {
-                Outcome::Mismatch(mismatch) => {
+                Outcome::Mismatch(mut mismatch) => {
+                    // An error in the place of a result is what was observed.
+                    if let Some(error) = seen.member("rpc_error").and_then(Value::as_text)
+                        && mismatch.observed == "nothing"
+                    {
+                        mismatch.observed = format!("the adapter answered {error}");
+                    }
                     self.note_mismatch(planned, list, (position, expectation), &mismatch, exchange);
                 }
                 Outcome::Holds(readings) => self.note_readings(expectation, readings, strict_only, exchange),

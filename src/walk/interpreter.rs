@@ -73,6 +73,9 @@ impl<'p> Walk<'p> {
             (name.clone(), Value::from(u64::try_from(time).unwrap_or(u64::MAX)))
         });
         scope.bind("timeouts", Value::map(times));
+        // Two numbers for each case: its own, and that of its twin.
+        scope.bind("ordinal", Value::from(2 * ready.ordinal + u64::from(part == Part::Twin)));
+        scope.bind("run", Value::from(context.facts.identity_seed));
         let mut tallies: Tallies<'p> = BTreeMap::new();
         for id in &ready.covers {
             let wanted = ready
@@ -231,8 +234,16 @@ impl<'p> Walk<'p> {
     }
 
     pub(super) fn break_off(&mut self, error: &RenderError) {
+        let stop = self.unbuilt(error);
+        self.stop.get_or_insert(stop);
+    }
+
+    /// Why a request could not be built: an earlier answer lacks a value, which decides nothing, or the suite is wrong.
+    pub(super) fn unbuilt(&self, error: &RenderError) -> Stop {
         let place = error.span.as_ref().map(|span| format!(" at {}", span.place())).unwrap_or_default();
-        self.stop.get_or_insert(Stop::Broken(format!("cannot build the request: {}{place}", error.message)));
+        let why = format!("cannot build the request: {}{place}", error.message);
+        let captures = self.ready.case.all_steps().iter().any(|step| !step.capture.is_empty());
+        if error.is_absent || captures { Stop::NotAccepted(why) } else { Stop::Broken(why) }
     }
 
     /// Ends the walk.
@@ -541,8 +552,11 @@ impl<'p> Walk<'p> {
                             (child, of(step.number))
                         })
                         .collect();
-                    if children.iter().any(|(_, exchanges)| exchanges.is_empty()) {
-                        return missing(self);
+                    if let Some((child, _)) = children.iter().find(|(_, exchanges)| exchanges.is_empty()) {
+                        return match self.messages(*child) {
+                            Err(stop) => self.halt(stop),
+                            Ok(_) => missing(self),
+                        };
                     }
                     self.take_parallel(planned, &children);
                 }
@@ -557,7 +571,11 @@ impl<'p> Walk<'p> {
                     let own = of(planned.number);
                     let empty_list = own.is_empty() && self.items(planned).is_ok_and(|items| items.is_empty());
                     if own.is_empty() && !empty_list {
-                        return missing(self);
+                        // A request that could not be built was not sent.
+                        return match self.messages(planned) {
+                            Err(stop) => self.halt(stop),
+                            Ok(_) => missing(self),
+                        };
                     }
                     self.take(planned, &own);
                 }
@@ -613,9 +631,18 @@ pub(super) fn look(
     expectation: &Expectation,
     seen: &Value,
 ) -> Result<Outcome, String> {
-    let argument = scope.render(&expectation.argument, "expectation").map_err(|error| error.message)?;
-    let check = compile(protocol, expectation, &argument).map_err(|error| error.message)?;
-    Ok(check.check(seen))
+    let check = scope
+        .render(&expectation.argument, "expectation")
+        .map_err(|error| error.message)
+        .and_then(|argument| compile(protocol, expectation, &argument).map_err(|error| error.message));
+    match check {
+        Ok(check) => Ok(check.check(seen)),
+        // The argument depends on what the target answered.
+        Err(why) if expectation.argument.constant().is_none() => {
+            Ok(Outcome::Undecided(format!("the answers lack what the expectation compares with: {why}")))
+        }
+        Err(why) => Err(why),
+    }
 }
 
 pub(super) fn bears_on(expectation: &Expectation, id: &RequirementId) -> bool {

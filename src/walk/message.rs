@@ -5,7 +5,7 @@ use super::parts::{Part, Planned, Stop};
 use crate::edit::{Change, Edit, Stage};
 use crate::exchange::{ChannelAction, Encoded, Transport};
 use crate::plan::SETUP_STEPS;
-use crate::protocol::{Inputs, Message, MessageBody, Operation, build};
+use crate::protocol::{Inputs, Message, MessageBody, Operation, build, header_fields, own_body};
 use crate::source::Located;
 use crate::suite::{Action, RequestBody};
 use crate::target::RouteOverride;
@@ -24,6 +24,15 @@ impl From<RenderError> for BuildError {
     fn from(error: RenderError) -> Self {
         Self::Render(error)
     }
+}
+
+/// How the body of a message is written.
+#[derive(Clone, Copy)]
+struct Form<'f> {
+    /// One of the layouts of the protocol.
+    layout: &'f str,
+    /// The body of the target file, in the place of that of the protocol.
+    own_body: Option<&'f Value>,
 }
 
 /// The distance between the numbers of repetitions of one set-up and those of the next.
@@ -66,16 +75,12 @@ impl<'p> Walk<'p> {
 
     /// The messages of a step, whose repetitions are counted from a number on.
     fn messages_from(&mut self, planned: Planned<'_>, first: usize) -> Result<Vec<Encoded>, Stop> {
-        let broken = |error: RenderError| {
-            let place = error.span.as_ref().map(|span| format!(" at {}", span.place())).unwrap_or_default();
-            Stop::Broken(format!("cannot build the request: {}{place}", error.message))
-        };
-        let items = self.items(planned).map_err(broken)?;
+        let items = self.items(planned).map_err(|error| self.unbuilt(&error))?;
         let mut messages = Vec::with_capacity(items.len());
         for (index, item) in (first..).zip(&items) {
-            self.bind_round(planned, index, item).map_err(broken)?;
+            self.bind_round(planned, index, item).map_err(|error| self.unbuilt(&error))?;
             messages.push(self.message(planned, index).map_err(|error| match error {
-                BuildError::Render(error) => broken(error),
+                BuildError::Render(error) => self.unbuilt(&error),
                 BuildError::Other(text) => {
                     Stop::Broken(format!("cannot build the request: {text} at {}", planned.step.span.place()))
                 }
@@ -132,7 +137,7 @@ impl<'p> Walk<'p> {
                 }
                 self.set_headers(&mut message, headers, &stream)?;
                 let layout = protocol.codec().layouts().first().copied().unwrap_or_default();
-                self.encode(&RAW_REQUEST, &Inputs::new(), message, &[], layout, &stream)
+                self.encode(&RAW_REQUEST, &Inputs::new(), message, &[], Form { layout, own_body: None }, &stream)
             }
             Action::Parallel(_) | Action::Pause(_) | Action::Sweep | Action::Receive(_) => {
                 Err(BuildError::Other("the step has no message".to_owned()))
@@ -177,11 +182,15 @@ impl<'p> Walk<'p> {
         };
         let mut message = build(protocol, found, &inputs, self.ready.transport, route.as_ref())
             .map_err(|error| BuildError::Other(error.to_string()))?;
+        for (name, value) in route.iter().flat_map(|route| header_fields(route, &inputs)) {
+            set_header(&mut message.headers, &name, Some(&value));
+        }
         self.set_headers(&mut message, headers, stream)?;
         let edits: &[Edit] = if self.part == Part::Twin { &[] } else { edits };
         let usual = protocol.codec().layouts().first().copied().unwrap_or_default();
         let layout = layout.unwrap_or(usual);
-        self.encode(found, &inputs, message, edits, layout, stream)
+        let own_body = route.as_ref().and_then(|route| route.body.as_ref());
+        self.encode(found, &inputs, message, edits, Form { layout, own_body }, stream)
     }
 
     fn set_headers(
@@ -191,10 +200,7 @@ impl<'p> Walk<'p> {
         stream: &str,
     ) -> Result<(), BuildError> {
         for (name, expr) in headers {
-            let value = match self.scope.render(expr, &format!("{stream} header {name}"))? {
-                Value::Text(text) => text,
-                other => crate::wire::json::compact(&other),
-            };
+            let value = header_text(self.scope.render(expr, &format!("{stream} header {name}"))?);
             set_header(&mut message.headers, name, Some(&value));
         }
         Ok(())
@@ -207,9 +213,10 @@ impl<'p> Walk<'p> {
         inputs: &Inputs,
         mut message: Message,
         edits: &[Edit],
-        layout: &str,
+        form: Form<'_>,
         stream: &str,
     ) -> Result<Encoded, BuildError> {
+        let layout = form.layout;
         let protocol = self.context.plan.knowledge.protocol;
         let context = self.context;
         for stage in [Stage::Built, Stage::Protected] {
@@ -222,12 +229,24 @@ impl<'p> Walk<'p> {
                     .protect(operation, body, inputs, &context.observation_context(self.ready.transport))
                     .map_err(BuildError::Other)?;
             }
+            if stage == Stage::Protected
+                && let Some(security) = protocol.security()
+            {
+                let seen_in = context.observation_context(self.ready.transport);
+                let body = payload(&mut message.body).map(|body| &*body);
+                for (name, value) in security.header_fields(operation, body, inputs, &seen_in) {
+                    if !message.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(&name)) {
+                        message.headers.push((name, value));
+                    }
+                }
+            }
             for (position, edit) in edits.iter().enumerate().filter(|(_, edit)| edit.stage == stage) {
-                if let Change::Header(name, value) = &edit.change {
+                let rendered = self.rendered(edit, position, stream)?;
+                if let Change::Header(name, _) = &edit.change {
+                    let value = rendered.map(header_text);
                     set_header(&mut message.headers, name, value.as_deref());
                     continue;
                 }
-                let rendered = self.rendered(edit, position, stream)?;
                 let edited =
                     match &mut message.body {
                         // In a call without a document the parameters are edited, which correspond to the body of a request.
@@ -247,6 +266,17 @@ impl<'p> Walk<'p> {
                         }
                     };
                 edited.map_err(|error| BuildError::Other(error.to_string()))?;
+            }
+        }
+        if message.transport == Transport::Http {
+            let target = self.context.plan.target;
+            message.body = match message.body {
+                MessageBody::Value(value) => MessageBody::Value(target.names.to_own(operation.name, value)),
+                other => other,
+            };
+            if let Some(own) = form.own_body {
+                message.body = own_body(own, operation, inputs, message.body);
+                set_header(&mut message.headers, "content-type", Some(&target.channel.http.media_type));
             }
         }
         let mut encoded = Encoded {
@@ -294,6 +324,14 @@ fn payload(body: &mut MessageBody) -> Option<&mut Value> {
         MessageBody::Value(value) => Some(value),
         MessageBody::Params { payload, .. } => payload.as_mut().map(|(_, value)| value),
         MessageBody::None | MessageBody::Bytes(_) => None,
+    }
+}
+
+/// A rendered value as the value of a header.
+fn header_text(value: Value) -> String {
+    match value {
+        Value::Text(text) => text,
+        other => crate::wire::json::compact(&other),
     }
 }
 

@@ -51,6 +51,7 @@ impl Features {
         let known = unprobed.features.known.clone();
         let hosts = transcript.hosts.clone();
         let mut features = Self { claimed: plan.scope.default_levels(), known, hosts, ..Self::default() };
+        let mut declares_levels = false;
         for (transport, exchanges) in &transcript.probes {
             let probes = plan.probes(*transport);
             for (index, feature) in manifest.features.iter().enumerate() {
@@ -65,20 +66,51 @@ impl Features {
                 {
                     let seen = plan.knowledge.protocol.observe(exchange, &unprobed.observation_context(*transport));
                     if features.declared.is_none() {
-                        features.declared = seen.member("body").filter(|body| body.as_map().is_some()).cloned();
+                        let description =
+                            |name: &str| seen.member(name).filter(|body| body.as_map().is_some()).cloned();
+                        features.declared = description("body").or_else(|| description("result"));
                         if let Some(levels) =
                             claim.at.resolve(&seen).and_then(|claimed| levels_of(&manifest.levels, claimed))
                         {
                             features.claimed = levels.intersection(plan.scope.observable_levels());
+                            declares_levels = true;
                         }
                     }
                 }
             }
         }
+        let asked: Vec<LevelSet> = plan.asked_levels.iter().filter_map(|name| manifest.levels.find(name)).collect();
         if let Some(levels) = plan.scope.claimed_levels() {
             features.claimed = levels;
+        } else if !declares_levels && !asked.is_empty() {
+            // A target that says nothing is held against what it is checked for.
+            let asked: LevelSet = asked.into_iter().collect();
+            features.claimed = asked.intersection(plan.scope.observable_levels());
         }
+        features.offer_listed(plan, transcript, &unprobed);
         features
+    }
+
+    /// Features without a probe that the description of the target lists are offered, unless the target file denies it.
+    fn offer_listed(&mut self, plan: &Plan<'_>, transcript: &Transcript, unprobed: &Context<'_>) {
+        let manifest = &plan.knowledge.manifest;
+        let Some(claim) = &manifest.claims.features else { return };
+        let Some(index) = manifest.features.iter().position(|feature| feature.name.value == claim.feature.value) else {
+            return;
+        };
+        for (transport, exchanges) in &transcript.probes {
+            let Some(last) = exchanges.iter().rev().find(|exchange| probe_of(exchange.step) == index) else { continue };
+            let seen = plan.knowledge.protocol.observe(last, &unprobed.observation_context(*transport));
+            let listed = claim.at.resolve(&seen).and_then(Value::as_array).unwrap_or_default();
+            let listed: Vec<String> =
+                listed.iter().filter_map(Value::as_text).map(|name| name.replace('_', "-")).collect();
+            for feature in manifest.features.iter().filter(|feature| feature.steps.is_empty()) {
+                let name = &feature.name.value;
+                if listed.contains(name) && configured(plan, feature, *transport).is_none() {
+                    self.states.insert((*transport, name.clone()), FeatureState::Offered);
+                }
+            }
+        }
     }
 }
 

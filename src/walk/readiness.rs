@@ -8,9 +8,17 @@ use std::time::Duration;
 
 use super::context::Transcript;
 use crate::exchange::{Ended, Exchange, Transport};
+use crate::protocol::{Protocol, Readiness};
 
 /// Answers below which a common status says nothing: the one path that was probed may be an optional one.
 const FEWEST: usize = 3;
+
+/// What it means that credentials are refused, and what to do.
+const NEEDS_CREDENTIALS: (&str, &str) = (
+    "the target accepts only requests with credentials, and these had none that it accepts",
+    "give credentials: `--bearer-env VARIABLE` or `--header 'NAME: VALUE'` for a first try, `credentials` in a target file for \
+     each party",
+);
 
 /// Why a target cannot be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,8 +45,19 @@ impl NotReady {
 /// Why no case can be judged after these probes, if that is so.
 ///
 /// `limit` is the time limit of an answer. A single answer of another kind, over any transport, makes the target ready: then every case is judged by itself.
-pub fn not_ready(transcript: &Transcript, limit: Duration) -> Option<NotReady> {
-    let exchanges: Vec<&Exchange> = transcript.probes.iter().flat_map(|(_, exchanges)| exchanges).collect();
+pub fn not_ready(protocol: &dyn Protocol, transcript: &Transcript, limit: Duration) -> Option<NotReady> {
+    let all = transcript.probes.iter().flat_map(|(_, exchanges)| exchanges);
+    let exchanges: Vec<&Exchange> = all.filter(|exchange| protocol.readiness(exchange) != Readiness::Silent).collect();
+    let refused = |exchange: &&Exchange| protocol.readiness(exchange) == Readiness::NeedsCredentials;
+    if exchanges.len() >= FEWEST && exchanges.iter().all(refused) {
+        let statuses: BTreeSet<u16> = exchanges.iter().filter_map(|exchange| exchange.received.status).collect();
+        let shown: Vec<String> = statuses.iter().map(|status| format!("have status {status}")).collect();
+        let observed = match &shown[..] {
+            [] => format!("all {} messages to the target are answered by a refusal of credentials", exchanges.len()),
+            _ => format!("{0} of {0} answers refuse the credentials: they {1}", exchanges.len(), shown.join(" or ")),
+        };
+        return Some(NotReady::new(observed, NEEDS_CREDENTIALS.0, NEEDS_CREDENTIALS.1));
+    }
     let answered = exchanges.iter().any(|exchange| is_message(exchange));
     if exchanges.is_empty() || answered {
         return None;
@@ -57,12 +76,7 @@ pub fn not_ready(transcript: &Transcript, limit: Duration) -> Option<NotReady> {
     let shown: Vec<String> = statuses.iter().map(u16::to_string).collect();
     let observed = format!("{count} of {count} answers of {base} have status {}", shown.join(" or "));
     if statuses.iter().all(|status| matches!(status, 401 | 403 | 407)) {
-        return Some(NotReady::new(
-            observed,
-            "the target accepts only requests with credentials, and these had none that it accepts",
-            "give credentials: `--bearer-env VARIABLE` or `--header 'NAME: VALUE'` for a first try, `credentials` in a target \
-             file for each party",
-        ));
+        return Some(NotReady::new(observed, NEEDS_CREDENTIALS.0, NEEDS_CREDENTIALS.1));
     }
     if statuses.iter().all(|status| matches!(status, 404 | 410)) {
         return Some(NotReady::new(

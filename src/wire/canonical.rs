@@ -22,6 +22,8 @@ pub struct Form {
     pub long_controls: bool,
     /// Whether hex digits of escapes are upper case.
     pub upper_hex: bool,
+    /// Whether a space follows each colon and each comma.
+    pub spaces: bool,
 }
 
 /// Which members with value null are omitted.
@@ -42,6 +44,12 @@ pub enum Order {
     Utf8,
     /// UTF-16 code units, as in RFC 8785 section 3.2.3.
     Utf16,
+    /// The order in which they are written: not canonical, but what a wrong hash may be of.
+    AsWritten,
+    /// The opposite order, as the layout `reversed` sends them.
+    Reversed,
+    /// Sorted in the outermost object only.
+    TopOnly,
 }
 
 impl Form {
@@ -53,6 +61,7 @@ impl Form {
         keep_integer_digits: false,
         long_controls: false,
         upper_hex: false,
+        spaces: false,
     };
 }
 
@@ -85,7 +94,7 @@ fn write_value(value: &Value, form: Form, top: bool, out: &mut String) {
             let kept = items.iter().filter(|item| !(form.drop_null_elements && **item == Value::Null));
             for (index, item) in kept.enumerate() {
                 if index > 0 {
-                    out.push(',');
+                    separate(',', form, out);
                 }
                 write_value(item, form, false, out);
             }
@@ -119,17 +128,27 @@ fn write_members(members: &[(Value, Value)], form: Form, top: bool, out: &mut St
     match form.order {
         Order::Utf8 => kept.sort_by(|(a, _), (b, _)| a.as_bytes().cmp(b.as_bytes())),
         Order::Utf16 => kept.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16())),
+        Order::TopOnly if top => kept.sort_by(|(a, _), (b, _)| a.as_bytes().cmp(b.as_bytes())),
+        Order::Reversed => kept.reverse(),
+        Order::AsWritten | Order::TopOnly => {}
     }
     out.push('{');
     for (index, (name, value)) in kept.into_iter().enumerate() {
         if index > 0 {
-            out.push(',');
+            separate(',', form, out);
         }
         write_string(name, form, out);
-        out.push(':');
+        separate(':', form, out);
         write_value(value, form, false, out);
     }
     out.push('}');
+}
+
+fn separate(character: char, form: Form, out: &mut String) {
+    out.push(character);
+    if form.spaces {
+        out.push(' ');
+    }
 }
 
 fn write_string(text: &str, form: Form, out: &mut String) {
@@ -194,5 +213,18 @@ mod tests {
             write(&parse(text.as_bytes()).unwrap(), by_bytes),
             "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"ö\":7,\"€\":1,\"\u{fb33}\":3,\"😀\":5}"
         );
+    }
+
+    #[test]
+    fn forms_that_are_not_canonical_show_what_a_wrong_hash_is_of() {
+        let value = parse(br#"{"b":{"d":1,"c":[2,3]},"a":4}"#).unwrap();
+        for (order, spaces, text) in [
+            (Order::AsWritten, false, r#"{"b":{"d":1,"c":[2,3]},"a":4}"#),
+            (Order::Reversed, false, r#"{"a":4,"b":{"c":[2,3],"d":1}}"#),
+            (Order::TopOnly, false, r#"{"a":4,"b":{"d":1,"c":[2,3]}}"#),
+            (Order::Utf8, true, r#"{"a": 4, "b": {"c": [2, 3], "d": 1}}"#),
+        ] {
+            assert_eq!(write(&value, Form { order, spaces, ..Form::JCS }), text);
+        }
     }
 }

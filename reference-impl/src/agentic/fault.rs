@@ -334,6 +334,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Answers 400 (or 500) for relevant when search is off." },
     Fault { name: "search-missing-empty-body", level: "L0", needs: Needs::Setting("search", "off"), breaks: &["AGENTIC-10.2-09", "AGENTIC-9.1-10"],
         summary: "Answers 501 without a body." },
+    Fault { name: "latest-of-last-hundred", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.2-01"],
+        summary: "Looks for the newest among the hundred packages that were deposited last." },
     Fault { name: "limit-ignored", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.2-03", "AGENTIC-8.2-04"],
         summary: "Returns five packages regardless of the limit." },
     Fault { name: "empty-list-404", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.2-06"],
@@ -382,6 +384,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "The review list ignores the project." },
     Fault { name: "awaiting-list-first-five", level: "L3", needs: Needs::Nothing, breaks: &["AGENTIC-11.4-06"],
         summary: "The review list is cut at the default limit without paging." },
+    Fault { name: "awaiting-list-first-hundred", level: "L3", needs: Needs::Nothing, breaks: &["AGENTIC-11.4-06"],
+        summary: "The review list has a hundred packages at most, whatever the limit." },
     Fault { name: "awaiting-list-includes-revision", level: "L3", needs: Needs::Nothing, breaks: &["AGENTIC-11.4-04"],
         summary: "The review list also shows revision_requested." },
     Fault { name: "completes-by-review-only", level: "L3", needs: Needs::Nothing, breaks: &["AGENTIC-5.3-07", "AGENTIC-5.3-13"],
@@ -614,6 +618,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Gives imported packages a created_at with milliseconds." },
     Fault { name: "import-drops-fact-members", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-12.1-03"],
         summary: "Leaves x- members of facts out of an import." },
+    Fault { name: "export-first-hundred-sessions", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-10.3-01"],
+        summary: "Exports a hundred sessions of a project at most." },
     Fault { name: "sessions-of-all-projects", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-5.5-04", "AGENTIC-5.5-02"],
         summary: "Lists the sessions of every project." },
     Fault { name: "sessions-with-store-names", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-5.5-03", "AGENTIC-5.5-05", "AGENTIC-5.5-08"],
@@ -687,6 +693,9 @@ pub(crate) const ALSO: &[Also] = &[
     Also { faults: &["descriptor-overclaims"],
         breaks: &["AGENTIC-8.5-01", "AGENTIC-9-01", "AGENTIC-9.1-07", "AGENTIC-11-01"],
         why: "The operation that it declares does not exist." },
+    Also { faults: &["lists-without-who-and-what"],
+        breaks: &["AGENTIC-4-01", "AGENTIC-5.2-07", "AGENTIC-5.4-04", "AGENTIC-6-02", "AGENTIC-6-03", "AGENTIC-6.1-14", "AGENTIC-6.3-10", "AGENTIC-8.1-07", "AGENTIC-8.2-12", "AGENTIC-8.3-03", "AGENTIC-10.1-08", "AGENTIC-11.1-02", "AGENTIC-11.1-03"],
+        why: "These read a package from a list, where it lacks its type, its actor and its version." },
 ];
 
 #[cfg(test)]

@@ -30,7 +30,8 @@ pub(crate) fn latest(
     planted!(rules.fault, "latest-off-by-one", most += 1);
     let scope =
         if rules.fault.is("latest-across-projects") && limit.is_some() { "?1 IS NOT NULL" } else { "project_id = ?1" };
-    let condition = format!("WHERE {scope} {} ORDER BY {}", listed_states(rules), newest_first(rules));
+    let kept = if rules.fault.is("latest-of-last-hundred") { faults::LAST_HUNDRED } else { "" };
+    let condition = format!("WHERE {scope} {kept} {} ORDER BY {}", listed_states(rules), newest_first(rules));
     packages::select(db, rules, &condition, vec![project_id.to_owned().into()], most)
 }
 

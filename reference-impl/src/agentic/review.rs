@@ -174,7 +174,9 @@ pub(crate) fn awaiting(
         format!("WHERE {scope} AND status IN ('awaiting_review', ?2) ORDER BY created_at DESC, serial DESC");
     let default = if rules.fault.is("awaiting-list-first-five") { 5 } else { usize::MAX };
     let values = vec![project_id.to_owned().into(), also.to_owned().into()];
-    packages::select(db, rules, &condition, values, limit.unwrap_or(default))
+    let mut most = limit.unwrap_or(default);
+    planted!(rules.fault, "awaiting-list-first-hundred", most = most.min(100));
+    packages::select(db, rules, &condition, values, most)
 }
 
 /// An edit of a stored package, which the protocol does not have (6.6).

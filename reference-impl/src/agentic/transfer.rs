@@ -47,7 +47,9 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
             .map(|fact| if rules.fault.is("export-store-names") { faults::with_store_names(&fact) } else { fact })
             .map(|fact| ("fact", fact)),
     );
-    records.extend(sessions::of_project(db, project_id, rules)?.into_iter().map(|session| ("session", session)));
+    let most = if rules.fault.is("export-first-hundred-sessions") { 100 } else { usize::MAX };
+    let listed = sessions::of_project(db, project_id, rules)?.into_iter().take(most);
+    records.extend(listed.map(|session| ("session", session)));
     let mut out = String::new();
     // 10.1: every line is a record in its wire format.
     planted!(rules.fault, "export-with-header", out.push_str("[\"agentic-backup\",1]\n"));

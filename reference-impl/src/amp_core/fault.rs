@@ -268,7 +268,7 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Writes the code of an ERROR as text." },
     Fault { name: "ack-without-reply-to", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.1-13", "AMP-4.1-35"],
         summary: "Leaves reply_to out of ACK." },
-    Fault { name: "ack-says-relay", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.1-07"],
+    Fault { name: "ack-says-relay", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.1-07", "AMP-16.5-05"],
         summary: "Uses ack_source relay as an agent." },
     Fault { name: "ack-for-others", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.1-15", "AMP-16.1-06"],
         summary: "Acknowledges messages for other recipients." },
@@ -456,4 +456,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Forwards with the received hop limit." },
     Fault { name: "forward-without-receipt", level: "binding", needs: Needs::Nothing, breaks: &["AMP-002.6.5-09", "AMP-002.2.2-12"],
         summary: "Accepts custody without a receipt." },
+    Fault { name: "commit-never-accepted", level: "binding", needs: Needs::Nothing, breaks: &["AMP-002.A.10-01"],
+        summary: "Refuses the report of the relay that took a message over." },
+    Fault { name: "shutdown-without-goaway", level: "binding", needs: Needs::Nothing, breaks: &["AMP-002.4.6-01"],
+        summary: "Closes connections without GOAWAY when it is stopped (seen under strict-only)." },
 ];

@@ -119,7 +119,13 @@ const ORDINARY: Setup = Setup {
     declared: Declared {
         levels: &["full"],
         kinds: &[],
-        options: &[("relay", true), ("federation", true), ("initiator", true), ("failing-requests", true)],
+        options: &[
+            ("relay", true),
+            ("federation", true),
+            ("initiator", true),
+            ("failing-requests", true),
+            ("stoppable", true),
+        ],
         tokens: &[],
     },
 };

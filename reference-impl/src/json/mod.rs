@@ -11,7 +11,7 @@ mod reader;
 mod tests;
 mod writer;
 
-pub(crate) use reader::{DEPTH_LIMIT, ReadError, ReadErrorKind, read, read_leniently, read_to_depth};
+pub(crate) use reader::{DEPTH_LIMIT, ReadError, ReadErrorKind, read, read_exactly, read_leniently, read_to_depth};
 pub(crate) use writer::push_character;
 
 /// One JSON value.
@@ -31,18 +31,27 @@ pub(crate) enum Value {
     Object(Object),
 }
 
-/// A JSON number: its spelling, which is known to denote a finite double.
+/// A JSON number: its spelling, which is known to denote a finite double unless [`read_exactly`] read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Number(String);
 
 impl Number {
+    /// A number of any size from its spelling; `None` if JSON does not spell numbers so.
+    #[must_use]
+    pub(crate) fn spelled(text: &str) -> Option<Self> {
+        match read_exactly(text.as_bytes(), 0) {
+            Ok(Value::Number(number)) => Some(number),
+            _ => None, // another value, or not JSON
+        }
+    }
+
     /// The number as it was written.
     #[must_use]
     pub(crate) fn spelling(&self) -> &str {
         &self.0
     }
 
-    /// The nearest IEEE 754 double, always finite.
+    /// The nearest IEEE 754 double; infinite only for a number of [`read_exactly`].
     #[must_use]
     pub(crate) fn as_f64(&self) -> f64 {
         self.0.parse().unwrap_or(0.0)
@@ -57,6 +66,16 @@ impl Number {
         let double = self.as_f64();
         #[expect(clippy::cast_possible_truncation, reason = "the range is checked on the same line")]
         (double.fract() == 0.0 && double.abs() < LIMIT).then_some(double as i64)
+    }
+}
+
+impl Number {
+    /// A number from 0 to 1 with at most four decimals.
+    #[must_use]
+    pub(crate) fn from_share(share: f64) -> Self {
+        let text = format!("{:.4}", share.clamp(0.0, 1.0));
+        let text = text.trim_end_matches('0');
+        Self(if text.ends_with('.') { format!("{text}0") } else { text.to_owned() })
     }
 }
 
@@ -197,6 +216,12 @@ impl From<&str> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Self::Text(text)
+    }
+}
+
+impl From<Number> for Value {
+    fn from(number: Number) -> Self {
+        Self::Number(number)
     }
 }
 

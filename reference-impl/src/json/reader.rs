@@ -87,7 +87,21 @@ pub(crate) fn read_to_depth(text: &[u8], depth: usize) -> Result<Value, ReadErro
     if text.starts_with('\u{feff}') {
         return Err(ReadError { at: 0, kind: ReadErrorKind::ByteOrderMark });
     }
-    Reader { text, bytes: text.as_bytes(), at: 0, depth, lenient: false }.document()
+    Reader { text, bytes: text.as_bytes(), at: 0, depth, lenient: false, any_size: false }.document()
+}
+
+/// The same with numbers of any size, such as `1e400`: [`Number::as_f64`] of such a number is infinite.
+///
+/// # Errors
+///
+/// As [`read`], but for numbers beyond the range of a double.
+pub(crate) fn read_exactly(text: &[u8], depth: usize) -> Result<Value, ReadError> {
+    let text = std::str::from_utf8(text)
+        .map_err(|error| ReadError { at: error.valid_up_to(), kind: ReadErrorKind::Encoding })?;
+    if text.starts_with('\u{feff}') {
+        return Err(ReadError { at: 0, kind: ReadErrorKind::ByteOrderMark });
+    }
+    Reader { text, bytes: text.as_bytes(), at: 0, depth, lenient: false, any_size: true }.document()
 }
 
 /// Reads what many a library takes as well: of members of one name the last counts, an unpaired surrogate becomes
@@ -100,7 +114,7 @@ pub(crate) fn read_leniently(text: &[u8]) -> Result<Value, ReadError> {
     let text = std::str::from_utf8(text)
         .map_err(|error| ReadError { at: error.valid_up_to(), kind: ReadErrorKind::Encoding })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    Reader { text, bytes: text.as_bytes(), at: 0, depth: DEPTH_LIMIT, lenient: true }.document()
+    Reader { text, bytes: text.as_bytes(), at: 0, depth: DEPTH_LIMIT, lenient: true, any_size: false }.document()
 }
 
 /// A value that is begun and waits for more of its parts.
@@ -115,6 +129,8 @@ struct Reader<'a> {
     at: usize,
     depth: usize,
     lenient: bool,
+    /// Whether numbers beyond the range of a double are accepted.
+    any_size: bool,
 }
 
 impl Reader<'_> {
@@ -247,7 +263,7 @@ impl Reader<'_> {
             self.digits()?;
         }
         let number = Number(self.text[start..self.at].to_owned());
-        if number.as_f64().is_infinite() {
+        if !self.any_size && number.as_f64().is_infinite() {
             return Err(ReadError { at: start, kind: ReadErrorKind::NumberOverflow });
         }
         Ok(number)

@@ -4,12 +4,12 @@
 
 use std::fmt::Debug;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::serve::{Listener, ListenerExt};
 use bytes::Bytes;
 use tokio::net::TcpListener;
@@ -35,6 +35,10 @@ pub(crate) struct Request {
     pub(crate) query: String,
     /// The Authorization header.
     pub(crate) authorization: Option<String>,
+    /// All headers.
+    pub(crate) headers: HeaderMap,
+    /// When its head had arrived.
+    pub(crate) began: Instant,
     pub(crate) body: Bytes,
 }
 
@@ -107,6 +111,7 @@ async fn exchange<H: Handler>(State(handler): State<Arc<H>>, request: HttpReques
 }
 
 async fn receive<H: Handler>(request: HttpRequest, handler: &H) -> Result<Request, Reply> {
+    let began = Instant::now();
     let (head, body) = request.into_parts();
     let limit = handler.body_limit(head.uri.path());
     let too_large = || {
@@ -130,6 +135,8 @@ async fn receive<H: Handler>(request: HttpRequest, handler: &H) -> Result<Reques
         path: head.uri.path().to_owned(),
         query: head.uri.query().unwrap_or_default().to_owned(),
         authorization: authorization.map(str::to_owned),
+        headers: head.headers,
+        began,
         body,
     })
 }

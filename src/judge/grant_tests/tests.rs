@@ -57,6 +57,20 @@ cases:
     steps: [{ request: { method: GET, path: / }, expect: [{ at: /body, each: [{ type: string }] }] }]
 ";
 
+/// A case for both, of which what it says of A-2 says nothing of an answer without items.
+const PARTLY_IF_LISTED: &str = "
+suite: agentic/grants
+cases:
+  - { case: first, covers: [A-1], steps: [{ request: { method: GET, path: / }, expect: [{ at: /status, equals: 200 }] }] }
+  - case: second
+    covers: [A-1, A-2]
+    steps:
+      - request: { method: GET, path: / }
+        expect:
+          - { at: /status, equals: 200, covers: [A-1] }
+          - { at: /body, each: [{ type: string }], covers: [A-2] }
+";
+
 const OF_THE_OPTION: &str = "
 suite: agentic/grants
 cases:
@@ -224,6 +238,15 @@ fn a_condition_that_never_came_up_does_not_stand_in_the_way_of_a_level() {
     assert_eq!(second.reason, Some(NotRun::NotExercised), "{second:?}");
     assert_eq!((found.outcome, found.not_exercised.as_slice()), (Grant::Granted, &["A-2".to_owned()][..]));
     assert_eq!(record.summary.exit_code, 0);
+}
+
+#[test]
+fn what_never_came_up_in_a_case_that_passed_is_not_exercised() {
+    let record = judge_two(PARTLY_IF_LISTED, [200, 200], Some(200), &[], &asked_for_l0());
+    let second = &record.protocols[0].requirements[1];
+    assert_eq!((second.verdict, second.reason), (Verdict::NotRun, Some(NotRun::NotExercised)), "{second:?}");
+    let found = level(&record);
+    assert_eq!((found.outcome, found.not_exercised.as_slice()), (Grant::Granted, &["A-2".to_owned()][..]));
 }
 
 #[test]

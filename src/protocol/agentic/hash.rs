@@ -2,7 +2,7 @@
 
 use crate::exchange::Exchange;
 use crate::matcher::{ArgumentError, Check, Compiler, Matcher, Outcome, Reading, show};
-use crate::target::Target;
+use crate::target::{Target, renamed};
 use crate::value::{Path, Value};
 use crate::wire::canonical::{Form, NullMembers, Order, sha256};
 
@@ -16,6 +16,7 @@ pub(super) const RULED: Form = Form {
     keep_integer_digits: false,
     long_controls: false,
     upper_hex: false,
+    spaces: false,
 };
 
 /// The possible places of a hash in an answer: `named` is the value at a place with a known name, `others` are all
@@ -122,19 +123,24 @@ impl Check for HashOf {
         let expected = format!("sha256:{}", sha256(&self.package, RULED));
         let hash = observed.and_then(|root| root.member("hash"));
         let returned = observed.and_then(|root| root.member("package"));
+        // A target with its own names hashes what it was sent, which has them.
+        let own = observed
+            .and_then(|root| root.member("own_names"))
+            .map(|names| renamed(self.package.clone(), |name| names.member(name).and_then(Value::as_text)));
+        let recognise = |text: &str| {
+            let by_own = || recognise(text, own.as_ref()?, returned);
+            recognise(text, &self.package, returned).or_else(by_own)
+        };
         let named = hash.and_then(|hash| hash.member("named")).and_then(Value::as_text);
         if let Some(named) = named {
-            return match recognise(named, &self.package, returned) {
+            return match recognise(named) {
                 Some(readings) => Outcome::Holds(readings),
                 None => Outcome::mismatch(expected, Some(&Value::text(named))),
             };
         }
         let others = hash.and_then(|hash| hash.member("others")).and_then(Value::as_array).unwrap_or_default();
-        let found = others
-            .iter()
-            .filter_map(Value::as_text)
-            .filter(|text| digest_of(text).is_some())
-            .find_map(|text| recognise(text, &self.package, returned));
+        let found =
+            others.iter().filter_map(Value::as_text).filter(|text| digest_of(text).is_some()).find_map(recognise);
         match found {
             Some(readings) => Outcome::Holds(readings),
             None if self.if_there => Outcome::Vacuous("the answer carries no content hash".to_owned()),
@@ -202,6 +208,7 @@ fn deviations(digest: &str, package: &Value, returned: Option<&Value>) -> Option
                 keep_integer_digits: on(3),
                 long_controls: on(4),
                 upper_hex: on(5),
+                spaces: false,
             };
             if sha256(object, form) == digest {
                 let named = NAMES.iter().enumerate().filter(|(index, _)| on(*index)).map(|(_, name)| *name);

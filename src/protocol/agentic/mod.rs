@@ -13,14 +13,20 @@ mod shape;
 mod vectors;
 mod view;
 
-use super::{Codec, Defect, Json, Kin, ObservationContext, Operation, Oracle, Protocol, Setting, Starter};
-use crate::exchange::Exchange;
+use super::{Codec, Defect, Json, Kin, ObservationContext, Operation, Oracle, Probed, Protocol, Setting, Starter};
+use crate::exchange::{Exchange, Transport};
 use crate::matcher::Matcher;
+use crate::target::{NamedObject, Target};
 use crate::value::Value;
 use crate::vector::Kind;
 
 /// Configurable places of values that the specification places elsewhere or nowhere.
 const PLACES: &[Setting] = &[
+    Setting { name: "package", summary: "The package in an answer with one.", words: &[], example: "[/item]" },
+    Setting { name: "packages", summary: "The list in an answer with packages.", words: &[], example: "[/hits]" },
+    Setting { name: "fact", summary: "The fact in an answer with one.", words: &[], example: "[/item]" },
+    Setting { name: "facts", summary: "The list in an answer with facts.", words: &[], example: "[/hits]" },
+    Setting { name: "count", summary: "The number of facts that were ended.", words: &[], example: "[/closed]" },
     Setting {
         name: "content_hash",
         summary: "The content hash in the answer to a deposit.",
@@ -32,6 +38,36 @@ const PLACES: &[Setting] = &[
         summary: "Members that the target adds to the packages that it returns.",
         words: &[],
         example: "[/received_by]",
+    },
+    Setting {
+        name: "digest_facts",
+        summary: "The current facts in a digest (orchestrate).",
+        words: &[],
+        example: "[/known]",
+    },
+    Setting {
+        name: "digest_open_questions",
+        summary: "The open questions in a digest (orchestrate).",
+        words: &[],
+        example: "[/questions]",
+    },
+    Setting {
+        name: "digest_snippets",
+        summary: "The snippets in a digest (orchestrate).",
+        words: &[],
+        example: "[/excerpts]",
+    },
+    Setting {
+        name: "digest_summary",
+        summary: "The summary in a digest (orchestrate).",
+        words: &[],
+        example: "[/text]",
+    },
+    Setting {
+        name: "digest_counts",
+        summary: "The counts in a digest (orchestrate).",
+        words: &[],
+        example: "[/numbers]",
     },
 ];
 
@@ -57,6 +93,39 @@ impl Protocol for Agentic {
 
     fn places(&self) -> &'static [Setting] {
         PLACES
+    }
+
+    fn named_objects(&self) -> &'static [NamedObject] {
+        &[
+            NamedObject {
+                name: "package",
+                summary: "Members of packages (section 6), at the top of a package.",
+                marks: &["package_id"],
+                operations: &["deposit"],
+                example: "{ content_md: markdown }",
+            },
+            NamedObject {
+                name: "fact",
+                summary: "Members of facts (section 7), also in assertions.",
+                marks: &["fact_id"],
+                operations: &["assert-fact"],
+                example: "{ predicate: relation, value: object }",
+            },
+        ]
+    }
+
+    fn not_ready(&self, _: &Target, probes: &[Probed]) -> Option<[String; 3]> {
+        let all = probes.iter().filter(|(transport, _)| *transport == Transport::Http).flat_map(|(_, all)| all);
+        let mut deposits = all.filter(|exchange| exchange.operation == "deposit").peekable();
+        deposits.peek()?;
+        // The packages of the probes have new ids, unless the ids come from a seed that this target has seen.
+        deposits.all(|exchange| exchange.received.status == Some(409)).then(|| {
+            [
+                "every deposit of a new package is answered by 409".to_owned(),
+                "the target stores packages with these ids from an earlier run with the same seed".to_owned(),
+                "give --new-ids or another --seed, or empty the store".to_owned(),
+            ]
+        })
     }
 
     fn starter(&self) -> Option<Starter> {

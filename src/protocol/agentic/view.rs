@@ -11,6 +11,9 @@ use crate::wire::json;
 /// Members that carry a response's own data and do not belong to a package (E02, reading b).
 const METADATA: &[&str] = &["content_hash", "contentHash"];
 
+/// The parts of a digest whose places a target file may name.
+const DIGEST: &[&str] = &["facts", "open_questions", "snippets", "summary", "counts"];
+
 /// Adds to the general observation:
 ///
 /// | place | holds |
@@ -58,6 +61,16 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
         .or_else(|| marked(&body, "package", "package_id"))
         .map(|value| strip(&value, target));
     put("hash", Some(super::hash::candidates(&body, exchange, target)));
+    // The hash of a package under the names of the target.
+    put(
+        "own_names",
+        target
+            .names
+            .own
+            .get("package")
+            .filter(|_| exchange.sent.transport == Transport::Http)
+            .map(|names| Value::map(names.iter().map(|(wire, own)| (wire.as_str(), Value::text(own))))),
+    );
     put("package", package);
     let packages = find(&body, target, "packages")
         .or_else(|| list(&body, &["recent_packages", "packages", "items", "results", "data"], "title"))
@@ -98,6 +111,9 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
         put("records", found);
     }
     put("project", project(&body));
+    if exchange.operation == "orchestrate" {
+        view.set_member("body", digest(&body, target));
+    }
     view
 }
 
@@ -191,6 +207,17 @@ fn decode_list(result: &Value, name: &str, decode: impl Fn(&Value) -> Option<Val
 /// The value at the first configured place that exists.
 fn find(body: &Value, target: &Target, what: &str) -> Option<Value> {
     target.places(what).iter().filter_map(|place| Path::parse(place).ok()).find_map(|path| path.resolve(body).cloned())
+}
+
+/// A digest with its parts under the names of the reference, where the target file says their places.
+fn digest(body: &Value, target: &Target) -> Value {
+    let mut named = body.clone();
+    for part in DIGEST {
+        if let Some(value) = find(body, target, &format!("digest_{part}")) {
+            named.set_member(part, value);
+        }
+    }
+    named
 }
 
 /// The one object of an answer that has `mark`: under its name, bare, or under `data`.
@@ -304,4 +331,20 @@ fn unwrap_record(item: &Value) -> Value {
         _ => inner.clone(),
     };
     Value::map([("kind", Value::text(kind)), ("record", inner)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::TargetClass;
+
+    #[test]
+    fn the_parts_of_a_digest_are_found_at_their_configured_places() {
+        let mut target = Target::new(TargetClass::Endpoint, "t");
+        target.places.insert("digest_snippets".to_owned(), vec!["/missing".to_owned(), "/parts/excerpts".to_owned()]);
+        let body = json::parse(br#"{"parts":{"excerpts":["a"]},"facts":[]}"#).expect("JSON");
+        let seen = digest(&body, &target);
+        assert!(seen.member("snippets").is_some_and(|list| list.same_as(&Value::Array(vec![Value::text("a")]))));
+        assert!(seen.member("facts").is_some() && seen.member("parts").is_some());
+    }
 }

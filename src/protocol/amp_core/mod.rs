@@ -25,6 +25,7 @@ pub mod multikey;
 mod operations;
 mod party;
 mod protect;
+mod readiness;
 mod reading;
 mod receipt;
 pub mod seal;
@@ -38,7 +39,7 @@ mod vectors;
 mod view;
 
 use super::{
-    Channel, Codec, Defect, Inputs, Kin, Known, Mailbox, ObservationContext, Operation, Oracle, Page, Protocol,
+    Channel, Codec, Defect, Inputs, Kin, Known, Mailbox, ObservationContext, Operation, Oracle, Page, Probed, Protocol,
     Security, Setting, TargetKnowledge,
 };
 use crate::exchange::{Arrival, ChannelAction, Encoded, Exchange, Transport};
@@ -116,6 +117,10 @@ impl Protocol for AmpCore {
 
     fn observe(&self, exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
         view::observe(exchange, context)
+    }
+
+    fn not_ready(&self, target: &Target, probes: &[Probed]) -> Option<[String; 3]> {
+        readiness::not_ready(target, probes)
     }
 
     fn accepted(&self, operation: &Operation, seen: &Value) -> bool {

@@ -262,7 +262,11 @@ impl Page<'_> {
 
     fn exchange(&mut self, exchange: &Exchange) -> io::Result<()> {
         self.whole(6, "request", 10, &view::request_line(exchange), PLAIN)?;
-        self.field(6, "answer", 10, &view::answer_line(exchange), PLAIN)
+        self.field(6, "answer", 10, &view::answer_line(exchange), PLAIN)?;
+        match view::refusal_text(exchange) {
+            Some(text) => self.field(6, "", 10, &text, PLAIN),
+            None => Ok(()),
+        }
     }
 
     fn undecided(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {

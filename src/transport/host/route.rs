@@ -16,6 +16,9 @@ const WAITING: usize = 256;
 const STRAYS: usize = 64;
 const STRAY_BYTES: usize = 2_048;
 
+/// Messages of shared hosts that are kept for later cases.
+const KEPT: usize = 64;
+
 /// Tokens, keys and values of cases that have ended, by which late arrivals are recognised.
 const FORMER: usize = 8_192;
 
@@ -91,6 +94,8 @@ struct State {
     former_values: Values,
     strays: Vec<Stray>,
     more_strays: u64,
+    /// Messages at shared hosts that belong to no case, with the replies to them.
+    kept: Vec<(HostArrival, HostReply)>,
 }
 
 struct Seat {
@@ -190,6 +195,9 @@ impl Router {
         state.last += 1;
         let id = state.last;
         state.tokens.insert(token.to_owned(), id);
+        if receives {
+            state.kept.iter().for_each(|(arrival, reply)| copy(&sender, arrival, reply));
+        }
         let seat = Seat {
             case: case.to_owned(),
             token: token.to_owned(),
@@ -247,6 +255,9 @@ impl Router {
 
     /// Delivers a message to its case, and returns the reply. `known` is the case of its connection.
     pub(super) async fn deliver(&self, spec: &HostSpec, arrival: HostArrival, known: Option<u64>) -> HostReply {
+        if let Some(reply) = self.rules.resident(&arrival) {
+            return reply;
+        }
         let keys = if spec.correlate.keys { self.rules.keys(&arrival) } else { Vec::new() };
         let (usual, waiting) = {
             let mut state = self.lock();
@@ -256,9 +267,16 @@ impl Router {
             let Some(seat) = found.and_then(|id| state.seats.get_mut(&id)) else {
                 let former = owner(&state.former_tokens, &state.former_values, spec.correlate, &clues);
                 let case = former.and_then(|id| state.former.get(&id).cloned());
-                let reply = self.rules.reply(&arrival, &mut Value::Null);
-                state.stray(&arrival, case);
-                return reply.unwrap_or_else(|| spec.reply.clone());
+                let reply = self.rules.reply(&arrival, &mut Value::Null).unwrap_or_else(|| spec.reply.clone());
+                if spec.shared && case.is_none() && state.kept.len() < KEPT {
+                    state.seats.values().filter_map(|seat| seat.receives.as_ref()).for_each(|sender| {
+                        copy(sender, &arrival, &reply);
+                    });
+                    state.kept.push((arrival, reply.clone()));
+                } else {
+                    state.stray(&arrival, case);
+                }
+                return reply;
             };
             let made = self.rules.reply(&arrival, &mut seat.state);
             let usual = made.unwrap_or_else(|| spec.reply.clone());
@@ -285,6 +303,13 @@ impl Router {
         let state = self.lock();
         (state.strays.clone(), state.more_strays)
     }
+}
+
+/// Hands a case the copy of a message that has been replied to.
+fn copy(sender: &mpsc::Sender<Arrived>, arrival: &HostArrival, reply: &HostReply) {
+    let (answer, _) = oneshot::channel();
+    // A case with too many messages keeps the earlier ones.
+    let _ = sender.try_send(Arrived { arrival: arrival.clone(), usual: reply.clone(), answer });
 }
 
 impl State {

@@ -27,6 +27,8 @@ pub struct HostSpec {
     pub profile: ChannelProfile,
     /// How arrivals are matched with cases.
     pub correlate: Correlate,
+    /// Whether each case gets a copy of every message that belongs to no case, also of earlier ones.
+    pub shared: bool,
     /// The default reply, if neither the case nor the protocol has one.
     pub reply: HostReply,
 }
@@ -49,4 +51,9 @@ pub trait Rules: Send + Sync {
 
     /// A reply that the protocol makes. `state` is kept for the case, and starts as null.
     fn reply(&self, arrival: &HostArrival, state: &mut Value) -> Option<HostReply>;
+
+    /// The answer of the service that resides at the host, if one does. Such a message belongs to no case.
+    fn resident(&self, _arrival: &HostArrival) -> Option<HostReply> {
+        None
+    }
 }

@@ -26,3 +26,7 @@ pub(in crate::agentic) fn chunks(packages: &[Package]) -> Value {
     };
     Value::List(packages.iter().map(chunk).collect())
 }
+
+/// `latest-of-last-hundred`: the packages of a project that were deposited last.
+pub(in crate::agentic) const LAST_HUNDRED: &str =
+    "AND serial IN (SELECT serial FROM packages WHERE project_id = ?1 ORDER BY serial DESC LIMIT 100)";

@@ -201,6 +201,8 @@ async fn serve_frames(server: &Server, reader: &mut Reader, writer: &mut Writer)
     let serving = async {
         loop {
             tokio::select! {
+                // 4.6: what has arrived is answered before the connection ends.
+                biased;
                 Some(frame) = arrivals.recv() => {
                     let (kind, payload) = frame?;
                     receive(server, &channel, writer, kind, payload).await?;
@@ -208,6 +210,7 @@ async fn serve_frames(server: &Server, reader: &mut Reader, writer: &mut Writer)
                 Some(message) = outgoing.recv() => send(writer, &message).await?,
                 () = server.stopped() => {
                     // 4.6.
+                    planted!(server.node.rules().fault, "shutdown-without-goaway", return Ok(()));
                     let goaway = Cbor::map([("reason", 0.into()), ("message", "the server is shutting down".into())]);
                     return writer.map(kind::GOAWAY, &goaway).await;
                 }
