@@ -91,7 +91,7 @@ fn the_case_in_contributing_is_short_and_passes_and_catches_its_fault() {
 #[test]
 fn every_case_in_the_manual_of_suites_passes() {
     let blocks = blocks(&page("suites/README.md"), "yaml");
-    for (protocol, at_least) in [("agentic", 3), ("amp-core", 1)] {
+    for (protocol, at_least) in [("agentic", 3), ("amp-core", 1), ("agentic-mesh", 1)] {
         let head = format!("suite: {protocol}/example\ncases:\n");
         // A block that starts with a case continues the suite of the block before it.
         let mut cases = head.clone();

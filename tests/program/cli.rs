@@ -2,6 +2,7 @@
 
 mod ready;
 mod servers;
+mod strangers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -76,6 +77,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_server_that_answers_with_a_package_of_its_own_passes_nothing,
     ];
     all.extend(ready::trials());
+    all.extend(strangers::trials());
     all
 }
 

@@ -6,14 +6,18 @@
 //! A module lists its tests in `trials`. `#[test]` has no effect here: this binary does not use the default test harness.
 
 mod adapters;
+mod agentic_mesh;
 mod cli;
 mod false_positives;
 mod faults;
 mod fuzz;
 mod hostile;
+mod meshai;
 mod prove;
 mod reference;
+mod replay;
 mod support;
+mod task_amp;
 mod tokens;
 mod variant;
 
@@ -53,11 +57,15 @@ fn main() {
     }
     trials.extend(mixed(vec![
         hostile::trials(),
+        agentic_mesh::trials(),
+        meshai::trials(),
+        task_amp::trials(),
         reference::trials(only),
         adapters::trials(),
         faults::trials(),
         cli::trials(),
         tokens::trials(),
+        replay::trials(),
     ]));
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -95,14 +95,48 @@ fn load(slug: &str) -> Knowledge {
     }
 }
 
-/// Runs the cases against a new reference implementation and judges the answers once for each profile.
+/// Runs the cases against a new reference implementation in its ordinary setup. A case that has nothing to judge there, such as
+/// a sweep over the messages of a role that does not work in that setup, runs in the setups with other roles, too, until it does.
 fn run_cases(implementation: &'static dyn Implementation, only: Vec<String>, suites: &[String]) -> Judged {
     let knowledge = &load(implementation.slug());
+    let (alone, ordinary) = (!only.is_empty(), ordinary(implementation));
+    let mut judged = run_in(implementation, ordinary, knowledge, only, suites);
+    if alone {
+        return judged; // without the cases of the other suites there is nothing to judge in any setup
+    }
+    let with_other_roles = |setup: &&Setup| implementation.roles(setup.name) != implementation.roles(ordinary.name);
+    for setup in implementation.setups().iter().filter(with_other_roles) {
+        let idle = |(key, case): (&(&'static str, String), &CaseRecord)| {
+            case.reason == Some(NotRun::NotExercised) && !comes_up_elsewhere(case, key.0, &judged, false)
+        };
+        if !judged.iter().any(idle) {
+            break;
+        }
+        let there = run_in(implementation, setup, knowledge, Vec::new(), suites);
+        for (key, case) in there.into_iter().filter(|(_, case)| case.verdict != Verdict::NotRun) {
+            if judged.get(&key).is_none_or(|known| known.verdict == Verdict::NotRun) {
+                judged.insert(key, case);
+            } else if case.verdict != Verdict::Pass {
+                judged.insert((key.0, format!("{} in setup {}", key.1, setup.name)), case);
+            }
+        }
+    }
+    judged
+}
+
+/// Runs the cases in one setup and judges the answers once for each profile.
+fn run_in(
+    implementation: &'static dyn Implementation,
+    setup: &'static Setup,
+    knowledge: &Knowledge,
+    only: Vec<String>,
+    suites: &[String],
+) -> Judged {
     let all = only.is_empty();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let clock = Clock(i128::from(chrono::Utc::now().timestamp_millis()) * 1_000_000);
-        let (setup, begun) = (ordinary(implementation), Instant::now());
+        let begun = Instant::now();
         let start = Start { implementation, knowledge, setup, fault: None, variant: setup.variant, clock, begun };
         let mut target = target();
         let started = Reference::start(&start, &mut target).await;

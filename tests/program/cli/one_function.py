@@ -43,6 +43,7 @@ for line in sys.stdin:
         if method == "describe":
             operations = ["amp-core/describe", "amp-core/encode_deterministic"]
             reply["result"] = {"name": "one function", "version": "1", "protocols": ["amp-core"], "operations": operations}
+            reply["result"]["claims"] = ["core"]
         elif method == "encode_deterministic":
             encoded, rest = read(bytes.fromhex(call["params"]["cbor"]))
             reply["result"] = {"cbor": encoded.hex()} if not rest else {}

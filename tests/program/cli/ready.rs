@@ -23,7 +23,7 @@ pub(super) fn trials() -> Vec<Trial> {
 /// The run ends undecided without a failed case, and prints these words.
 #[track_caller]
 fn is_not_ready(words: &[&str], says: &[&str]) {
-    for protocol in ["agentic", "amp-core"] {
+    for protocol in ["agentic", "amp-core", "meshai"] {
         let here = Place::new();
         let mut all = vec!["check", "--protocol", protocol, "--out", "out", "--timeout", "2s"];
         all.extend(words);
