@@ -103,7 +103,7 @@ pub fn load_with(
         target.adapter = Some(adapter.into_iter().map(|word| word.value).collect());
     }
     if let Some(node) = fields.take("hooks") {
-        target.hooks = read_hooks(&node, &mut problems);
+        target.hooks = read_hooks(node, &mut problems);
     }
     target.ca = fields.text("ca", &mut problems).and_then(|path| read_certificates(&path, &mut problems));
     let (level, levels) = (fields.text("level", &mut problems), fields.texts("levels", &mut problems));

@@ -100,6 +100,7 @@ impl Writer {
 
     /// A: ascending by unsigned bytes of the UTF-8 names; not by locale, number, case or UTF-16 unit.
     fn order(&self, left: &str, right: &str) -> Ordering {
+        planted!(self.rules.fault, "canonical-unsorted", return Ordering::Equal);
         planted!(self.rules.fault, "canonical-case-insensitive-sort", return faults::without_case(left, right));
         planted!(self.rules.fault, "canonical-utf16-sort", return left.encode_utf16().cmp(right.encode_utf16()));
         planted!(self.rules.fault, "canonical-numeric-sort", return faults::numbers_first(left, right));

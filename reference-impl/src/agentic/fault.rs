@@ -64,6 +64,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "After a transition reports a hash that fits neither the old nor the new state (hashes status in upper case)." },
     Fault { name: "canonical-spaces", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-A-05", "AGENTIC-6.6-06"],
         summary: "Serialises with a space after colon and comma." },
+    Fault { name: "canonical-unsorted", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-A-01", "AGENTIC-6.6-05"],
+        summary: "Writes members in the order in which they were received." },
     Fault { name: "canonical-top-level-sort", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-A-04"],
         summary: "Sorts only the outermost object." },
     Fault { name: "canonical-case-insensitive-sort", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-A-03", "AGENTIC-A-01"],
