@@ -1,5 +1,7 @@
 //! Matchers, and the expectations that use them.
 
+use std::fmt;
+
 use crate::suggest;
 use crate::value::{Path, Value};
 use crate::wire::show;
@@ -74,6 +76,15 @@ pub struct Mismatch {
     pub expected: String,
     /// The observed value.
     pub observed: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, expected, observed } = self;
+        let path = path.to_string();
+        let at = if path.is_empty() { "" } else { " at " };
+        write!(f, "expected {expected}{at}{path}, observed {observed}")
+    }
 }
 
 /// Why an argument of a matcher is invalid.

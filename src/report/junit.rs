@@ -11,7 +11,7 @@ use std::time::Duration;
 use chrono::DateTime;
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::{printable, view};
+use super::{cause, printable, view};
 use crate::record::{CaseRecord, ProtocolRecord, RunRecord};
 use crate::verdict::{NotRun, Verdict};
 
@@ -122,9 +122,7 @@ fn non_success(kind: NonSuccessKind, case: &CaseRecord) -> TestCaseStatus {
     let worst = case.findings.iter().max_by_key(|finding| finding.verdict);
     status.set_message(match worst {
         Some(f) if case.because.is_empty() => {
-            let most = 500;
-            let (expected, observed) = (printable::short(&f.expected, most), printable::short(&f.observed, most));
-            format!("{}: expected {expected}; observed {observed}", safe(&f.requirement))
+            format!("{}: {}", safe(&f.requirement), printable::short(&cause::sentence(case, f), 1000))
         }
         _ => value(&case.because),
     });

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io;
 
-use super::{printable, view};
+use super::{cause, printable, view};
 use crate::exchange::{Body, Exchange};
 use crate::record::{CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RunRecord};
 use crate::verdict::{NotRun, Verdict};
@@ -20,6 +20,8 @@ const EVIDENCE_LIMIT: usize = 800 * 1000;
 const TABLE_LIMIT: usize = 400 * 1000;
 /// Cases whose exchanges are shown.
 const CASES_IN_DETAIL: usize = 20;
+/// Causes of violations shown.
+const CAUSES_SHOWN: usize = 10;
 /// Exchanges shown of one case.
 const EXCHANGES_IN_DETAIL: usize = 8;
 /// Characters of one body.
@@ -37,6 +39,9 @@ pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<(
     page.head(record);
     for protocol in &record.protocols {
         page.levels(protocol);
+    }
+    for protocol in &record.protocols {
+        page.violation_causes(protocol);
     }
     page.violations(record);
     page.details(record);
@@ -127,6 +132,27 @@ impl Page {
             );
         }
         list.push_str("\n</details>\n\n");
+        self.add(SIZE_LIMIT, &list);
+    }
+
+    /// The causes of the violations, and the first of them as the one to mend first.
+    fn violation_causes(&mut self, protocol: &ProtocolRecord) {
+        let causes = cause::causes(protocol);
+        if causes.is_empty() {
+            return;
+        }
+        let mut list = format!("## Causes in {}\n\n", escape(&protocol.protocol));
+        for (at, cause) in causes.iter().take(CAUSES_SHOWN).enumerate() {
+            let first = if at == 0 && causes.len() > 1 { "**fix this first:** " } else { "" };
+            let number = printable::count(cause.cases.len(), "case", "cases");
+            let requirements = printable::count(cause.requirements.len(), "requirement", "requirements");
+            let headline = code(&printable::short(&cause.headline(), CELL_LENGTH));
+            let _ = writeln!(list, "{}. {first}{headline} ({number}, {requirements})", at + 1);
+        }
+        if causes.len() > CAUSES_SHOWN {
+            let _ = writeln!(list, "\nand {} more causes", causes.len() - CAUSES_SHOWN);
+        }
+        list.push('\n');
         self.add(SIZE_LIMIT, &list);
     }
 

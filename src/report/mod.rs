@@ -8,6 +8,7 @@ use std::io;
 
 use crate::record::RunRecord;
 
+mod cause;
 mod diff;
 pub mod files;
 mod html;
@@ -15,6 +16,7 @@ pub mod json;
 mod junit;
 mod markdown;
 pub mod printable;
+mod shape;
 pub mod text;
 mod view;
 

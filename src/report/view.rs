@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::printable;
+use super::{printable, shape};
 use crate::exchange::{Ended, Exchange, Incoming, Transport};
 use crate::record::{CaseRecord, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord};
 use crate::verdict::{Grant, NotRun, Verdict};
@@ -62,16 +62,16 @@ pub(super) fn requirement_index(protocol: &ProtocolRecord) -> BTreeMap<&str, usi
     entries.map(|(at, r)| (r.id.as_str(), at)).collect()
 }
 
-/// The undecided cases of `protocol`, by the reason in words, the most frequent first.
-pub(super) fn undecided(protocol: &ProtocolRecord) -> Vec<(Verdict, &str, Vec<&CaseRecord>)> {
-    let mut groups: BTreeMap<(Verdict, &str), Vec<&CaseRecord>> = BTreeMap::new();
+/// The undecided cases of `protocol`, by the reason in words without ids and digests, the most frequent first.
+pub(super) fn undecided(protocol: &ProtocolRecord) -> Vec<(Verdict, String, Vec<&CaseRecord>)> {
+    let mut groups: BTreeMap<(Verdict, String), Vec<&CaseRecord>> = BTreeMap::new();
     for case in &protocol.cases {
         if matches!(case.verdict, Verdict::Inconclusive | Verdict::Error) {
             let reason = match case.because.as_str() {
                 "" => case.findings.first().map_or("no reason given", |f| f.observed.as_str()),
                 because => because,
             };
-            groups.entry((case.verdict, reason)).or_default().push(case);
+            groups.entry((case.verdict, shape::shape(reason))).or_default().push(case);
         }
     }
     let mut groups: Vec<_> = groups.into_iter().map(|((verdict, reason), cases)| (verdict, reason, cases)).collect();

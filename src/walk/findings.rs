@@ -130,13 +130,7 @@ impl<'p> Walk<'p> {
             match self.look(expectation, seen, None) {
                 Ok(Outcome::Holds(_)) => {}
                 Ok(Outcome::Mismatch(mismatch)) => {
-                    let why = format!(
-                        "{} precondition not met: expected {} at {}, observed {}",
-                        name(),
-                        mismatch.expected,
-                        mismatch.path,
-                        mismatch.observed
-                    );
+                    let why = format!("{} precondition not met: {mismatch}", name());
                     return self.halt(Stop::NotAccepted(why));
                 }
                 Ok(Outcome::Vacuous(why) | Outcome::Undecided(why)) => {

@@ -186,9 +186,8 @@ impl<'p> Walk<'p> {
         for expectation in &planned.step.assume {
             match self.look(expectation, seen, None) {
                 Ok(Outcome::Holds(_)) => {}
-                Ok(Outcome::Mismatch(Mismatch { path, expected, observed })) => {
-                    let why =
-                        format!("{name}: precondition not met: expected {expected} at {path}, observed {observed}");
+                Ok(Outcome::Mismatch(mismatch)) => {
+                    let why = format!("{name}: precondition not met: {mismatch}");
                     return self.halt(Stop::NotAccepted(why));
                 }
                 Ok(Outcome::Vacuous(why) | Outcome::Undecided(why)) => {

@@ -65,6 +65,7 @@ struct Page {
     requirements: usize,
     passed_cut: bool,
     findings_cut: bool,
+    has_violations: bool,
 }
 
 struct Total {
@@ -122,6 +123,7 @@ fn page(record: &RunRecord) -> Page {
         requirements: protocols.iter().map(|p| p.requirements.len()).sum(),
         passed_cut: passed_budget.0 == 0,
         findings_cut: findings_budget.0 == 0 && !good,
+        has_violations: protocols.iter().any(|protocol| !protocol.violations.is_empty()),
         protocols,
     }
 }

@@ -6,11 +6,15 @@ use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
 use super::case::{CaseRenderer, CaseView};
 use crate::record::{FeatureRecord, FeatureState, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
-use crate::report::{printable, view};
+use crate::report::{cause, printable, view};
 use crate::verdict::{Grant, NotRun, Verdict};
 
 /// Maximum number of characters of the target's self-description.
 const DECLARED_LENGTH: usize = 16 * 1024;
+/// Maximum number of causes of violations.
+const CAUSES_SHOWN: usize = 50;
+/// Maximum number of requirements that are linked at a cause.
+const REQUIREMENTS_LINKED: usize = 12;
 /// Maximum number of cases that are linked directly at a requirement.
 const CASES_LINKED: usize = 4;
 
@@ -19,6 +23,7 @@ pub(super) struct ProtocolView {
     pub(super) spec: String,
     pub(super) suite_hash: String,
     pub(super) levels: Vec<LevelView>,
+    pub(super) violations: Vec<ViolationView>,
     pub(super) features: Vec<FeatureView>,
     pub(super) declared: String,
     pub(super) waivers: Vec<WaiverView>,
@@ -46,6 +51,15 @@ pub(super) struct CauseView {
     pub(super) why: String,
     pub(super) advice: String,
     pub(super) requirements: Vec<RequirementLink>,
+}
+
+/// Violations with one probable cause.
+pub(super) struct ViolationView {
+    pub(super) headline: String,
+    pub(super) cases: usize,
+    pub(super) example: CaseLink,
+    pub(super) requirements: Vec<RequirementLink>,
+    pub(super) more_requirements: usize,
 }
 
 pub(super) struct FeatureView {
@@ -107,6 +121,7 @@ pub(super) fn protocol(
         spec: printable::short(&protocol.spec, 300),
         suite_hash: printable::short(&protocol.suite_hash, 80),
         levels: protocol.levels.iter().map(|level| level_view(protocol, level, anchors)).collect(),
+        violations: violations(protocol, anchors),
         features: protocol.features.iter().map(feature_view).collect(),
         declared: printable::cut(&declared, DECLARED_LENGTH).into_owned(),
         waivers: protocol
@@ -124,6 +139,26 @@ pub(super) fn protocol(
         passed,
         not_run: not_run(protocol, anchors),
     }
+}
+
+fn violations(protocol: &ProtocolRecord, anchors: &Anchors<'_>) -> Vec<ViolationView> {
+    let causes = cause::causes(protocol);
+    let causes = causes.iter().take(CAUSES_SHOWN).map(|cause| {
+        let (case, _) = cause.example;
+        let shown = cause.requirements.iter().take(REQUIREMENTS_LINKED);
+        ViolationView {
+            headline: printable::short(&cause.headline(), 300),
+            cases: cause.cases.len(),
+            example: CaseLink {
+                anchor: anchors.case(&case.id),
+                name: printable::short(view::split_id(&case.id).1, 120),
+                badge: Badge::verdict(case.verdict),
+            },
+            requirements: shown.map(|id| anchors.requirement(protocol, id, None)).collect(),
+            more_requirements: cause.requirements.len().saturating_sub(REQUIREMENTS_LINKED),
+        }
+    });
+    causes.collect()
 }
 
 fn feature_view(feature: &FeatureRecord) -> FeatureView {

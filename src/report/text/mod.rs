@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use self::page::{BOLD, FAINT, PLAIN, Page, clip};
+use super::cause::{self, Cause};
 use super::view::outcome_words;
 use super::{printable, view};
 use crate::exchange::Exchange;
@@ -18,8 +19,12 @@ use crate::verdict::{Grant, Verdict};
 
 mod page;
 
-/// Cases shown in full under one requirement.
-const CASES_IN_FULL: usize = 5;
+/// Causes of violations, and reasons of undecided cases, that are shown.
+const CAUSES_SHOWN: usize = 10;
+/// Requirements named under one cause.
+const REQUIREMENTS_NAMED: usize = 6;
+/// Characters of a cause in one line.
+const HEADLINE_LENGTH: usize = 160;
 /// Findings shown under one case.
 const FINDINGS_IN_FULL: usize = 3;
 /// Ids listed under one reason.
@@ -196,23 +201,67 @@ impl Page<'_> {
         Ok(())
     }
 
+    /// The causes, each with an example; with `--verbose`, each requirement with its cases behind them.
     fn violations(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
-        let groups = view::unmet_requirements(protocol, Verdict::Fail);
-        if groups.is_empty() {
+        let causes = cause::causes(protocol);
+        if causes.is_empty() {
             return Ok(());
         }
-        let number = printable::count(groups.len(), "requirement", "requirements");
-        self.heading(&format!("VIOLATED: {number}"))?;
+        let requirements = printable::count(cause::violated(&causes).len(), "requirement", "requirements");
+        let number = printable::count(causes.len(), "cause", "causes");
+        self.heading(&format!("VIOLATED: {requirements}, {number}"))?;
+        let index = view::requirement_index(protocol);
+        for (at, cause) in causes.iter().take(CAUSES_SHOWN).enumerate() {
+            let requirement = |id: &str| index.get(id).and_then(|at| protocol.requirements.get(*at));
+            self.cause(at, causes.len(), cause, requirement)?;
+        }
+        if causes.len() > CAUSES_SHOWN {
+            self.blank()?;
+            self.paragraph(2, &format!("and {} more causes (see report.html)", causes.len() - CAUSES_SHOWN), FAINT)?;
+        }
+        if self.verbose {
+            return self.violated_requirements(protocol);
+        }
+        let failed: usize = protocol.cases.iter().filter(|case| case.verdict == Verdict::Fail).count();
+        if failed > causes.len() {
+            self.blank()?;
+            self.paragraph(2, &format!("All {failed} failed cases: --verbose, or report.html"), FAINT)?;
+        }
+        Ok(())
+    }
+
+    fn cause<'a>(
+        &mut self,
+        at: usize,
+        of: usize,
+        cause: &Cause<'_>,
+        requirement: impl Fn(&str) -> Option<&'a RequirementRecord>,
+    ) -> io::Result<()> {
+        self.blank()?;
+        let first = if at == 0 && of > 1 { "fix this first: " } else { "" };
+        let number = printable::count(cause.cases.len(), "case", "cases");
+        let lead = format!("{}. {first}{}", at + 1, printable::short(&cause.headline(), HEADLINE_LENGTH));
+        self.paragraph(2, &lead, verdict_style(Verdict::Fail).bold())?;
+        let ids = cause.requirements.iter().take(REQUIREMENTS_NAMED).map(|id| printable::short(id, 60));
+        let mut ids = ids.collect::<Vec<_>>().join(", ");
+        if cause.requirements.len() > REQUIREMENTS_NAMED {
+            ids.push_str(&format!(" and {} more", cause.requirements.len() - REQUIREMENTS_NAMED));
+        }
+        self.paragraph(4, &format!("{number}: {ids}"), FAINT)?;
+        let (case, finding) = cause.example;
+        let id = finding.map_or_else(|| case.covers.first().map_or("", String::as_str), |f| f.requirement.as_str());
+        self.requirement(id, requirement(id))?;
+        self.case(case, &finding.into_iter().collect::<Vec<_>>())
+    }
+
+    fn violated_requirements(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+        let groups = view::unmet_requirements(protocol, Verdict::Fail);
+        self.heading("BY REQUIREMENT")?;
         for group in groups {
             self.blank()?;
             self.requirement(group.id, group.requirement)?;
-            let shown = if self.verbose { group.cases.len() } else { CASES_IN_FULL };
-            for (case, findings) in group.cases.iter().take(shown) {
+            for (case, findings) in &group.cases {
                 self.case(case, findings)?;
-            }
-            let rest = group.cases.len().saturating_sub(shown);
-            if rest > 0 {
-                self.paragraph(4, &format!("and {rest} more (see report.html)"), FAINT)?;
             }
         }
         Ok(())
@@ -276,8 +325,10 @@ impl Page<'_> {
             return Ok(());
         }
         self.heading(&format!("UNDECIDED: {}", printable::count(number, "case", "cases")))?;
-        for (verdict, reason, cases) in groups {
-            let reason = printable::short(reason, VALUE_LENGTH);
+        let shown = if self.verbose { groups.len() } else { CAUSES_SHOWN };
+        let rest = groups.len().saturating_sub(shown);
+        for (verdict, reason, cases) in groups.into_iter().take(shown) {
+            let reason = printable::short(&reason, VALUE_LENGTH);
             let number = printable::count(cases.len(), "case", "cases");
             self.paragraph(2, &format!("{} ({number}): {reason}", verdict.word()), verdict_style(verdict))?;
             let shown = if self.verbose { cases.len() } else { IDS_NAMED };
@@ -287,6 +338,9 @@ impl Page<'_> {
             if cases.len() > shown {
                 self.paragraph(4, &format!("and {} more", cases.len() - shown), FAINT)?;
             }
+        }
+        if rest > 0 {
+            self.paragraph(2, &format!("and {rest} more reasons (--verbose)"), FAINT)?;
         }
         for feature in &protocol.features {
             if feature.state != FeatureState::Offered && !feature.advice.is_empty() {

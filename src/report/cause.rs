@@ -1,0 +1,137 @@
+//! Violations by cause: findings of the same operation that show the same difference at the same place.
+//!
+//! One defect of a target fails many cases and requirements. Their findings differ in ids, times and digests, so these are
+//! left out of the comparison.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::shape::shape;
+use super::view;
+use crate::record::{CaseRecord, FindingRecord, ProtocolRecord};
+use crate::verdict::Verdict;
+
+/// Findings with one probable cause.
+pub(super) struct Cause<'a> {
+    /// What the findings have in common.
+    kind: Kind<'a>,
+    /// The case with the fewest messages, and its finding. The finding is missing if the case has none.
+    pub example: (&'a CaseRecord, Option<&'a FindingRecord>),
+    /// The requirements that it violates, in the order of the catalogue.
+    pub requirements: Vec<&'a str>,
+    /// The cases that fail with it, in the order of the record.
+    pub cases: Vec<&'a CaseRecord>,
+}
+
+impl Cause<'_> {
+    /// The cause in one line, without ids and digests. Its texts come from the target: print them with care.
+    pub(super) fn headline(&self) -> String {
+        let Kind { operation, place, expected, observed } = &self.kind;
+        match self.example.1 {
+            Some(_) => words(operation, place, expected, observed),
+            None => observed.clone(),
+        }
+    }
+}
+
+/// A finding in one line: `send: expected one of 200, 201 at /status, observed 400`. Its texts come from the target: print them
+/// with care.
+pub(super) fn sentence(case: &CaseRecord, finding: &FindingRecord) -> String {
+    let operation = view::shown_by(case, Some(finding)).map_or("", |exchange| exchange.operation.as_str());
+    words(operation, &finding.path, &finding.expected, &finding.observed)
+}
+
+fn words(operation: &str, place: &str, expected: &str, observed: &str) -> String {
+    let colon = if operation.is_empty() { "" } else { ": " };
+    let at = if place.is_empty() { "" } else { " at " };
+    format!("{operation}{colon}expected {expected}{at}{place}, observed {observed}")
+}
+
+/// The causes of the failed cases of `protocol`, the one with most cases first. Waived cases do not count.
+pub(super) fn causes(protocol: &ProtocolRecord) -> Vec<Cause<'_>> {
+    let index = view::requirement_index(protocol);
+    let mut groups: BTreeMap<Kind<'_>, Cause<'_>> = BTreeMap::new();
+    for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::Fail) {
+        let mut failed: Vec<Option<&FindingRecord>> =
+            case.findings.iter().filter(|finding| finding.verdict == Verdict::Fail).map(Some).collect();
+        if failed.is_empty() {
+            failed.push(None);
+        }
+        for finding in failed {
+            let operation = view::shown_by(case, finding).map_or("", |exchange| exchange.operation.as_str());
+            let requirement = finding
+                .map_or_else(|| case.covers.first().map_or("", String::as_str), |finding| finding.requirement.as_str());
+            let kind = Kind::of(operation, case, finding);
+            let cause = groups.entry(kind.clone()).or_insert_with(|| Cause {
+                kind,
+                example: (case, finding),
+                requirements: Vec::new(),
+                cases: Vec::new(),
+            });
+            if !cause.requirements.contains(&requirement) {
+                cause.requirements.push(requirement);
+            }
+            if cause.cases.last().is_none_or(|last| last.id != case.id) {
+                cause.cases.push(case);
+            }
+            if case.exchanges.len() < cause.example.0.exchanges.len() {
+                cause.example = (case, finding);
+            }
+        }
+    }
+    let mut causes: Vec<_> = groups.into_values().collect();
+    for cause in &mut causes {
+        cause.requirements.sort_by_key(|id| index.get(id).copied().unwrap_or(usize::MAX));
+    }
+    causes.sort_by_key(|cause| (Reverse(cause.cases.len()), Reverse(cause.requirements.len())));
+    causes
+}
+
+/// The requirements that a failed case of `protocol` violates.
+pub(super) fn violated<'a>(causes: &[Cause<'a>]) -> BTreeSet<&'a str> {
+    causes.iter().flat_map(|cause| &cause.requirements).copied().collect()
+}
+
+/// What findings of one cause have in common.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind<'a> {
+    operation: &'a str,
+    place: String,
+    expected: String,
+    observed: String,
+}
+
+impl<'a> Kind<'a> {
+    fn of(operation: &'a str, case: &CaseRecord, finding: Option<&FindingRecord>) -> Self {
+        let (place, expected, observed) = match finding {
+            Some(finding) => (&finding.path, &finding.expected, &finding.observed),
+            None => (&String::new(), &String::new(), &case.because),
+        };
+        let observed = if place == "/status" && is_success(observed) { "2xx".to_owned() } else { shape(observed) };
+        Self { operation, place: without_positions(place), expected: shape(expected), observed }
+    }
+}
+
+/// Whether `status` is one of the statuses of HTTP that mean success: to accept what is invalid is one defect with any of them.
+fn is_success(status: &str) -> bool {
+    status.parse::<u16>().is_ok_and(|status| (200..300).contains(&status))
+}
+
+/// A JSON Pointer with `*` for each position in a list.
+fn without_positions(path: &str) -> String {
+    let is_position = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = path.split('/').map(|part| if is_position(part) { "*" } else { part });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_in_lists_are_not_part_of_a_place() {
+        assert_eq!(without_positions("/packages/12/title"), "/packages/*/title");
+        assert_eq!(without_positions("/status"), "/status");
+        assert_eq!(without_positions(""), "");
+    }
+}
