@@ -86,4 +86,9 @@ pub trait Hosting: Sync {
 pub trait Resident: Send {
     /// Answers a message. Must be fast: messages wait for each other.
     fn reply(&mut self, arrival: &HostArrival) -> HostReply;
+
+    /// How long the peer lets the service wait for something to tell, if there is nothing yet (long polling). Default: zero.
+    fn patience(&self, _arrival: &HostArrival) -> Duration {
+        Duration::ZERO
+    }
 }

@@ -45,6 +45,14 @@ impl Rules for ProtocolRules {
         let resident = self.residents.get(&arrival.hosted.host)?;
         Some(resident.lock().unwrap_or_else(PoisonError::into_inner).reply(arrival))
     }
+
+    fn patience(&self, arrival: &HostArrival) -> Duration {
+        let resident = self.residents.get(&arrival.hosted.host);
+        let asked = |resident: &Mutex<Box<dyn Resident>>| {
+            resident.lock().unwrap_or_else(PoisonError::into_inner).patience(arrival)
+        };
+        resident.map_or(Duration::ZERO, asked)
+    }
 }
 
 /// Starts the hosts that a protocol declares, at the addresses of the target file. `None` if it declares none. `start` is the

@@ -2,12 +2,16 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::{Correlate, HostSpec, PATIENCE, Rules};
 use crate::exchange::{Body, HostArrival, HostReply, Stray};
 use crate::value::Value;
+
+/// How often a service looks whether it has news for a peer that waits.
+const LONG_POLL: Duration = Duration::from_millis(20);
 
 /// Arrivals that wait for one case.
 const WAITING: usize = 256;
@@ -255,6 +259,10 @@ impl Router {
 
     /// Delivers a message to its case, and returns the reply. `known` is the case of its connection.
     pub(super) async fn deliver(&self, spec: &HostSpec, arrival: HostArrival, known: Option<u64>) -> HostReply {
+        let begun = Instant::now();
+        while begun.elapsed() < self.rules.patience(&arrival).min(PATIENCE) {
+            tokio::time::sleep(LONG_POLL).await;
+        }
         if let Some(reply) = self.rules.resident(&arrival) {
             return reply;
         }

@@ -56,4 +56,9 @@ pub trait Rules: Send + Sync {
     fn resident(&self, _arrival: &HostArrival) -> Option<HostReply> {
         None
     }
+
+    /// How long the service that resides at the host may keep a peer waiting that asks for news, if there are none yet.
+    fn patience(&self, _arrival: &HostArrival) -> Duration {
+        Duration::ZERO
+    }
 }
