@@ -2,6 +2,7 @@
 //! planted fault makes fail. Judging is pure, so this needs no target.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
 use super::baseline::{Baseline, failed, is_open};
 use super::mutate::{self, Change, Member, Stock};
@@ -95,8 +96,10 @@ pub(super) fn rows(
     }
     progress.part("cases that catch no fault", candidates.len());
     let pool = Pool::new(benches, options);
+    // One case that fails for a requirement is enough, so a case does not search for what another one has found.
+    let shown = Mutex::new(BTreeSet::new());
     let found: BTreeMap<String, Found> = parallel::map(options.jobs, &candidates, |candidate| {
-        let found = search(candidate, &pool, options);
+        let found = search(candidate, &pool, &shown, options);
         progress.piece();
         found
     })
@@ -305,7 +308,7 @@ impl<'b> Pool<'b> {
 }
 
 /// Changes the answers of a case until it fails, and until it fails for each wanted requirement.
-fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> Found {
+fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet<String>>, options: &Options) -> Found {
     let Candidate { baseline, index, wanted } = candidate;
     let ready = &baseline.plan.cases[*index];
     let mut found = Found { case: ready.id.clone(), any: None, by_requirement: BTreeMap::new() };
@@ -353,7 +356,14 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> 
     let everywhere = mutations.iter().map(|mutation| (mutation, None));
     let alone = (0..count).rev().flat_map(|place| mutations.iter().map(move |mutation| (mutation, Some(place))));
     let in_lists = (0..count).rev().flat_map(|place| lists.iter().map(move |mutation| (mutation, Some(place))));
+    let is_done = |found: &Found| {
+        let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+        found.any.is_some() && wanted.iter().all(|id| shown.contains(id))
+    };
     for (mutation, place) in everywhere.chain(alone).take(TRIES).chain(in_lists.take(TRIES)) {
+        if is_done(&found) {
+            return found;
+        }
         let mut changed = transcript.clone();
         let mut any = false;
         for (position, exchange) in changed.exchanges.iter_mut().chain(&mut changed.twin).enumerate() {
@@ -369,15 +379,11 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, options: &Options) -> 
             Some(place) => format!("{mutation} (in answer {} only)", place + 1),
             None => mutation.to_string(),
         };
-        for id in ids {
-            if wanted.contains(&id) {
-                found.by_requirement.entry(id).or_insert_with(|| words.clone());
-            }
+        for id in ids.into_iter().filter(|id| wanted.contains(id)) {
+            shown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+            found.by_requirement.entry(id).or_insert_with(|| words.clone());
         }
         found.any.get_or_insert(words);
-        if found.by_requirement.len() == wanted.len() {
-            return found;
-        }
     }
     if found.any.is_none() {
         in_the_open(&mut found, candidate, transcript, options);
