@@ -67,6 +67,10 @@ pub enum ChannelAction {
 pub enum RepositoryAction {
     /// Makes a repository.
     Make,
+    /// Makes a repository with work on its branch, and a file with the difference.
+    MakeWorked,
+    /// The same, with work that is wrong in ten lines.
+    MakeDefective,
     /// Makes a folder that is not a repository.
     MakeFolder,
     /// Reads its branches, commits and files.

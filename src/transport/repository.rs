@@ -32,6 +32,10 @@ const FILES: &[(&str, &str)] = &[
     ("README.md", "A repository for a test.\n"),
 ];
 
+/// NOTES.txt with the work that the dispatch of a case asks for, and with a defect of ten lines.
+const WORKED: &str = "Notes.\nok\n";
+const DEFECTIVE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\n";
+
 /// Files of a work tree that are read, and bytes of each.
 const READ_FILES: usize = 64;
 const READ_BYTES: u64 = 64 << 10;
@@ -44,12 +48,28 @@ pub struct Repositories {
 
 struct Made {
     root: tempfile::TempDir,
-    /// The first commit of each repository.
+    template: Template,
+}
+
+/// What each repository has.
+#[derive(Clone)]
+struct Template {
+    /// The first commit.
     base: String,
+    worked: Change,
+    defective: Change,
+}
+
+/// A commit after the first one, and its difference.
+#[derive(Clone)]
+struct Change {
+    commit: String,
+    diff: String,
 }
 
 impl Repositories {
-    /// Makes or reads the repository that a message names. The answer is JSON: `path`, `base` (the first commit), `refs`, `head`,
+    /// Makes or reads the repository that a message names. The answer is JSON: `path`, `base` (the first commit), `commit` (the one
+    /// that was made on the branch), `refs`, `head`,
     /// `commits` (on the branch since then, the newest first), `changed` (paths on the branch), `added` and `removed` (lines),
     /// `changed-anywhere` (paths on any branch and in the work tree), `files` (of the work tree), and `state`, a digest of
     /// branches and work tree.
@@ -64,9 +84,12 @@ impl Repositories {
         };
         let received = match self.place(&message.path) {
             Err(why) => Incoming::nothing(Ended::Unreachable(why)),
-            Ok((folder, base)) => {
+            Ok((folder, template)) => {
+                let Template { base, worked, defective } = template;
                 let work = tokio::task::spawn_blocking(move || match action {
                     RepositoryAction::Make => copy(&folder).map(|()| shown(&folder, &base)),
+                    RepositoryAction::MakeWorked => changed(&folder, &base, &worked),
+                    RepositoryAction::MakeDefective => changed(&folder, &base, &defective),
                     RepositoryAction::MakeFolder => plain(&folder).map(|()| shown(&folder, &base)),
                     RepositoryAction::Read => Ok(read(&folder, &base)),
                 });
@@ -87,8 +110,8 @@ impl Repositories {
         Delivery { sent, received, begun }
     }
 
-    /// The folder of a repository, and its first commit. Makes the template at first use.
-    fn place(&self, name: &str) -> Result<(PathBuf, String), String> {
+    /// The folder of a repository, and its template, which is made at first use.
+    fn place(&self, name: &str) -> Result<(PathBuf, Template), String> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
         if name.is_empty() || name.len() > 80 || !name.bytes().all(plain) || name == "template" {
             return Err(format!("`{name}` is not the name of a repository"));
@@ -96,16 +119,16 @@ impl Repositories {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if made.is_none() {
             let root = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
-            let base = template(&root.path().join("template"))?;
-            *made = Some(Made { root, base });
+            let template = template(&root.path().join("template"))?;
+            *made = Some(Made { root, template });
         }
-        let Made { root, base } = made.as_ref().ok_or("no template")?;
-        Ok((root.path().join(name), base.clone()))
+        let Made { root, template } = made.as_ref().ok_or("no template")?;
+        Ok((root.path().join(name), template.clone()))
     }
 }
 
-/// Makes the template. Returns its commit.
-fn template(folder: &Path) -> Result<String, String> {
+/// Makes the template.
+fn template(folder: &Path) -> Result<Template, String> {
     std::fs::create_dir(folder).map_err(|error| format!("cannot make a repository: {error}"))?;
     git(folder, &["init", "--quiet", "--template=", "--initial-branch=main"])?;
     for (name, text) in FILES {
@@ -119,7 +142,34 @@ fn template(folder: &Path) -> Result<String, String> {
     // A committer without configuration of its own.
     git(folder, &["config", "user.name", "proofmark"])?;
     git(folder, &["config", "user.email", "proofmark@example.invalid"])?;
-    Ok(commit)
+    let change = |text: &str| {
+        write_notes(folder, text)?;
+        let tree = git(folder, &["write-tree"])?;
+        let made =
+            git(folder, &["commit-tree", tree.trim(), "-p", &commit, "-m", "Change NOTES.txt"])?.trim().to_owned();
+        let diff = git(folder, &["diff-tree", "-p", "--no-ext-diff", "--no-textconv", &commit, &made])?;
+        Ok::<_, String>(Change { commit: made, diff })
+    };
+    let (worked, defective) = (change(WORKED)?, change(DEFECTIVE)?);
+    // The work tree and the index are those of the first commit again.
+    FILES.iter().filter(|(name, _)| *name == "NOTES.txt").try_for_each(|(_, text)| write_notes(folder, text))?;
+    Ok(Template { base: commit, worked, defective })
+}
+
+fn write_notes(folder: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(folder.join("NOTES.txt"), text).map_err(|error| format!("cannot write NOTES.txt: {error}"))?;
+    git(folder, &["update-index", "--add", "NOTES.txt"]).map(drop)
+}
+
+/// Makes a repository with a change on its branch, and a file with the difference.
+fn changed(folder: &Path, base: &str, change: &Change) -> Result<Value, String> {
+    copy(folder)?;
+    let failed = |error: std::io::Error| format!("cannot make a repository: {error}");
+    std::fs::write(folder.join(".git").join(BRANCH), format!("{}\n", change.commit)).map_err(failed)?;
+    std::fs::write(folder.join(".git/proofmark.diff"), &change.diff).map_err(failed)?;
+    let mut answer = shown(folder, base);
+    answer.set_member("commit", Value::text(change.commit.as_str()));
+    Ok(answer)
 }
 
 /// Copies the template.
@@ -301,6 +351,25 @@ mod tests {
         // Each repository is separate.
         let other = ask(&all, RepositoryAction::Make, "b").await.expect("a repository");
         assert_ne!(at(&other, "path"), at(&made, "path"));
+    }
+
+    #[tokio::test]
+    async fn a_worked_repository_has_a_commit_and_its_difference() {
+        let all = Repositories::default();
+        for (name, action, added) in
+            [("a", RepositoryAction::MakeWorked, 1), ("b", RepositoryAction::MakeDefective, 10)]
+        {
+            let made = ask(&all, action, name).await.expect("a repository");
+            let seen = ask(&all, RepositoryAction::Read, name).await.expect("an answer");
+            let at = |answer: &Value, name: &str| answer.member(name).cloned().unwrap_or(Value::Null);
+            assert_eq!(at(&seen, "branch"), at(&made, "commit"));
+            assert_eq!(at(&seen, "main"), at(&made, "base"));
+            assert_eq!(at(&seen, "added"), Value::Integer(added));
+            assert_eq!(at(&seen, "files").member("NOTES.txt"), Some(&Value::text("Notes.\n")));
+            let folder = PathBuf::from(at(&made, "path").as_text().expect("a path"));
+            let diff = std::fs::read_to_string(folder.join(".git/proofmark.diff")).expect("a difference");
+            assert!(diff.starts_with("diff --git a/NOTES.txt b/NOTES.txt"), "{diff}");
+        }
     }
 
     #[tokio::test]
