@@ -3,6 +3,7 @@
 //! writes is validated, and kept either way, so that a sweep sees it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
@@ -64,7 +65,7 @@ impl Store {
     fn answer(&mut self, request: &Request<'_>) -> (u16, Value) {
         match (request.method, request.path.as_slice()) {
             ("POST", ["messages"]) => self.submit(request),
-            ("GET", ["messages"]) => (200, list("messages", self.messages.iter().filter(|found| request.asks(found)))),
+            ("GET", ["messages"]) => (200, request.page("messages", self.wanted(request))),
             ("GET", ["messages", id]) => match self.messages.iter().find(|found| id_of(found) == Some(id)) {
                 Some(found) => (200, found.clone()),
                 None => missing(),
@@ -72,12 +73,14 @@ impl Store {
             ("POST", ["messages", id, "acks"]) => self.ack(request, id),
             ("GET", ["messages", id, "acks"]) => {
                 let of = |ack: &&Value| ack.member("msg_id").and_then(Value::as_text) == Some(id);
-                (200, list("acks", self.acks.iter().filter(of)))
+                (200, request.page("acks", self.acks.iter().filter(of)))
             }
-            ("GET", ["acks"]) => (200, list("acks", self.acks.iter().filter(|ack| request.asks_plain(ack)))),
-            ("GET", ["errors"]) => (200, list("errors", self.errors.iter().filter(|entry| request.is_after(entry)))),
+            ("GET", ["acks"]) => (200, request.page("acks", self.acks.iter().filter(|ack| request.asks_plain(ack)))),
+            ("GET", ["errors"]) => {
+                (200, request.page("errors", self.errors.iter().filter(|entry| request.is_after(entry))))
+            }
             ("POST", ["errors"]) => self.log(request),
-            ("GET", ["tasks"]) => (200, list("tasks", self.tasks.values())),
+            ("GET", ["tasks"]) => (200, request.page("tasks", self.tasks.values())),
             ("POST", ["tasks"]) => self.plan(request),
             ("GET", ["tasks", id]) => self.tasks.get(*id).map_or_else(missing, |found| (200, found.clone())),
             ("POST", ["tasks", id, what]) => self.instruct(request, id, what),
@@ -102,6 +105,11 @@ impl Store {
         }
     }
 
+    /// The stored messages that a query asks for.
+    fn wanted<'s>(&'s self, request: &'s Request<'_>) -> impl Iterator<Item = &'s Value> {
+        self.messages.iter().filter(|found| request.asks(found))
+    }
+
     fn submit(&mut self, request: &Request<'_>) -> (u16, Value) {
         let Some(message) = request.body.clone() else { return refused(400, "not JSON") };
         let by_target = self.roles.contains(&request.role);
@@ -121,9 +129,10 @@ impl Store {
             return refused(507, "full");
         }
         let seq = Value::from(self.messages.len() as u64 + 1);
+        let stored_at = self.stamp();
         let record = Value::map([
             ("seq", seq.clone()),
-            ("stored_at", self.stamp()),
+            ("stored_at", stored_at.clone()),
             ("written_by", Value::text(request.role.as_str())),
             ("message", message.clone()),
         ]);
@@ -133,7 +142,8 @@ impl Store {
             return refused(422, &first.place);
         }
         let msg_id = msg_id.map_or(Value::Null, Value::Text);
-        (202, Value::map([("accepted", Value::Bool(true)), ("msg_id", msg_id), ("seq", seq)]))
+        let accepted = ("accepted", Value::Bool(true));
+        (202, Value::map([accepted, ("msg_id", msg_id), ("seq", seq), ("stored_at", stored_at)]))
     }
 
     /// Keeps the task record up to date (binding, section 9).
@@ -180,6 +190,7 @@ impl Store {
         // The acting role counts, whatever the record says.
         ack.set_member("actor", Value::text(request.role.as_str()));
         ack.set_member("stored_at", self.stamp());
+        ack.set_member("seq", Value::from(self.acks.len() as u64 + 1));
         self.acks.push(ack);
         (201, Value::map([("accepted", Value::Bool(true))]))
     }
@@ -239,31 +250,62 @@ impl Store {
 
 impl Resident for Store {
     fn reply(&mut self, arrival: &HostArrival) -> HostReply {
-        let (path, query) = arrival.hosted.path.split_once('?').unwrap_or((&arrival.hosted.path, ""));
-        let path = path.strip_prefix(PREFIX).unwrap_or(path);
-        let role = arrival.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("x-amp-role"));
-        let decoded = |segment: &str| -> String {
-            let pair = format!("s={}", segment.replace('+', "%2B"));
-            url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()
-        };
-        let segments: Vec<String> = path.split('/').filter(|segment| !segment.is_empty()).map(decoded).collect();
-        let request = Request {
-            method: &arrival.hosted.method,
-            path: segments.iter().map(String::as_str).collect(),
-            query: url::form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
-            role: role.map(|(_, value)| value.clone()).unwrap_or_default(),
-            body: json::parse(&arrival.body).ok(),
-        };
-        let (status, body) = self.answer(&request);
+        let (status, body) = with(arrival, |request| self.answer(request));
         HostReply::Message {
             status,
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             body: json::compact(&body).into_bytes(),
         }
     }
+
+    /// `wait_ms` holds a list of messages back until there is one (binding, section 3).
+    fn patience(&self, arrival: &HostArrival) -> Duration {
+        with(arrival, |request| {
+            let lists = request.method == "GET" && request.path == ["messages"];
+            let asked = request.query.get("wait_ms").filter(|_| lists && self.wanted(request).next().is_none());
+            asked.and_then(|ms| ms.parse().ok()).map_or(Duration::ZERO, Duration::from_millis)
+        })
+    }
+}
+
+/// Takes a request apart.
+fn with<T>(arrival: &HostArrival, answer: impl FnOnce(&Request<'_>) -> T) -> T {
+    let (path, query) = arrival.hosted.path.split_once('?').unwrap_or((&arrival.hosted.path, ""));
+    let path = path.strip_prefix(PREFIX).unwrap_or(path);
+    let decoded = |segment: &str| -> String {
+        let pair = format!("s={}", segment.replace('+', "%2B"));
+        url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned()).unwrap_or_default()
+    };
+    let segments: Vec<String> = path.split('/').filter(|segment| !segment.is_empty()).map(decoded).collect();
+    let body = json::parse(&arrival.body).ok();
+    let role = arrival.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("x-amp-role"));
+    // Without the header the body says who writes.
+    let named =
+        |body: &Value| ["from", "actor"].iter().find_map(|name| body.member(name)?.as_text().map(str::to_owned));
+    let role = role.map(|(_, value)| value.clone()).or_else(|| body.as_ref().and_then(named));
+    answer(&Request {
+        method: &arrival.hosted.method,
+        path: segments.iter().map(String::as_str).collect(),
+        query: url::form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
+        role: role.unwrap_or_default(),
+        body,
+    })
 }
 
 impl Request<'_> {
+    /// A list in an answer. `next` is where the next page begins, which is behind an empty one too.
+    fn page<'v>(&self, name: &'static str, items: impl Iterator<Item = &'v Value>) -> Value {
+        let limit = self.query.get("limit").and_then(|limit| limit.parse().ok()).filter(|limit| *limit > 0);
+        let items: Vec<Value> = items.take(limit.unwrap_or(usize::MAX)).cloned().collect();
+        let next = items.last().and_then(|last| last.member("seq")).cloned();
+        let next = next.unwrap_or_else(|| Value::Integer(self.after()));
+        Value::map([(name, Value::Array(items)), ("next", next)])
+    }
+
+    fn after(&self) -> i128 {
+        self.query.get("after").and_then(|after| after.parse().ok()).unwrap_or(0)
+    }
+
     /// Whether a stored message is one that the query asks for.
     fn asks(&self, record: &Value) -> bool {
         let message = record.member("message");
@@ -279,12 +321,11 @@ impl Request<'_> {
     /// The same for a record that is not a message.
     fn asks_plain(&self, record: &Value) -> bool {
         let task = self.query.get("task_id");
-        task.is_none_or(|task| record.member("task_id").and_then(Value::as_text) == Some(task))
+        task.is_none_or(|task| record.member("task_id").and_then(Value::as_text) == Some(task)) && self.is_after(record)
     }
 
     fn is_after(&self, record: &Value) -> bool {
-        let after = self.query.get("after").and_then(|after| after.parse::<i128>().ok()).unwrap_or(0);
-        record.member("seq").and_then(Value::as_integer).is_none_or(|seq| seq > after)
+        record.member("seq").and_then(Value::as_integer).is_none_or(|seq| seq > self.after())
     }
 }
 
@@ -293,8 +334,13 @@ fn fresh(task: &str, now: &Value) -> Value {
     Value::map([
         ("task_id", Value::text(task)),
         ("status", Value::text("planned")),
+        ("risk_level", Value::Null),
+        ("branch", Value::Null),
+        ("repo", Value::Null),
         ("reject_count", Value::Integer(0)),
+        ("lock_state", Value::text("active")),
         ("suspended", Value::Bool(false)),
+        ("last_successful_msg_id", Value::Null),
         ("created_at", now.clone()),
         ("updated_at", now.clone()),
     ])
@@ -302,12 +348,6 @@ fn fresh(task: &str, now: &Value) -> Value {
 
 fn id_of(record: &Value) -> Option<&str> {
     record.member("message")?.member("msg_id")?.as_text()
-}
-
-fn list<'v>(name: &'static str, items: impl Iterator<Item = &'v Value>) -> Value {
-    let items: Vec<Value> = items.cloned().collect();
-    let next = items.last().and_then(|last| last.member("seq")).cloned().unwrap_or(Value::Integer(0));
-    Value::map([(name, Value::Array(items)), ("next", next)])
 }
 
 fn missing() -> (u16, Value) {
