@@ -281,6 +281,18 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Writes Z for the offset (seen under strict-only)." },
     Fault { name: "cancel-ignored", level: "workflow", needs: Needs::Setup("coordinator"), breaks: &["TASK-05.3-07"],
         summary: "The instruction to cancel a task has no effect on it." },
+    Fault { name: "repeated-verdict-counts", level: "workflow", needs: Needs::Setup("coordinator"), breaks: &["TASK-03.2-15"],
+        summary: "A verdict that is delivered twice counts twice." },
+    Fault { name: "lock-names-an-unknown-message", level: "workflow", needs: Needs::Setup("coordinator"), breaks: &["TASK-05.2-12"],
+        summary: "The report of a lock names a message that was never stored." },
+    Fault { name: "last-success-invented", level: "workflow", needs: Needs::Setup("coordinator"), breaks: &["TASK-05.2-18"],
+        summary: "The snapshot names a successful message that was never stored." },
+    Fault { name: "timeout-written-as-text", level: "envelope", needs: Needs::Setup("coordinator"), breaks: &["TASK-00.1-32"],
+        summary: "Writes ack_timeout_sec as a text." },
+    Fault { name: "timeout-written-as-zero", level: "envelope", needs: Needs::Setup("coordinator"), breaks: &["TASK-00.1-33"],
+        summary: "Writes a timeout of zero (seen under strict-only)." },
+    Fault { name: "warning-goes-on", level: "payload", needs: Needs::Setup("coordinator"), breaks: &["TASK-05.2-24"],
+        summary: "Reports that do not stop anything are warnings (seen under strict-only)." },
 ];
 
 /// What the faults break besides.

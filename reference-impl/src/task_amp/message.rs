@@ -151,6 +151,9 @@ impl Draft {
         if let Some(seconds) = self.ack_timeout_sec {
             object.set("ack_timeout_sec", seconds);
         }
+        // 00: an integer, more than zero.
+        planted!(rules.fault, "timeout-written-as-text", self.kind.requires_ack() => object.set("ack_timeout_sec", "300"));
+        planted!(rules.fault, "timeout-written-as-zero", self.kind.requires_ack() => object.set("ack_timeout_sec", 0));
         if let Some(ids) = self.context_ref {
             object.set("context_ref", ids.into_iter().map(Value::from).collect::<Vec<_>>());
         }

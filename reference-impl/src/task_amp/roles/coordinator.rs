@@ -279,7 +279,13 @@ fn lock(desk: &mut Desk<'_>, verdict: &Shared, count: i64) {
     let Some(task) = desk.ledger.task(&verdict.task) else { return };
     let rejecting = task.entries.iter().map(|entry| &entry.message);
     let rejecting = rejecting.filter(|message| message.kind == Kind::Verdict && message.text("decision") == "rejected");
-    let affected = rejecting.map(|message| message.id.clone()).collect();
+    let mut affected: Vec<String> = rejecting.map(|message| message.id.clone()).collect();
+    // 05: messages that led to it.
+    planted!(
+        desk.rules.fault,
+        "lock-names-an-unknown-message",
+        affected.push(format!("review_verdict-{}-1700000000000", verdict.task))
+    );
     let alarm = Alarm {
         kind: "hallucination_lock",
         severity: "critical",

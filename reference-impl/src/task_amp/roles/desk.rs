@@ -142,10 +142,12 @@ impl<'l> Desk<'l> {
         let suspends = suspends && !rules.fault.is("critical-keeps-running");
         // 05: the one that reports.
         let culprit = if rules.fault.is("triggered-by-wrong") { "reviewer" } else { from.name() };
+        // 05: false only at info.
+        let raised = rules.fault.is("warning-goes-on") && alarm.severity == "info";
         let texts = |items: Vec<String>| items.into_iter().map(Value::from).collect::<Vec<_>>();
         let mut payload = Object::from([
             ("escalation_type", alarm.kind.into()),
-            ("severity", alarm.severity.into()),
+            ("severity", if raised { "warning" } else { alarm.severity }.into()),
             ("triggered_by", culprit.into()),
             ("description", alarm.description.into()),
             ("affected_msgs", texts(alarm.affected).into()),

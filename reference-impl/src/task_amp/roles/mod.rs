@@ -51,6 +51,12 @@ pub(crate) fn decide(desk: &mut Desk<'_>, event: &Event) {
         Event::Redelivered(request) if request.kind == Kind::Request && desk.is_active(Role::Reviewer) => {
             reviewer::redelivered(desk, request);
         }
+        // 03.2: each verdict counts once.
+        Event::Redelivered(verdict)
+            if desk.rules.fault.is("repeated-verdict-counts") && verdict.kind == Kind::Verdict =>
+        {
+            desk.ledger.open(&verdict.task, desk.now).rejects += 1
+        }
         Event::Redelivered(_) => {} // acted on once (E77)
         Event::Acked(message) if coordinates && message.from == Role::Coordinator => coordinator::acked(desk, message),
         Event::Acked(_) => {} // noted in the ledger
