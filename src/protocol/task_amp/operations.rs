@@ -233,6 +233,16 @@ pub(super) const OPERATIONS: &[Operation] = &[
         "Makes the git repository that a dispatch names (binding, section 9).",
         RepositoryAction::Make,
     ),
+    repository(
+        "make-worked-repository",
+        "Makes a repository with finished work on its branch, and the file .git/proofmark.diff (binding, section 9).",
+        RepositoryAction::MakeWorked,
+    ),
+    repository(
+        "make-defective-repository",
+        "Makes a repository whose branch has ten wrong lines, and the file .git/proofmark.diff (binding, section 9).",
+        RepositoryAction::MakeDefective,
+    ),
     repository("make-folder", "Makes a folder that is not a git repository.", RepositoryAction::MakeFolder),
     repository("read-repository", "Reads branches, commits and files of the repository.", RepositoryAction::Read),
     library("info", "Asks a library for its operations (binding, section 11).", &[], call("task-amp/info", &[])),

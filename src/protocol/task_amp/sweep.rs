@@ -28,6 +28,7 @@ pub(super) fn roles(target: &Target) -> Vec<&str> {
 /// | `/id-skew-ms` | the difference of its time from the time at which the message appeared |
 /// | `/context` | for each entry of context_ref whether it is a msg_id (`form`), and whether it is an earlier message (`earlier`) of the task; absent for another task |
 /// | `/affected` | the same for affected_msgs |
+/// | `/last-success` | the same for the last successful message in the snapshot of an escalation |
 /// | `/criteria` | the acceptance criteria that a result or a verdict answers |
 /// | `/criteria-count-met`, `/notes-count-met` | whether a result has one entry for each criterion, and one note for each entry |
 /// | `/criteria-not-exceeded`, `/criteria-named` | whether a verdict has no more entries than criteria, and exactly their texts |
@@ -92,6 +93,9 @@ fn enriched(
     };
     put("context", refs(message.member("context_ref")));
     put("affected", refs(payload.and_then(|payload| payload.member("affected_msgs"))));
+    let snapshot = payload.and_then(|payload| payload.member("system_state_snapshot"));
+    let last = snapshot.and_then(|snapshot| snapshot.member("last_successful_msg_id"));
+    put("last-success", last.filter(|last| last.as_text().is_some()).map(|last| reference(last, task, earlier)));
     let of = |kind: &str| {
         earlier.iter().rev().filter(|found| text(found, &["type"]) == Some(kind)).copied().collect::<Vec<_>>()
     };

@@ -3,6 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
+use super::id;
 use crate::exchange::{Exchange, Transport};
 use crate::protocol::{ObservationContext, base_view};
 use crate::target::Target;
@@ -32,6 +33,7 @@ const TASK_NAMES: &[(&str, &[&str])] =
 /// | `/message` | the only message of the answer |
 /// | `/acks` | acknowledgements: `msg_id`, `actor`, `ts`, `ack_status` |
 /// | `/errors` | entries of the error log, or the errors that a library reports |
+/// | `/logged` | how the new entries of the error log show the refusal of what was sent: `named`, `unnamed` or `missing` |
 /// | `/task` | the task record, with the names of the binding |
 /// | `/outputs` | the outputs of an engine |
 /// | `/sent-sha256` | SHA-256 of the bytes that were sent |
@@ -63,6 +65,10 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     let acks = acks(exchange, &view);
     put(&mut view, "acks", acks);
     let errors = errors(exchange, &view);
+    if exchange.operation == "submit" && exchange.sent.transport == Transport::Http {
+        let entries = errors.as_ref().and_then(Value::as_array).unwrap_or_default();
+        view.set_member("logged", Value::text(logged(exchange, entries, &view)));
+    }
     put(&mut view, "errors", errors);
     let task = task(exchange, &view);
     put(&mut view, "task", task);
@@ -200,8 +206,28 @@ fn named(found: &Value, names: &[(&str, &[&str])]) -> Value {
     renamed
 }
 
+/// An acknowledgement with the names of the binding. What it has under other names is recognised by its form (E85).
+fn acknowledgement(found: &Value) -> Value {
+    const ROLES: &[&str] = &["admin", "coordinator", "executor", "reviewer", "system"];
+    let mut ack = named(found, ACK_NAMES);
+    let texts = || found.as_map().into_iter().flatten().filter_map(|(_, value)| value.as_text());
+    let by_form: [(&str, fn(&str) -> bool); 3] = [
+        ("msg_id", |text| id::parts(text).is_some()),
+        ("actor", |text| ROLES.contains(&text)),
+        ("task_id", id::is_task),
+    ];
+    for (name, is_it) in by_form {
+        if ack.member(name).is_none()
+            && let Some(text) = texts().find(|text| is_it(text))
+        {
+            ack.set_member(name, Value::text(text));
+        }
+    }
+    ack
+}
+
 fn acks(exchange: &Exchange, view: &Value) -> Option<Value> {
-    let all = |list: &[Value]| Value::Array(list.iter().map(|found| named(found, ACK_NAMES)).collect());
+    let all = |list: &[Value]| Value::Array(list.iter().map(acknowledgement).collect());
     if let Some(outputs) = view.member("outputs").and_then(Value::as_array) {
         let found: Vec<Value> = outputs.iter().filter_map(|output| output.member("ack").cloned()).collect();
         return Some(all(&found));
@@ -250,6 +276,44 @@ fn errors(exchange: &Exchange, view: &Value) -> Option<Value> {
             let answer = view.member("result").or_else(|| view.member("body"))?;
             answer.member("errors").filter(|errors| errors.as_array().is_some()).cloned()
         }
+    }
+}
+
+/// How entries of the error log show that what was sent was refused (binding, section 5; E03): one names the message or the digest
+/// of its body; one names no message at all, where the message has no id or the log never names one; or none does.
+fn logged(exchange: &Exchange, entries: &[Value], view: &Value) -> &'static str {
+    let sent = json::parse(&exchange.sent.body.0).ok();
+    let id = sent.as_ref().and_then(|sent| sent.member("msg_id")).and_then(Value::as_text).filter(|id| !id.is_empty());
+    let digest = view.member("sent-sha256").and_then(Value::as_text);
+    let few = id.is_none_or(|id| id::parts(id).is_none());
+    let names = |entry: &Value, name: Option<&str>| {
+        name.is_some_and(|name| any_text(entry, &|text| if few { text == name } else { text.contains(name) }))
+    };
+    let holds = |entry: &Value, digest: Option<&str>| {
+        digest.is_some_and(|digest| any_text(entry, &|text| text.to_ascii_lowercase().contains(digest)))
+    };
+    if entries.iter().any(|entry| names(entry, id) || holds(entry, digest)) {
+        return "named";
+    }
+    let is_unnamed = |entry: &Value| !any_text(entry, &names_something);
+    let unnamed = if few { entries.iter().any(is_unnamed) } else { entries.iter().all(is_unnamed) };
+    if unnamed && !entries.is_empty() { "unnamed" } else { "missing" }
+}
+
+/// Whether a text of an entry has the id of a message or a SHA-256 in it.
+fn names_something(text: &str) -> bool {
+    let word = |text: &str| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    id::TYPES.iter().any(|kind| text.contains(&format!("{kind}-T-")))
+        || text.split(|c: char| !c.is_ascii_alphanumeric()).any(word)
+}
+
+/// Whether some text of a value, at any depth, is as wanted.
+fn any_text(value: &Value, wanted: &dyn Fn(&str) -> bool) -> bool {
+    match value {
+        Value::Text(text) => wanted(text),
+        Value::Array(items) => items.iter().any(|item| any_text(item, wanted)),
+        Value::Map(members) => members.iter().any(|(_, member)| any_text(member, wanted)),
+        _ => false,
     }
 }
 
