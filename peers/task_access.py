@@ -122,6 +122,8 @@ class Away:
         named = msg_id if isinstance(msg_id, str) else None
         if form == "log-text":
             return {"ts": iso(self.now(), self.ways), "detail": f"{role} refused {named or digest}: {text}"}
+        if form == "log-time":
+            return {"ts": iso(self.now(), self.ways), "receiver": role, "reason": code}
         entry = {"ts": iso(self.now(), self.ways), "receiver": role, "msg_id": named}
         if form == "log-full":
             entry |= {"code": code, "path": path, "detail": text, "body_sha256": digest}

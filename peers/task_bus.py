@@ -138,6 +138,8 @@ class Bus:
             entry |= {"receiver": receiver, "msg_id": named} | ({} if named else {"body_sha256": digest})
         elif form == "log-digest":
             entry |= {"body_sha256": digest} if digest else {"msg_id": named}
+        elif form == "log-time":
+            entry |= {"receiver": receiver, "reason": code}
         else:
             entry |= {"detail": f"{receiver} refused {named or digest}: {text}"}
         entry = ways.change("log-entry", entry, named, digest)
@@ -434,7 +436,7 @@ class Bus:
             return 201, made
 
     def shown_ack(self, ack):
-        names = {"ack-plain": ("msg_id", "actor", "ts"), "ack-message-id": ("message_id", "from", "ack_at"), "ack-of": ("ack_of", "by", "acked_at"), "ack-ref": ("ref", "role", "timestamp")}  # fmt: skip
+        names = {"ack-plain": ("msg_id", "actor", "ts"), "ack-message-id": ("message_id", "from", "ack_at"), "ack-of": ("ack_of", "by", "acked_at"), "ack-ref": ("ref", "role", "timestamp"), "ack-own-names": ("acknowledged", "agent", "written")}  # fmt: skip
         own = dict(zip(("msg_id", "actor", "ts"), names[self.ways.pick("ack-form")]))
         return {own.get(k, k): v for k, v in ack.items() if k not in ("from_record",)}
 

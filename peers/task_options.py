@@ -156,6 +156,7 @@ _group(
     ("log-id", "Log entries have the msg_id; those without one have the digest.", "*"),
     ("log-digest", "Log entries have the digest of the body only.", ""),
     ("log-text", "Log entries are a text that contains the msg_id or the digest.", ""),
+    ("log-time", "Log entries have a time and the reason only.", ""),
 )  # fmt: skip
 _group(
     "suspended-way", "bus", "E60",
@@ -186,6 +187,7 @@ _group(
     ("ack-message-id", "ACK records have message_id, from and ack_at.", "*"),
     ("ack-of", "ACK records have ack_of, by and acked_at.", ""),
     ("ack-ref", "ACK records have ref, role and timestamp.", ""),
+    ("ack-own-names", "ACK records have acknowledged, agent and written.", ""),
 )  # fmt: skip
 _group(
     "task-form", "bus", "E04",
