@@ -76,6 +76,8 @@ def target_yaml(kind, url, arguments, extra, ws=True):
     if kind in ("agent", "mesh"):
         features |= {"context": True, "negotiation": True, "delegation": True}
         settings |= {
+            "invalid_parameters": [{}, {"text": 5}],
+            "fixture": {"capability": "text-analysis", "parameters": {"text": "proofmark"}, "expect": {"characters": 9, "words": 1}},
             "second": {"capability": "web-search", "parameters": {"query": "proofmark"}}, "echo": {"capability": "tool-use", "parameters": {"tool": "echo"}, "marker_pointer": "/marker"},
             "slow": {"capability": "tool-use", "parameters": {"tool": "sleep"}, "ms_pointer": "/ms"}, "exhaust": {"capability": "tool-use", "parameters": {"tool": "exhaust"}},
         }  # fmt: skip

@@ -74,7 +74,10 @@ pub(crate) fn operate(
         Operation::Create => create(db, parameters, asking),
         Operation::Get => get(db, parameters, asking),
         Operation::Update => {
-            let changes = changes(parameters.get("context"), asking.rules)?;
+            let changes = changes(parameters.get("context"), asking.rules);
+            // 5.1: an error shows nothing of what an agent keeps.
+            planted!(asking.rules.fault, "schema-error-shows-context", refusal in changes.as_ref().err() => return Err(faults::with_state(db, refusal.clone(), parameters)));
+            let changes = changes?;
             let context = named(db, parameters, asking)?;
             update(db, context, &changes, asking, false)
         }
@@ -175,6 +178,8 @@ fn create(db: &Connection, parameters: &Object, asking: Asking<'_>) -> Result<Ob
     let Asking { agent, now, rules } = asking;
     let empty = Value::Object(Object::new());
     let wanted = changes(Some(parameters.get("context").unwrap_or(&empty)), rules)?;
+    // 5.2: a create makes a context, also in a session that has one.
+    planted!(rules.fault, "create-joins-session", known in faults::of_session(db, &wanted)? => return faults::with_everyones(db, show(db, &known, asking)?, &known.id));
     let expires_at = wanted.text("expires_at").map(str::to_owned).filter(|_| !rules.fault.is("expiry-lost"));
     let expiry = expires_at.as_deref().and_then(time::parse).map(Instant::unix_milliseconds);
     // E97: a context that has already expired is refused. Other: it is gone at once.
@@ -275,6 +280,7 @@ fn update(
         return Ok(Object::from([("id", context.id.into()), ("session_id", context.session.into())]));
     }
     let shown = show(db, &context, asking)?;
+    planted!(rules.fault, "event-reply-shows-private", event => return faults::with_everyones(db, shown, &context.id));
     planted!(rules.fault, "update-reply-shows-private", return faults::with_everyones(db, shown, &context.id));
     Ok(shown)
 }
@@ -323,6 +329,8 @@ fn merge(db: &Connection, parameters: &Object, asking: Asking<'_>) -> Result<Obj
     for id in named {
         // 6.2: each of them must exist.
         let found = by_id(db, id, asking);
+        // 5.1: nor does the error of a merge.
+        planted!(rules.fault, "merge-error-shows-sources", refusal in found.as_ref().err() => return Err(faults::with_sources(db, refusal.clone(), &sources)));
         planted!(rules.fault, "merge-skips-missing", found.is_err() => continue);
         let found = found?;
         // 3.4: merging is reading.

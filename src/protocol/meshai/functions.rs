@@ -97,13 +97,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "other_case",
-        summary: "A text in which one letter has the other case.",
+        summary: "A text in which one letter has the other case; one without letters is extended.",
         example: "${other_case $api_key}",
         call: |a| {
             let mut characters: Vec<char> = text(a, 0)?.chars().collect();
             if let Some(letter) = characters.iter_mut().find(|character| character.is_ascii_alphabetic()) {
                 *letter =
                     if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() };
+            } else {
+                characters.push('x');
             }
             Ok(Value::Text(characters.into_iter().collect()))
         },
@@ -136,6 +138,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
                 return Err(RenderError::new("the token does not have three segments"));
             };
             Ok(Value::Text(format!("{header}.{claims}.{signature}")))
+        },
+    },
+    Function {
+        name: "reheaded",
+        summary: "A token with another header and its old signature.",
+        example: "${reheaded $jwt $header}",
+        call: |a| {
+            let header = a.value(1).ok_or_else(|| RenderError::new("missing argument: the header"))?;
+            let header = data_encoding::BASE64URL_NOPAD.encode(crate::wire::json::compact(header).as_bytes());
+            match text(a, 0)?.split_once('.') {
+                Some((_, rest)) => Ok(Value::Text(format!("{header}.{rest}"))),
+                None => Err(RenderError::new("the token does not have three segments")),
+            }
         },
     },
     Function {

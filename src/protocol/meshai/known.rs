@@ -63,6 +63,9 @@ pub(super) fn complete(target: &mut Target) {
             target.options.entry(name.to_owned()).or_insert(true);
         }
     }
+    if target.setting("invalid_parameters").is_some() {
+        target.options.entry("checks-parameters".to_owned()).or_insert(true);
+    }
     if target.levels.is_empty() {
         let offers = |name: &str| target.options.get(name) == Some(&true);
         let secured = ["api-key", "jwt", "hmac", "mtls"].iter().any(|name| offers(name))

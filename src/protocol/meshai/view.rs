@@ -43,6 +43,7 @@ const ENTRY_IDS: &[&str] = &["/agent/id", "/identity/id", "/id", "/agent_id", ""
 /// | `/frames` | what arrived over a WebSocket: `kind`, `code`, `text` |
 /// | `/sent` | the message that was sent |
 /// | `/target/rate_limited` | whether the target is declared to limit the rate |
+/// | `/target/rate_window_ms` | the window of that limit, if it is given |
 /// | `/target/discovery_match` | whether discovery is declared to match all capabilities or any: `all`, `any` or `either` |
 /// | `/returned`, `/rpc_code` | the result of a library, or the code of its error |
 pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
@@ -56,7 +57,9 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     put("sent", sent(exchange));
     let limited = context.target.options.get("rate-limit") == Some(&true);
     let matching = context.target.setting("discovery_match").and_then(Value::as_text).unwrap_or("either");
-    let declared = [("rate_limited", Value::Bool(limited)), ("discovery_match", Value::text(matching))];
+    let window = context.target.setting("rate_limit").and_then(|limit| limit.member("window_ms")).cloned();
+    let mut declared = vec![("rate_limited", Value::Bool(limited)), ("discovery_match", Value::text(matching))];
+    declared.extend(window.map(|window| ("rate_window_ms", window)));
     put("target", Some(Value::map(declared)));
     put("outcome", Some(Value::text(read.outcome)));
     put("answer_text", Some(Value::Text(whole(exchange))));

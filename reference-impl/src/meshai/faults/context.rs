@@ -76,6 +76,29 @@ pub(in crate::meshai) fn with_contexts(db: &Connection, refusal: Refusal) -> Ref
     refusal.with("available_contexts", shown)
 }
 
+/// `schema-error-shows-context`: Says what the context that was to be changed holds.
+pub(in crate::meshai) fn with_state(db: &Connection, refusal: Refusal, parameters: &Object) -> Refusal {
+    let known = parameters.text("context_id").and_then(|id| contexts::find(db, id).ok().flatten());
+    match known {
+        Some(context) => with_sources(db, refusal, &[context]),
+        None => refusal,
+    }
+}
+
+/// `merge-error-shows-sources`: Says what was read before the error.
+pub(in crate::meshai) fn with_sources(db: &Connection, refusal: Refusal, sources: &[Context]) -> Refusal {
+    let shown = sources.iter().map(|context| {
+        let private = everyones(db, &context.id);
+        Object::from([("shared_memory", context.shared.clone().into()), ("agent_memory", private.into())]).into()
+    });
+    refusal.with("read", shown.collect::<Vec<Value>>())
+}
+
+/// `create-joins-session`: The context that the session of a new one has already.
+pub(in crate::meshai) fn of_session(db: &Connection, wanted: &Object) -> Result<Option<Context>, Refusal> {
+    Ok(wanted.text("session_id").map(|session| contexts::of_session(db, session)).transpose()?.flatten())
+}
+
 /// `denial-quotes-memory`: Says what the agent may not read.
 pub(in crate::meshai) fn quoted(refusal: &Refusal, context: &Context) -> String {
     format!("{}: {}", refusal.message, context.shared.write())

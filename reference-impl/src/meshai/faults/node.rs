@@ -22,6 +22,8 @@ pub(in crate::meshai) struct Slips {
     counters: Mutex<HashMap<usize, i64>>,
     /// `callback-to-last-url`: the last callback.
     callback: Mutex<Option<String>>,
+    /// `agent-of-the-connection`: the first sender on each connection.
+    senders: Mutex<HashMap<usize, String>>,
 }
 
 impl Slips {
@@ -49,6 +51,12 @@ impl Slips {
         {
             headers.set("correlation_id", last.as_str());
         }
+    }
+
+    /// `agent-of-the-connection`: The first sender on a connection.
+    pub(in crate::meshai) fn first_on(&self, connection: usize, source: &str) -> String {
+        let mut senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        senders.entry(connection).or_insert_with(|| source.to_owned()).clone()
     }
 
     /// `callback-to-last-url`: Keeps a callback for all delegations.

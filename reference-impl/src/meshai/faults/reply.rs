@@ -115,6 +115,7 @@ pub(in crate::meshai) fn message(message: &mut Object, origin: &Origin, kind: Ki
     if fault.is("response-without-headers") && kind == Kind::Response {
         message.remove("headers");
     }
+    authentication(message, fault);
     let mut lifted = None;
     if kind == Kind::Response
         && let Some(headers) = message.get_mut("headers").and_then(Value::as_object_mut)
@@ -138,6 +139,17 @@ pub(in crate::meshai) fn message(message: &mut Object, origin: &Origin, kind: Ki
     }
     if let Some(correlation) = lifted {
         message.set("correlation_id", correlation);
+    }
+}
+
+/// Faults of credentials in replies.
+fn authentication(message: &mut Object, fault: Planted) {
+    let Some(headers) = message.get_mut("headers").and_then(Value::as_object_mut) else { return };
+    if fault.is("reply-authentication-without-type") {
+        headers.set("authentication", Object::from([("token", "e30.e30.e30".into())]));
+    }
+    if fault.is("reply-token-masked") {
+        headers.set("authentication", Object::from([("type", "jwt".into()), ("token", "***".into())]));
     }
 }
 

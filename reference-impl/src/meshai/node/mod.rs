@@ -341,7 +341,9 @@ impl Node {
 
     async fn process(&self, envelope: &Object, origin: &Origin, arrival: &Arrival) -> Result<Outcome, Refusal> {
         let rules = self.rules();
-        let message = message::check(envelope, rules)?;
+        let mut message = message::check(envelope, rules)?;
+        // 2.3: each message names its own sender.
+        planted!(rules.fault, "agent-of-the-connection", message.source = self.0.slips.first_on(arrival.connection, &message.source));
         version::check(origin.protocol.as_deref().unwrap_or_default(), rules)?;
         self.0.settings.auth.admit(&message, &arrival.presented, self.now(), rules)?;
         self.demand_registration(&message).await?;
