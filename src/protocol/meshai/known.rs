@@ -63,8 +63,10 @@ pub(super) fn complete(target: &mut Target) {
             target.options.entry(name.to_owned()).or_insert(true);
         }
     }
-    if target.setting("invalid_parameters").is_some() {
-        target.options.entry("checks-parameters".to_owned()).or_insert(true);
+    for (setting, option) in [("invalid_parameters", "checks-parameters"), ("fixture", "has-fixture")] {
+        if target.setting(setting).is_some() {
+            target.options.entry(option.to_owned()).or_insert(true);
+        }
     }
     if target.levels.is_empty() {
         let offers = |name: &str| target.options.get(name) == Some(&true);
