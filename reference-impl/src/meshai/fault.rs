@@ -307,6 +307,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Accepts a registration without agent.id." },
     Fault { name: "registration-stored-before-check", level: "registry", needs: Needs::Nothing, breaks: &["MESHAI-4.1-19"],
         summary: "Stores a registration that it refuses." },
+    Fault { name: "registration-removed-before-check", level: "registry", needs: Needs::Nothing, breaks: &["MESHAI-4.1-19"],
+        summary: "Removes the entry of an agent before it checks the new one." },
     Fault { name: "registration-not-stored", level: "registry", needs: Needs::Nothing, breaks: &["MESHAI-4.1-18", "MESHAI-3.3-10"],
         summary: "Acknowledges a registration and forgets it." },
     Fault { name: "registry-wants-payload-capability", level: "registry", needs: Needs::Nothing, breaks: &["MESHAI-4.1-05", "MESHAI-3.3-03"],

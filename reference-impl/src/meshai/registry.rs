@@ -27,6 +27,7 @@ pub(crate) struct Times {
 pub(crate) fn register(db: &Connection, rules: Rules, payload: &Object, times: Times) -> Result<Object, Refusal> {
     // 4.1: what is refused has no effect.
     planted!(rules.fault, "registration-stored-before-check", faults::store_anyway(db, payload, times.now));
+    planted!(rules.fault, "registration-removed-before-check", faults::remove_anyway(db, payload));
     let agent = checked(payload, rules)?;
     agents::sweep(db, times.since)?;
     let id = agent.id.clone();

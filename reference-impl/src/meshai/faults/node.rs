@@ -53,10 +53,10 @@ impl Slips {
         }
     }
 
-    /// `agent-of-the-connection`: The first sender on a connection.
-    pub(in crate::meshai) fn first_on(&self, connection: usize, source: &str) -> String {
+    /// `agent-of-the-connection`: Takes a message for one of the first sender on its connection.
+    pub(in crate::meshai) fn adopt(&self, connection: usize, message: &mut Message) {
         let mut senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
-        senders.entry(connection).or_insert_with(|| source.to_owned()).clone()
+        message.source.clone_from(senders.entry(connection).or_insert_with(|| message.source.clone()));
     }
 
     /// `callback-to-last-url`: Keeps a callback for all delegations.

@@ -20,6 +20,14 @@ pub(in crate::meshai) fn store_anyway(db: &Connection, payload: &Object, now: i6
     db.execute_batch("RELEASE request; SAVEPOINT request").ok();
 }
 
+/// `registration-removed-before-check`: Removes the entry that a registration would replace, which it then refuses.
+pub(in crate::meshai) fn remove_anyway(db: &Connection, payload: &Object) {
+    let id = payload.get("agent").and_then(Value::as_object).and_then(|agent| agent.text("id"));
+    db.execute_batch("RELEASE request; SAVEPOINT request").ok();
+    id.map(|id| agents::remove(db, id));
+    db.execute_batch("RELEASE request; SAVEPOINT request").ok();
+}
+
 /// `discovery-lists-sender`: An entry of an agent that never registered.
 pub(in crate::meshai) fn entry_of(id: &str) -> Object {
     let identity = Object::from([("id", id.into())]);

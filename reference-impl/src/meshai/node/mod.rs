@@ -343,7 +343,7 @@ impl Node {
         let rules = self.rules();
         let mut message = message::check(envelope, rules)?;
         // 2.3: each message names its own sender.
-        planted!(rules.fault, "agent-of-the-connection", message.source = self.0.slips.first_on(arrival.connection, &message.source));
+        planted!(rules.fault, "agent-of-the-connection", self.0.slips.adopt(arrival.connection, &mut message));
         version::check(origin.protocol.as_deref().unwrap_or_default(), rules)?;
         self.0.settings.auth.admit(&message, &arrival.presented, self.now(), rules)?;
         self.demand_registration(&message).await?;
