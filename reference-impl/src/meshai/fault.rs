@@ -529,8 +529,6 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "A create in a session that has a context returns that one, with the private memory of everybody." },
     Fault { name: "event-reply-shows-private", level: "context", needs: Needs::Nothing, breaks: &["MESHAI-5.1-14"],
         summary: "The reply to an event shows the private memory of all agents." },
-    Fault { name: "agent-of-the-connection", level: "context", needs: Needs::Nothing, breaks: &["MESHAI-5.1-14"],
-        summary: "Takes every message on a connection for one of its first sender." },
     Fault { name: "private-memory-writable", level: "context", needs: Needs::Nothing, breaks: &["MESHAI-5.1-15"],
         summary: "An update may write the entry of another agent." },
     Fault { name: "private-update-dropped", level: "context", needs: Needs::Nothing, breaks: &["MESHAI-5.2-06", "MESHAI-5.1-13"],

@@ -22,8 +22,6 @@ pub(in crate::meshai) struct Slips {
     counters: Mutex<HashMap<usize, i64>>,
     /// `callback-to-last-url`: the last callback.
     callback: Mutex<Option<String>>,
-    /// `agent-of-the-connection`: the first sender on each connection.
-    senders: Mutex<HashMap<usize, String>>,
 }
 
 impl Slips {
@@ -51,12 +49,6 @@ impl Slips {
         {
             headers.set("correlation_id", last.as_str());
         }
-    }
-
-    /// `agent-of-the-connection`: Takes a message for one of the first sender on its connection.
-    pub(in crate::meshai) fn adopt(&self, connection: usize, message: &mut Message) {
-        let mut senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
-        message.source.clone_from(senders.entry(connection).or_insert_with(|| message.source.clone()));
     }
 
     /// `callback-to-last-url`: Keeps a callback for all delegations.

@@ -24,7 +24,9 @@ pub(in crate::meshai) fn store_anyway(db: &Connection, payload: &Object, now: i6
 pub(in crate::meshai) fn remove_anyway(db: &Connection, payload: &Object) {
     let id = payload.get("agent").and_then(Value::as_object).and_then(|agent| agent.text("id"));
     db.execute_batch("RELEASE request; SAVEPOINT request").ok();
-    id.map(|id| agents::remove(db, id));
+    if let Some(id) = id {
+        agents::remove(db, id).ok();
+    }
     db.execute_batch("RELEASE request; SAVEPOINT request").ok();
 }
 

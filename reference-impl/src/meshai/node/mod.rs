@@ -341,9 +341,7 @@ impl Node {
 
     async fn process(&self, envelope: &Object, origin: &Origin, arrival: &Arrival) -> Result<Outcome, Refusal> {
         let rules = self.rules();
-        let mut message = message::check(envelope, rules)?;
-        // 2.3: each message names its own sender.
-        planted!(rules.fault, "agent-of-the-connection", self.0.slips.adopt(arrival.connection, &mut message));
+        let message = message::check(envelope, rules)?;
         version::check(origin.protocol.as_deref().unwrap_or_default(), rules)?;
         self.0.settings.auth.admit(&message, &arrival.presented, self.now(), rules)?;
         self.demand_registration(&message).await?;
@@ -395,6 +393,7 @@ impl Node {
                 let shown = self.write(work).await?;
                 // 3.4: the acknowledgement shows nothing.
                 result.set("context_id", shown.get("id").cloned());
+                planted!(rules.fault, "event-reply-shows-private", result.set("context", shown));
             }
         }
         // Other, E26: an empty success.
