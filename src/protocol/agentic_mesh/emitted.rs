@@ -3,7 +3,7 @@
 
 use super::block::Vocabulary;
 use super::compare::is_uri;
-use super::{finder, graph, message, operations, view};
+use super::{finder, graph, message, number, operations, view};
 use crate::exchange::{Exchange, Transport};
 use crate::protocol::ObservationContext;
 use crate::value::{Path, Value};
@@ -100,7 +100,8 @@ fn shown(block: &Value) -> Value {
 
 /// What is known of a message that was sent.
 fn inbound(bytes: &[u8], hops: i128, context: &ObservationContext<'_>) -> Value {
-    let read = json::parse(bytes).ok();
+    // A number beyond binary64 may be refused as input that is not JSON (E37).
+    let read = json::parse(bytes).ok().filter(|whole| !number::overflows(whole));
     let whole = read.as_ref().unwrap_or(&Value::Null);
     let place = |path: &str| message::at(whole, path);
     let is_map = |path: &str| place(path).is_some_and(|value| value.as_map().is_some());

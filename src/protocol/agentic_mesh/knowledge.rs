@@ -31,9 +31,13 @@ pub(super) fn block_places() -> impl Iterator<Item = &'static str> {
 /// Features that a target file declares at once with `declared-blocks`.
 const DECLARED: &[&str] = &[
     "assumed-role",
+    "relay-assumed-role",
     "known-block",
+    "relay-known-block",
     "reinserting-block",
+    "relay-reinserting-block",
     "failing-block",
+    "relay-failing-block",
     "annotating-block",
     "augmenting-block",
     "redacting-block",
@@ -53,6 +57,7 @@ impl TargetKnowledge for Knowledge {
         let mut declare = |feature: &str, configured: bool, has: bool| {
             if configured {
                 target.options.entry(feature.to_owned()).or_insert(has);
+                target.options.entry(format!("relay-{feature}")).or_insert(has);
             }
         };
         for (feature, declared) in [
@@ -64,7 +69,9 @@ impl TargetKnowledge for Knowledge {
         }
         let roles = settings::member(target, "roles", "assumed").map(|role| *role != Value::Null);
         if let Some(has) = roles {
-            target.options.entry("assumed-role".to_owned()).or_insert(has);
+            for feature in ["assumed-role", "relay-assumed-role"] {
+                target.options.entry(feature.to_owned()).or_insert(has);
+            }
         }
         let is_receiver = target.kinds.iter().any(|kind| kind == "receiver");
         // A target that runs already was told the address of its next hop before the run.

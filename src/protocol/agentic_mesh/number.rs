@@ -16,6 +16,16 @@ pub(super) fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
+/// Whether a number at any depth is too large for binary64.
+pub(super) fn overflows(value: &Value) -> bool {
+    match value {
+        Value::Decimal(text) => text.parse::<f64>().is_ok_and(f64::is_infinite),
+        Value::Array(items) => items.iter().any(overflows),
+        Value::Map(members) => members.iter().any(|(_, value)| overflows(value)),
+        _ => false,
+    }
+}
+
 fn decimal(value: &Value) -> Option<Decimal> {
     let text = match value {
         Value::Integer(integer) => integer.to_string(),
@@ -68,6 +78,14 @@ mod tests {
             ("1", "-1"),
         ] {
             assert!(!are_same(left, right), "{left} {right}");
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_doubles_are_found_at_any_depth() {
+        for (text, expected) in [("[{\"a\":1e400}]", true), ("-1e400", true), ("[1e308, 1e-400, 12, \"1e400\"]", false)]
+        {
+            assert_eq!(overflows(&json::parse(text.as_bytes()).unwrap()), expected, "{text}");
         }
     }
 }
