@@ -472,6 +472,9 @@ CONFLICTS = (
     {"fault-deep", "failing-own-code"},
     {"fault-deep", "no-graph-own-code"},
     {"fault-deep", "byoe-refused-by-own-code"},
+    {"fault-error-string", "intent-own-code"},
+    {"fault-error-string", "failing-own-code"},
+    {"fault-error-string", "byoe-refused-by-own-code"},
     # A fault without a body cannot follow a 204, and without Envelope it has no Header to choose.
     {"fault-by-listener", "relay-answer-passed-on"},
 )
