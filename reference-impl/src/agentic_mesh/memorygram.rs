@@ -14,8 +14,10 @@ use crate::json::{Object, Value};
 pub(crate) fn problems(memorygram: &Object, rules: &Rules) -> Vec<String> {
     let mut found = Vec::new();
     let (any_nodes, any_edges) = (rules.fault.is("nodes-any-type"), rules.fault.is("edges-any-type"));
-    let nodes = list(memorygram, "nodes", any_nodes, &mut found);
-    let edges = list(memorygram, "edges", any_edges, &mut found);
+    let mut nodes = list(memorygram, "nodes", any_nodes, &mut found);
+    let mut edges = list(memorygram, "edges", any_edges, &mut found);
+    planted!(rules.fault, "first-node-checked-only", nodes = nodes.get(..1).unwrap_or(nodes));
+    planted!(rules.fault, "first-edge-checked-only", edges = edges.get(..1).unwrap_or(edges));
     if wrong_text(memorygram, "mode") && !rules.fault.is("mode-any-type") {
         found.push("mode is not a string".to_owned());
     }
@@ -37,6 +39,9 @@ pub(crate) fn problems(memorygram: &Object, rules: &Rules) -> Vec<String> {
             Some(node) => node_problems(node, &mut ids, rules, &mut found),
             None => found.push("a node is not an object".to_owned()),
         }
+        // E58: unique within the MemoryGram.
+        let last = node.as_object().and_then(|node| node.text("id"));
+        planted!(rules.fault, "adjacent-ids-compared-only", ids.retain(|id| Some(*id) == last));
     }
     for edge in edges {
         match edge.as_object() {

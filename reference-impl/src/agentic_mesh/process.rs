@@ -186,6 +186,9 @@ impl Work<'_> {
                 // 4.5: further members of Body are no error.
                 let extra = self.message.body().and_then(body::unknown);
                 planted!(rules.fault, "body-closed-schema", name in extra => return Err(Failure::sender(name)));
+                // E27: a relay need not know the task.
+                let foreign = faults::structure::has_foreign_task(&self.message);
+                planted!(rules.fault, "relay-knows-echo-only", foreign => return Err(Failure::sender("unknown task")));
             }
         }
         Ok(())

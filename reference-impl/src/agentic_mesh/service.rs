@@ -211,6 +211,8 @@ impl Service {
             if filters && is_repeat(&report, place, &node, &rules) {
                 return Answer::accepted();
             }
+            let trace = report.message.as_ref().and_then(|message| message.header_text("traceId"));
+            planted!(rules.fault, "trace-id-filter", faults::state::knows_trace(trace, &node, &rules) => return Answer::accepted());
             let named = named.filter(|url| self.0.next_hop_header && client::is_local(url));
             if let Some(delivery) = report.delivery.clone().filter(|_| report.faults.is_empty()) {
                 let time = rules.clock.now().with_milliseconds();

@@ -23,3 +23,8 @@ pub(in crate::agentic_mesh) fn stick(decided: Result<(), Failure>, node: &Node, 
 pub(in crate::agentic_mesh) fn die(rules: &Rules) {
     rules.memory.die_for(SPAN);
 }
+
+/// `trace-id-filter`: whether this node has seen a message with this traceId before.
+pub(in crate::agentic_mesh) fn knows_trace(trace: Option<&str>, node: &Node, rules: &Rules) -> bool {
+    trace.is_some_and(|trace| rules.memory.is_repeat(&format!("trace {:?} {}", node.kind, node.uri), trace))
+}

@@ -189,3 +189,8 @@ pub(in crate::agentic_mesh) fn has_nested_context(body: &Object) -> bool {
     let context = body.get("context").and_then(Value::as_object);
     context.is_some_and(|context| context.iter().any(|(_, value)| matches!(value, Value::List(_) | Value::Object(_))))
 }
+
+/// `relay-knows-echo-only`: whether the task is another than echo.
+pub(in crate::agentic_mesh) fn has_foreign_task(message: &Message) -> bool {
+    message.body().and_then(|body| body.text("task")).is_some_and(|task| task != "echo")
+}
