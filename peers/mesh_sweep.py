@@ -29,6 +29,9 @@ SERVER = [sys.executable, str(HERE / "mesh_server.py")]
 MINIMAL = [sys.executable, str(HERE / "mesh_minimal.py")]
 ASSUMED = "urn:proofmark:mesh:role:assumed"
 CHAIN = 3
+# A port that was free when the peer was started may be taken before proofmark listens on it.
+OCCUPIED = "Address already in use"
+ATTEMPTS = 3
 
 
 def free_port():
@@ -91,10 +94,13 @@ def check(options, peer, extra, more):
 
 
 def correct(options, name, arguments, extra, more, server=SERVER, least=20):
-    with Peer(arguments, server) as peer:
-        code, record, errors = check(options, peer, extra, more)
-        narrow = any(w in more for w in ("--requirement", "--only"))
-        found = sweeping.findings(peer, code, record, errors, "agentic-mesh", narrow, least)
+    for _ in range(ATTEMPTS):
+        with Peer(arguments, server) as peer:
+            code, record, errors = check(options, peer, extra, more)
+            narrow = any(w in more for w in ("--requirement", "--only"))
+            found = sweeping.findings(peer, code, record, errors, "agentic-mesh", narrow, least)
+        if record is not None or OCCUPIED not in errors:
+            break
     return name, code, found, record["summary"]["cases"] if record else {}
 
 
@@ -105,8 +111,11 @@ def mutant(options, entry):
         for requirement in entry["breaks"]:
             more += ["--requirement", requirement]
     started = time.monotonic()
-    with Peer(arguments) as peer:
-        code, record, errors = check(options, peer, entry["target"], more)
+    for _ in range(ATTEMPTS):
+        with Peer(arguments) as peer:
+            code, record, errors = check(options, peer, entry["target"], more)
+        if record is not None or OCCUPIED not in errors:
+            break
     took = time.monotonic() - started
     if record is None:
         return entry, False, f"no record, exit {code}: {errors[-300:]}", took
