@@ -45,6 +45,18 @@ LIBRARIES = [
     ("keys in numeric order", "--mutant key-numeric-order", ["amp-core/vectors/select-key*"], True),
 ]
 
+# Legal choices that proofmark reported as violations once, with the only cases that run: the name, the choices, the cases.
+ENTRIES = [
+    ("a forged ACK is dropped", ["bad-control-silent"], ["acknowledgement*", "retries*", "signatures*"]),
+    ("a forged ACK gets a bare refusal", ["bad-control-bare"], ["acknowledgement*", "retries*", "signatures*"]),
+    ("chunks beyond the end are ignored", ["stream-surplus-ignored", "stream-unknown-silent"], ["stream-failures*"]),
+    ("101 and a close without the subprotocol", ["ws-refuses-by-close"], ["binding-ws*"]),
+    ("the smaller of both maximum sizes", ["ws-size-effective"], ["binding-ws*", "binding-units*"]),
+    ("frames without a type byte", ["tcp-bare-frames"], ["binding-tcp*", "binding-hello*"]),
+    ("DID URLs of senders are not resolved", ["fragments-not-resolved"], ["envelope-signature*", "sig-input*", "envelope#*"]),
+    ("failures of the application are 5001", ["failures-are-errors"], ["error-senders*", "error-codes*"]),
+]
+
 
 class Peer(sweeping.Peer):
     """A server on free ports, for the duration of a `with` block: `url`, `tcp`, `did`."""
@@ -193,6 +205,7 @@ def main():
     parser.add_argument("--disputed", action="store_true", help="choices too that the register can be read against, and pending ones")
     parser.add_argument("--shows", help="bugs that show there: any, http, ws, tcp, relay, poll, initiator, clock, parallel; with commas")
     parser.add_argument("--profile", help="bugs of this profile only: lenient or strict")
+    parser.add_argument("--entries", action="store_true", help="choices that were reported as violations once, with few cases each")
     parser.add_argument("--libraries", action="store_true", help="libraries behind an adapter as well")
     parser.add_argument("--whole", action="store_true", help="run all cases, not only those of the requirements that a bug breaks")
     parser.add_argument("--no-slow", action="store_true", help="without the bugs that are visible only after many seconds")
@@ -214,7 +227,7 @@ def main():
             preset = f"random:{options.seed + n}"
             shown = json.loads(subprocess.run(SERVER + ["--preset", preset, "--show", "--json"], capture_output=True, text=True, check=True).stdout)
             runs.append((f"{preset} ({' '.join(shown['choices'])})", ["--preset", preset], shown["target"], more))
-    if options.random or options.singles:
+    if options.random or options.singles or options.entries:
         if wanted("proofmark by did:web"):
             web = {"identities": "did:web", "did_web_base": Documents().base}
             runs.append(("proofmark by did:web", [], web, ["--only", "amp-core/encryption*", "--only", "amp-core/envelope#*"]))
@@ -234,6 +247,12 @@ def main():
                 role, extra = ["--control"], {**extra, "features": {"initiator": True}}
             mark = " DISPUTED" if choice["disputed"] else " PENDING" if choice["pending"] else ""
             runs.append((choice["name"] + mark, ["--choice", choice["name"], *role], extra, more))
+    if options.entries:
+        for name, picked, cases in ENTRIES:
+            words = [word for choice in picked for word in ("--choice", choice)]
+            extra = {key: value for choice in picked for key, value in choices[choice]["target"].items()}
+            if wanted(name):
+                runs.append((name, words, extra, [word for case in cases for word in ("--only", f"amp-core/{case}")]))
     jobs = [(options, n, a, {**always, **e}, m) for n, a, e, m in runs]
     for result in sweeping.in_parallel(options.jobs, correct, jobs):
         tally.server(*result)
