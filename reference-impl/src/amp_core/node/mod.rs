@@ -324,7 +324,8 @@ impl Node {
     /// Steps 9 to 11 of E31 and their effects, in one transaction.
     fn answer(&self, db: &Connection, message: &Authentic, now: u64) -> Result<Answer, Trouble> {
         let (rules, headers) = (self.rules(), &message.headers);
-        let sender = self.cache_key(&headers.from);
+        let mut sender = self.cache_key(&headers.from);
+        planted!(rules.fault, "replay-key-with-ext", message.ext.is_some() => sender.push_str(" ext"));
         // An entry created before verification has no answer yet.
         let seen = self.find_seen(db, &sender, &headers.id, now)?.filter(|seen| seen.status != PLACEHOLDER);
         if let Some(seen) = seen {
@@ -352,6 +353,8 @@ impl Node {
             () if fault.is("replay-not-remembered") => Ok(None),
             // 16.2: ids are unique for a sender only.
             () if fault.is("replay-key-id-only") => seen::find_by_id(db, id, now),
+            // 16.5: every id is remembered for its time, however many there are.
+            () if fault.is("replay-remembers-few") => seen::find_recent(db, sender, id),
             () => seen::find(db, sender, id, now),
         }
     }

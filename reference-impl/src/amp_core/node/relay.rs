@@ -154,7 +154,10 @@ impl Node {
         }
         let (recipient, mut wakes) = (did::without_fragment(&message.headers.from), false);
         for sender in senders {
+            // 16.5: only the ACK of a recipient counts, and only for this recipient.
+            planted!(self.rules().fault, "relay-any-ack-ends", queue::delivered_to_all(db, sender, reply_to)?);
             if queue::find(db, sender, reply_to, recipient)?.is_some() {
+                planted!(self.rules().fault, "relay-first-ack-ends", queue::delivered_to_all(db, sender, reply_to)?);
                 queue::delivered(db, sender, reply_to, recipient)?;
                 wakes |= self.report_commit(db, sender, reply_to, recipient, now)?;
             }

@@ -113,6 +113,12 @@ pub(crate) fn delivered(db: &Connection, sender: &str, id: &[u8], recipient: &st
     Ok(())
 }
 
+/// Removes a message for all of its recipients.
+pub(crate) fn delivered_to_all(db: &Connection, sender: &str, id: &[u8]) -> rusqlite::Result<()> {
+    db.prepare_cached("DELETE FROM parcel WHERE sender = ? AND id = ?")?.execute(params![sender, id])?;
+    Ok(())
+}
+
 /// Removes one entry, in any state.
 pub(crate) fn drop_place(db: &Connection, place: i64) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM delivery WHERE place = ?")?.execute([place])?;

@@ -26,6 +26,12 @@ pub(crate) fn find_by_id(db: &Connection, id: &[u8], now: u64) -> rusqlite::Resu
     db.prepare_cached(sql)?.query_row(params![id, stored(now)], entry).optional()
 }
 
+/// The entry of `sender` and `id` among the latest hundred of all senders.
+pub(crate) fn find_recent(db: &Connection, sender: &str, id: &[u8]) -> rusqlite::Result<Option<Seen>> {
+    let sql = "SELECT status, replies FROM seen WHERE sender = ? AND id = ? AND number > (SELECT max(number) FROM seen) - 100";
+    db.prepare_cached(sql)?.query_row(params![sender, id], entry).optional()
+}
+
 fn entry(row: &Row<'_>) -> rusqlite::Result<Seen> {
     Ok(Seen { status: row.get(0)?, replies: unpacked(&row.get::<_, Vec<u8>>(1)?) })
 }
