@@ -219,6 +219,8 @@ fn key(method: &Object, rules: Rules) -> Option<PublicKey> {
     let key = if let Some(text) = method.text("publicKeyMultibase") {
         PublicKey::from_multibase(text)
     } else if let Some(text) = method.text("publicKeyBase58") {
+        // Leading ones are zero bytes.
+        let text = if rules.fault.is("key-base58-zero-dropped") { text.trim_start_matches('1') } else { text };
         let bytes = (text.len() <= 64).then(|| bs58::decode(text).into_vec().ok())??;
         let bytes = <[u8; 32]>::try_from(bytes).ok()?;
         match kind {
@@ -227,7 +229,7 @@ fn key(method: &Object, rules: Rules) -> Option<PublicKey> {
             _ => None, // of another curve
         }
     } else {
-        jwk(method.get("publicKeyJwk")?.as_object()?)
+        jwk(method.get("publicKeyJwk")?.as_object()?, rules)
     }?;
     // E22: the formats that count as Ed25519 and X25519.
     let fits = match kind {
@@ -244,8 +246,10 @@ fn key(method: &Object, rules: Rules) -> Option<PublicKey> {
 }
 
 /// A key as JSON Web Key (RFC 8037, 2).
-fn jwk(jwk: &Object) -> Option<PublicKey> {
-    let x = data_encoding::BASE64URL_NOPAD.decode(jwk.text("x")?.as_bytes()).ok()?;
+fn jwk(jwk: &Object, rules: Rules) -> Option<PublicKey> {
+    let standard = rules.fault.is("key-jwk-standard-base64");
+    let form = if standard { data_encoding::BASE64_NOPAD } else { data_encoding::BASE64URL_NOPAD };
+    let x = form.decode(jwk.text("x")?.as_bytes()).ok()?;
     let key = <[u8; 32]>::try_from(x).ok()?;
     match (jwk.text("kty")?, jwk.text("crv")?) {
         ("OKP", "Ed25519") => Some(PublicKey::Ed25519(key)),

@@ -56,6 +56,9 @@ fn named_key(document: &Document, did: &str, now: u64, rules: Rules) -> Result<S
     // Other, E24: a fragment without a method is an invalid signature.
     let unnamed = if rules.is_other() { Code::InvalidSignature } else { no_key(rules) };
     let method = document.method(&id).ok_or(unnamed)?;
+    // 8.9: exactly the method with this id.
+    let method =
+        if rules.fault.is("key-fragment-suffix") { faults::ending(document, did).unwrap_or(method) } else { method };
     // Other, E23: the relationship must list it.
     if if rules.is_other() { !signs } else { listed(&document.agreement) && !signs } {
         return Err(no_key(rules));
@@ -110,6 +113,7 @@ fn x25519(method: &Method, now: u64, rules: Rules) -> Option<Selected> {
 fn active(method: &Method, public_key: [u8; 32], now: u64, rules: Rules) -> Option<Selected> {
     let revoked =
         method.revoked.is_some_and(|revoked| revoked.unix_milliseconds() <= i64::try_from(now).unwrap_or(i64::MAX));
+    let revoked = revoked || (method.revoked.is_some() && rules.fault.is("key-revoked-ahead"));
     let active = !revoked || rules.is_other() || rules.fault.is("key-revoked-used"); // Other, E23: always
     active.then(|| Selected { method: method.id.clone(), public_key })
 }
