@@ -5,7 +5,7 @@
 //!
 //! | ruling | the own variant | the other one |
 //! |---|---|---|
-//! | E01 | blocks are in `Header.headers`, and something else there is malformed | in `Header.headerBlocks`; what is no array has no blocks |
+//! | E01 | blocks are in `Header.headers`, and something else there is malformed | in `Header.headerBlocks`; a value that is not an array has no blocks |
 //! | E02 | a fault is a message, its code at `/Envelope/Body/fault/code/value` | a bare object, its code at `/fault/code` |
 //! | E03 | a relay answers after the next hop did | at once, 202 |
 //! | E06 | a version that is not a string is malformed | it is not looked at |

@@ -1,6 +1,6 @@
 //! The context service (section 5, 3.4): create, get, update, merge and fork, as functions of database, rules, input and time.
 //!
-//! Shared memory is open to all agents unless access lists restrict it (E49). Private memory is shown to nobody but its owner
+//! Shared memory is open to all agents unless access lists restrict it (E49). Private memory is shown only to its owner
 //! (E52).
 
 use rusqlite::Connection;
@@ -362,7 +362,7 @@ fn merge(db: &Connection, parameters: &Object, asking: Asking<'_>) -> Result<Obj
         expiry: earliest.as_ref().map(|(expiry, _)| *expiry),
         expires_at: earliest.map(|(_, text)| text),
         shared,
-        // E55: nobody who was excluded gains access.
+        // E55: an agent that was excluded gains no access.
         access: if rules.fault.is("merge-drops-lists") { None } else { common_lists(&sources, agent) },
         parent: Some(first.id.clone()),
         root: first.root.clone(),
@@ -473,7 +473,7 @@ fn show(db: &Connection, context: &Context, asking: Asking<'_>) -> Result<Object
         memory.set(agent, own);
     }
     shown.set("agent_memory", memory);
-    // 5.1: nobody else does.
+    // 5.1: no other agent does.
     planted!(rules.fault, "private-memory-returned", shown = faults::with_everyones(db, shown, &context.id)?);
     planted!(rules.fault, "private-memory-by-prefix", shown = faults::with_prefix(db, shown, &context.id, agent)?);
     planted!(rules.fault, "private-values-listed", shown.set("private_values", faults::all_values(db, &context.id)?));
