@@ -206,12 +206,15 @@ fn named(found: &Value, names: &[(&str, &[&str])]) -> Value {
     renamed
 }
 
+/// Whether a text has the form of a member.
+type Form = fn(&str) -> bool;
+
 /// An acknowledgement with the names of the binding. What it has under other names is recognised by its form (E85).
 fn acknowledgement(found: &Value) -> Value {
     const ROLES: &[&str] = &["admin", "coordinator", "executor", "reviewer", "system"];
     let mut ack = named(found, ACK_NAMES);
     let texts = || found.as_map().into_iter().flatten().filter_map(|(_, value)| value.as_text());
-    let by_form: [(&str, fn(&str) -> bool); 3] = [
+    let by_form: [(&str, Form); 3] = [
         ("msg_id", |text| id::parts(text).is_some()),
         ("actor", |text| ROLES.contains(&text)),
         ("task_id", id::is_task),

@@ -55,7 +55,7 @@ pub(crate) fn decide(desk: &mut Desk<'_>, event: &Event) {
         Event::Redelivered(verdict)
             if desk.rules.fault.is("repeated-verdict-counts") && verdict.kind == Kind::Verdict =>
         {
-            desk.ledger.open(&verdict.task, desk.now).rejects += 1
+            desk.ledger.open(&verdict.task, desk.now).rejects += 1;
         }
         Event::Redelivered(_) => {} // acted on once (E77)
         Event::Acked(message) if coordinates && message.from == Role::Coordinator => coordinator::acked(desk, message),
