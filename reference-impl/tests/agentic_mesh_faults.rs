@@ -266,6 +266,9 @@ fn texts() -> Vec<Vec<u8>> {
         messages.push(set("MemoryGram/nodes", json!([node])));
     }
     messages.push(set("MemoryGram/nodes", json!([{ "id": "a" }, { "id": "a" }])));
+    messages.push(set("MemoryGram/nodes", json!([{ "id": "a" }, { "id": "b" }, { "id": "a" }])));
+    let good = json!({ "source": "n1", "target": "n2" });
+    messages.push(set("MemoryGram/edges", json!([good, { "source": "n1", "target": "gone" }])));
     for (name, value) in [
         ("source", json!(1)),
         ("target", json!(2)),

@@ -41,7 +41,14 @@ fn names(text: &str) -> Vec<String> {
 }
 
 /// Faults that take more than the conversations here, such as hundreds of objects; `proofmark prove` catches them.
-const LONGER: &[&str] = &["commit-never-accepted", "shutdown-without-goaway"];
+const LONGER: &[&str] = &[
+    "commit-never-accepted",
+    "shutdown-without-goaway",
+    "replay-key-with-ext",
+    "replay-remembers-few",
+    "relay-any-ack-ends",
+    "relay-first-ack-ends",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_of_the_server_shows() {

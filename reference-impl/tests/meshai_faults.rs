@@ -52,7 +52,14 @@ fn every_row_is_planted_and_every_planted_name_has_a_row() {
 }
 
 /// Faults that take more than the conversations here, such as hundreds of objects; `proofmark prove` catches them.
-const LONGER: &[&str] = &["bearer-case-sensitive", "client-other-destination", "lone-agent-serves-all"];
+const LONGER: &[&str] = &[
+    "bearer-case-sensitive",
+    "client-other-destination",
+    "create-joins-session",
+    "lone-agent-serves-all",
+    "registration-removed-before-check",
+    "schema-error-shows-context",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_shows() {

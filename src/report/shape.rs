@@ -5,52 +5,84 @@ const LONG_NUMBER: usize = 6;
 /// Hexadecimal digits from which on a word is an id or a digest.
 const LONG_HEX: usize = 8;
 
-/// `text` with `…` for its values: quoted texts, ids, digests, long numbers, and what objects and lists contain.
+/// `text` with `…` for its values: ids, digests, long numbers, quoted words, and what objects and lists contain. A quoted
+/// sentence is not a value of the target, and stays.
 pub(super) fn shape(text: &str) -> String {
     let mut shape = String::new();
-    let mut depth = 0_usize;
-    let mut quoted = false;
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let end = match c {
+            '"' => string_end(rest),
+            '{' | '[' => bracket_end(rest),
+            _ => None,
+        };
+        match end {
+            Some(end) if c == '"' && is_sentence(&rest[..end]) => shape.push_str(&without_ids(&rest[..end])),
+            Some(end) if c == '"' => shape.push_str("\"…\""),
+            Some(end) => shape.extend([&rest[..1], "…", &rest[end - 1..end]]),
+            None => {
+                let end = rest.find(['"', '{', '[']).filter(|end| *end > 0).unwrap_or(rest.len());
+                shape.push_str(&without_ids(&rest[..end]));
+                rest = &rest[end..];
+                continue;
+            }
+        }
+        rest = end.map_or("", |end| &rest[end..]);
+    }
+    shape
+}
+
+/// `text` with `…` for ids, digests and long numbers.
+pub(super) fn without_ids(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let shown = words.map(|word| {
+        let (word, mark) = match word.char_indices().last() {
+            Some((at, last)) if !last.is_ascii_alphanumeric() => word.split_at(at),
+            _ => (word, ""),
+        };
+        [if is_value(word) { "…" } else { word }, mark]
+    });
+    shown.flatten().collect()
+}
+
+/// The end of the string that begins `text`, behind its closing quote.
+fn string_end(text: &str) -> Option<usize> {
     let mut escaped = false;
-    let mut word = String::new();
-    for c in text.chars().chain([' ']) {
-        if quoted {
-            quoted = escaped || c != '"';
-            escaped = !escaped && c == '\\';
-            continue;
-        }
-        if c.is_ascii_alphanumeric() {
-            word.push(c);
-            continue;
-        }
-        if depth == 0 {
-            shape.push_str(if is_value(&word) { "…" } else { &word });
-        }
-        word.clear();
+    let closing = text.char_indices().skip(1).find(|(_, c)| {
+        let closes = *c == '"' && !escaped;
+        escaped = *c == '\\' && !escaped;
+        closes
+    });
+    closing.map(|(at, _)| at + 1)
+}
+
+/// The end of the object or list that begins `text`, behind its closing bracket.
+fn bracket_end(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(c) = text[at..].chars().next() {
         match c {
             '"' => {
-                quoted = true;
-                if depth == 0 {
-                    shape.push_str("\"…\"");
-                }
+                at += string_end(&text[at..])?;
+                continue;
             }
-            '{' | '[' => {
-                depth += 1;
-                if depth == 1 {
-                    shape.extend([c, '…']);
-                }
-            }
-            '}' | ']' => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    shape.push(c);
-                }
-            }
-            _ if depth == 0 => shape.push(c),
+            '{' | '[' => depth += 1,
+            '}' | ']' => depth = depth.checked_sub(1)?,
             _ => {}
         }
+        at += c.len_utf8();
+        if depth == 0 {
+            return Some(at);
+        }
     }
-    shape.truncate(shape.trim_end().len());
-    shape
+    None
+}
+
+/// Words from which on a quoted text is a sentence.
+const SENTENCE: usize = 3;
+
+fn is_sentence(quoted: &str) -> bool {
+    quoted.split_whitespace().count() >= SENTENCE
 }
 
 fn is_value(word: &str) -> bool {
@@ -68,6 +100,7 @@ mod tests {
         let same = [
             ("sha256:3f838ce49f7868171cd0 somewhere", "sha256:0a838ce49f7868171cd1 somewhere"),
             (r#"the text "a\"b""#, r#"the text "other""#),
+            (r#"{"a":"}"} left"#, r#"{"b":["]"]} left"#),
             (r#"{"id":"a","n":[1,2]}"#, r#"{"title":7}"#),
             ("1732543200 ms", "1732543999 ms"),
         ];

@@ -148,7 +148,7 @@ fn a_relay_that_forwards_elsewhere_fails() {
     let relay = Node::reference("intermediary", &format!("http://{}/amp", other.address));
     let (code, text, record) = check_file(&relay.target("relay", unused_address(), ""), &FORWARDING);
     assert_eq!((code, verdict(&record, "MESH-4.7-30")), (Some(1), "fail"), "{text}");
-    assert!(text.contains("next hop http://127.0.0.1:8931/next-hop"), "{text}");
+    assert!(text.contains("Set the next hop of the node to http://127.0.0.1:8931/next-hop"), "{text}");
 }
 
 fn a_relay_that_answers_before_it_forwards_passes() {
@@ -169,7 +169,9 @@ fn a_relay_that_was_not_told_its_next_hop_is_asked_for_it() {
     let alone: Vec<&str> = target.lines().filter(|line| !line.starts_with("hosts")).collect();
     let (code, text, record) = check_file(&alone.join("\n"), &FORWARDING);
     assert_eq!((code, &record["summary"]["cases"]["fail"]), (Some(3), &0.into()), "{text}");
-    for word in ["next hop http://127.0.0.1:8931/next-hop", "MESH_NEXT_HOP", "urn:proofmark:mesh:role:assumed"] {
+    let advice =
+        ["Set the next hop of the node to http://127.0.0.1:8931/next-hop", "init --protocol agentic-mesh` prints"];
+    for word in advice {
         assert!(text.contains(word), "{word}: {text}");
     }
 }

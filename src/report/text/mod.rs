@@ -23,6 +23,8 @@ mod page;
 const CAUSES_SHOWN: usize = 10;
 /// Requirements named under one cause.
 const REQUIREMENTS_NAMED: usize = 6;
+/// Requirements named under one cause that keeps a level undecided.
+const UNDECIDED_NAMED: usize = 20;
 /// Characters of a cause in one line.
 const HEADLINE_LENGTH: usize = 160;
 /// Findings shown under one case.
@@ -82,6 +84,15 @@ fn verdict_style(verdict: Verdict) -> Style {
         Verdict::NotRun => return FAINT,
     };
     colour.on_default()
+}
+
+/// The first requirements, and the number of the others.
+fn ids(requirements: &[&str], named: usize) -> String {
+    let ids = requirements.iter().take(named).map(|id| printable::short(id, 60)).collect::<Vec<_>>().join(", ");
+    match requirements.len().saturating_sub(named) {
+        0 => ids,
+        rest => format!("{ids} and {rest} more"),
+    }
 }
 
 fn grant_style(grant: Grant) -> Style {
@@ -190,8 +201,8 @@ impl Page<'_> {
                 if !cause.advice.is_empty() {
                     self.field(4, "to do", 8, &printable::short(cause.advice, VALUE_LENGTH), PLAIN)?;
                 }
-                let ids: Vec<_> = cause.requirements.iter().map(|id| printable::short(id, 60)).collect();
-                self.paragraph(4, &ids.join(", "), FAINT)?;
+                let named = if self.verbose { cause.requirements.len() } else { UNDECIDED_NAMED };
+                self.paragraph(4, &ids(&cause.requirements, named), FAINT)?;
             }
             if causes.len() > shown {
                 self.paragraph(2, &format!("and {} more causes (--verbose)", causes.len() - shown), FAINT)?;
@@ -242,12 +253,7 @@ impl Page<'_> {
         let number = printable::count(cause.cases.len(), "case", "cases");
         let lead = format!("{}. {first}{}", at + 1, printable::short(&cause.headline(), HEADLINE_LENGTH));
         self.paragraph(2, &lead, verdict_style(Verdict::Fail).bold())?;
-        let ids = cause.requirements.iter().take(REQUIREMENTS_NAMED).map(|id| printable::short(id, 60));
-        let mut ids = ids.collect::<Vec<_>>().join(", ");
-        if cause.requirements.len() > REQUIREMENTS_NAMED {
-            ids.push_str(&format!(" and {} more", cause.requirements.len() - REQUIREMENTS_NAMED));
-        }
-        self.paragraph(4, &format!("{number}: {ids}"), FAINT)?;
+        self.paragraph(4, &format!("{number}: {}", ids(&cause.requirements, REQUIREMENTS_NAMED)), FAINT)?;
         let (case, finding) = cause.example;
         let id = finding.map_or_else(|| case.covers.first().map_or("", String::as_str), |f| f.requirement.as_str());
         self.requirement(id, requirement(id))?;

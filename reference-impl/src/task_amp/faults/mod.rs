@@ -4,4 +4,5 @@
 //! condition; [`super::fault`] has the table.
 
 pub(super) mod json;
+pub(super) mod roles;
 pub(super) mod ssot;

@@ -3,6 +3,7 @@
 use super::desk::{Alarm, Desk};
 use crate::fault::planted;
 use crate::json::{Number, Object, Value};
+use crate::task_amp::faults::roles as faults;
 use crate::task_amp::ledger::State;
 use crate::task_amp::message::{Draft, Shared, default_timeout_sec};
 use crate::task_amp::role::{Kind, Role};
@@ -281,11 +282,7 @@ fn lock(desk: &mut Desk<'_>, verdict: &Shared, count: i64) {
     let rejecting = rejecting.filter(|message| message.kind == Kind::Verdict && message.text("decision") == "rejected");
     let mut affected: Vec<String> = rejecting.map(|message| message.id.clone()).collect();
     // 05: messages that led to it.
-    planted!(
-        desk.rules.fault,
-        "lock-names-an-unknown-message",
-        affected.push(format!("review_verdict-{}-1700000000000", verdict.task))
-    );
+    planted!(desk.rules.fault, "lock-names-an-unknown-message", affected.push(faults::unknown_verdict(&verdict.task)));
     let alarm = Alarm {
         kind: "hallucination_lock",
         severity: "critical",
