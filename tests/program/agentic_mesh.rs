@@ -221,7 +221,7 @@ fn a_server_that_takes_no_media_type_is_told_of_the_setting() {
     let (code, text, record) = first_contact(415, "");
     // Binding, section 5.3: what the known-good message shows fails, the rest is undecided.
     assert_eq!((code, verdict(&record, "MESH-4-01")), (Some(1), "fail"), "{text}");
-    assert!(text.contains("If it is 415, set `settings: { content_type: … }`"), "{text}");
+    assert!(text.contains("If the answer is 415, set `settings: { content_type: … }`"), "{text}");
 }
 
 fn a_server_that_answers_faults_alone_is_told_of_the_body() {

@@ -138,16 +138,17 @@ fn the_same_seed_makes_the_same_inputs() {
 }
 
 fn the_case_of_a_finding_fails_for_the_same_requirement_and_passes_without_the_fault() {
-    for (protocol, fault, requirement) in [
-        ("agentic", "actor-in-a-list", "AGENTIC-6.1-43"),
-        ("agentic", "json-nul-panics", "AGENTIC-8.1-03"),
-        ("amp-core", "verify-skipped", "AMP-8.2-06"),
-        ("task-amp", "payload-in-a-list-panics", "TASK-I-04"),
+    // The seeds find it within some thousand inputs.
+    for (protocol, fault, requirement, seed) in [
+        ("agentic", "actor-in-a-list", "AGENTIC-6.1-43", "5"),
+        ("agentic", "json-nul-panics", "AGENTIC-8.1-03", "2"),
+        ("amp-core", "verify-skipped", "AMP-8.2-06", "2"),
+        ("task-amp", "payload-in-a-list-panics", "TASK-I-04", "2"),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         let target = ["--reference", "--fault", fault];
         let words =
-            ["fuzz", "--protocol", protocol, "--findings", "1", "--for", "240s", "--seed", "2", "--transport", "http"];
+            ["fuzz", "--protocol", protocol, "--findings", "1", "--for", "240s", "--seed", seed, "--transport", "http"];
         let ran = proofmark(folder.path(), &[&words[..], &target].concat());
         assert_eq!(ran.code, 1, "{fault}: {}{}", ran.out, ran.err);
         let campaign = campaign(folder.path());
