@@ -18,7 +18,7 @@ pub(super) fn shape(text: &str) -> String {
         };
         match end {
             Some(end) if c == '"' && is_sentence(&rest[..end]) => shape.push_str(&without_ids(&rest[..end])),
-            Some(end) if c == '"' => shape.push_str("\"…\""),
+            Some(_) if c == '"' => shape.push_str("\"…\""),
             Some(end) => shape.extend([&rest[..1], "…", &rest[end - 1..end]]),
             None => {
                 let end = rest.find(['"', '{', '[']).filter(|end| *end > 0).unwrap_or(rest.len());
