@@ -268,7 +268,7 @@ fn texts() -> Vec<Vec<u8>> {
     messages.push(set("MemoryGram/nodes", json!([{ "id": "a" }, { "id": "a" }])));
     messages.push(set("MemoryGram/nodes", json!([{ "id": "a" }, { "id": "b" }, { "id": "a" }])));
     let good = json!({ "source": "n1", "target": "n2" });
-    messages.push(set("MemoryGram/edges", json!([good, { "source": "n1", "target": "gone" }])));
+    messages.push(set("MemoryGram/edges", json!([good, { "source": "n1", "target": "n2", "weight": "0.8" }])));
     for (name, value) in [
         ("source", json!(1)),
         ("target", json!(2)),
