@@ -483,7 +483,14 @@ mod tests {
         let all = ["own", "stubborn", "gone"].map(|name| process(folder.path(), name));
         assert!(all.into_iter().all(lives), "{all:?}");
         launched.stop().await;
-        assert!(!all.into_iter().any(lives), "{all:?}");
+        // On a busy machine a killed process stays for a moment.
+        for _ in 0..200 {
+            if !all.into_iter().any(lives) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!("{all:?} still live");
     }
 
     #[tokio::test]
