@@ -249,13 +249,14 @@ class Store:
             actor(given["asserted_by"], "asserted_by")
         source = given.get("source_package_id")
         expect(source is None or isinstance(source, str), "source_package_id")
-        present = now()
-        start = given.get("valid_from") or present
-        instant(start)
-        expect(is_utc(start), "valid_from is not UTC")
-        if self.options.own_times:
-            start = present
+        asked = given.get("valid_from")
+        if asked:
+            instant(asked)
+            expect(is_utc(asked), "valid_from is not UTC")
         with self.lock:
+            # Read under the lock, so that of two concurrent assertions the later one has the later time.
+            present = now()
+            start = present if self.options.own_times or not asked else asked
             if source in self.packages and given.get("asserted_by") is None:
                 given = {**given, "asserted_by": self.packages[source][1]["created_by"]}
             pair = (given["subject"], given["predicate"])
