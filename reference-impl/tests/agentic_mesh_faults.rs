@@ -53,7 +53,7 @@ fn source(folder: &Path) -> String {
 }
 
 /// Faults that take more than the conversations here, such as hundreds of objects; `proofmark prove` catches them.
-const LONGER: &[&str] = &["large-memorygram-skips-blocks"];
+const LONGER: &[&str] = &["large-memorygram-skips-blocks", "first-edge-checked-only"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_shows() {
