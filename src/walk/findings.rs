@@ -144,8 +144,8 @@ impl<'p> Walk<'p> {
         }
     }
 
-    /// Why an answer is inconclusive: the message was sent so late that it had expired, because the machine was busy or
-    /// earlier answers were slow.
+    /// Why an answer is inconclusive: the message was sent so late, or answered so late, that it may have expired before the
+    /// target read it, because a machine was busy or earlier answers were slow.
     fn too_late(&self, planned: Planned<'_>, exchange: &Exchange) -> Option<String> {
         /// The transfer time that is allowed for a message.
         const UNDER_WAY: i128 = 1_000;
@@ -160,8 +160,17 @@ impl<'p> Walk<'p> {
         let instant = |ms: u64| self.context.facts.after(ms.saturating_add(exchange.clock_ms)).0 / 1_000_000;
         let meant = instant(self.begun_ms) + i128::try_from(pauses.as_millis()).unwrap_or(i128::MAX);
         let sent = instant(exchange.started_ms);
-        let expired = meant < end && end < sent.saturating_add(UNDER_WAY) && sent > meant.saturating_add(UNDER_WAY);
-        expired.then(|| format!("the message was sent {} ms late and had expired", sent - meant))
+        if meant >= end {
+            return None;
+        }
+        if end < sent.saturating_add(UNDER_WAY) && sent > meant.saturating_add(UNDER_WAY) {
+            return Some(format!("the message was sent {} ms late and had expired", sent - meant));
+        }
+        let answered = instant(exchange.started_ms.saturating_add(answered_after_ms(exchange)?));
+        (end <= answered).then(|| {
+            let behind = answered - end;
+            format!("the answer came {behind} ms after the message had expired, so the target may have read it too late")
+        })
     }
 
     pub(super) fn accepted(&self, planned: Planned<'_>, seen: &Value) -> bool {
@@ -310,4 +319,11 @@ impl<'p> Walk<'p> {
             }
         }
     }
+}
+
+/// Milliseconds between the first byte sent and the first thing that shows that the target had read the message.
+fn answered_after_ms(exchange: &Exchange) -> Option<u64> {
+    let received = &exchange.received;
+    let arrived = received.arrived.iter().map(|arrival| arrival.at_ms).min();
+    arrived.or_else(|| (received.ended == Ended::Complete).then_some(exchange.elapsed_ms))
 }
