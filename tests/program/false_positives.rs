@@ -194,7 +194,7 @@ impl Mailboxes {
         plain(taken, &body)
     }
 
-    /// Five of the waiting messages, after the requested cursor.
+    /// Twenty of the waiting messages, after the requested cursor.
     fn page(&self, request: &str) -> Vec<u8> {
         let after = |name: &str| {
             let (_, rest) = request.split_once(name)?;
@@ -204,7 +204,7 @@ impl Mailboxes {
         let behind = after("cursor=").map_or(0, |cursor| cursor.parse().expect("a cursor of ours"));
         let mailboxes = self.0.lock().expect("no thread panics");
         let waiting = mailboxes.get(owner).map_or(&[][..], |all| all.get(behind..).unwrap_or_default());
-        let page: Vec<Message> = waiting.iter().take(5).cloned().collect();
+        let page: Vec<Message> = waiting.iter().take(20).cloned().collect();
         let next = Message::text((behind + page.len()).to_string());
         let more = Message::Bool(waiting.len() > page.len());
         cbor::write(&Message::map([("messages", Message::Array(page)), ("has_more", more), ("next_cursor", next)]))
