@@ -2,6 +2,7 @@
 
 mod keys;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use keys::CATALOGUE;
@@ -18,12 +19,20 @@ pub struct Catalogue {
     pub spec: String,
     /// In the order of the file.
     pub requirements: Vec<Requirement>,
+    /// The position of each id: every case is looked up many times.
+    positions: HashMap<RequirementId, usize>,
 }
 
 impl Catalogue {
+    fn new(protocol: String, spec: String, requirements: Vec<Requirement>) -> Self {
+        let entries = requirements.iter().enumerate();
+        let positions = entries.map(|(position, requirement)| (requirement.id.value.clone(), position)).collect();
+        Self { protocol, spec, requirements, positions }
+    }
+
     /// The requirement with this id.
     pub fn find(&self, id: &str) -> Option<&Requirement> {
-        self.requirements.iter().find(|requirement| requirement.id.as_str() == id)
+        self.positions.get(id).and_then(|position| self.requirements.get(*position))
     }
 }
 
@@ -271,7 +280,7 @@ pub fn load_partly(source: &Arc<Source>, problems: &mut Problems) -> Option<Cata
         problems.note(Diagnostic::new(&Span::file(source), "the catalogue has no requirements"));
     }
     let text = |located: Option<Located<String>>| located.map(|text| text.value).unwrap_or_default();
-    let catalogue = Catalogue { protocol: text(protocol), spec: text(spec), requirements };
+    let catalogue = Catalogue::new(text(protocol), text(spec), requirements);
     whole.then_some(catalogue)
 }
 

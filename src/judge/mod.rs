@@ -430,15 +430,22 @@ fn requirements(
     let levels = &knowledge.manifest.levels;
     let covered: BTreeSet<&RequirementId> =
         knowledge.cases().flat_map(|(_, case)| &case.covers).map(|covered| &covered.requirement).collect();
+    let mut covering_of: BTreeMap<&str, Vec<&CaseRecord>> = BTreeMap::new();
+    for case in cases {
+        for (position, id) in case.covers.iter().enumerate() {
+            if !case.covers[..position].contains(id) {
+                covering_of.entry(id).or_default().push(case);
+            }
+        }
+    }
     knowledge
         .catalogue
         .requirements
         .iter()
         .map(|requirement| {
             let id = &requirement.id.value;
-            let covering: Vec<&CaseRecord> =
-                cases.iter().filter(|case| case.covers.iter().any(|covered| covered == id.as_str())).collect();
-            let verdict = verdict_of(id.as_str(), &covering, out_of_reach);
+            let covering: &[&CaseRecord] = covering_of.get(id.as_str()).map_or(&[], Vec::as_slice);
+            let verdict = verdict_of(id.as_str(), covering, out_of_reach);
             let reason = (verdict == Verdict::NotRun).then(|| {
                 let of_this_kind = plan.transports.iter().any(|transport| plan.scope.shows(*transport, requirement));
                 if !of_this_kind && requirement.testable != Testable::No {

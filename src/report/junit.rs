@@ -50,7 +50,7 @@ pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<(
 /// Cases by suite, suites in the order in which the plan first names them.
 fn by_suite(protocol: &ProtocolRecord) -> Vec<(&str, Vec<&CaseRecord>)> {
     let mut suites: Vec<(&str, Vec<&CaseRecord>)> = Vec::new();
-    for case in &protocol.cases {
+    for case in protocol.cases.iter().filter(|case| !view::is_not_selected(case)) {
         let name = match view::split_id(&case.id).0 {
             "" => protocol.protocol.as_str(),
             name => name,
@@ -75,6 +75,10 @@ fn run_properties(record: &RunRecord, protocol: &ProtocolRecord) -> Vec<Property
         property("proofmark.target-kind", record.target.kind.name()),
         property("proofmark.conclusion", &record.summary.conclusion),
     ];
+    let not_selected = protocol.cases.iter().filter(|case| view::is_not_selected(case)).count();
+    if not_selected > 0 {
+        properties.push(property("proofmark.not-selected", &not_selected.to_string()));
+    }
     if !record.summary.advice.is_empty() {
         properties.push(property("proofmark.advice", &record.summary.advice.join("; ")));
     }

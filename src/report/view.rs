@@ -18,6 +18,12 @@ pub(super) struct UnmetRequirement<'a> {
     pub cases: Vec<(&'a CaseRecord, Vec<&'a FindingRecord>)>,
 }
 
+/// Whether the selection of the run left a case out. The reports count such cases and do not list them: of one selected case the
+/// others are no news.
+pub(super) fn is_not_selected(case: &CaseRecord) -> bool {
+    case.reason == Some(NotRun::NotSelected)
+}
+
 /// The requirements of `protocol` with `verdict` ([`Verdict::Fail`] or [`Verdict::Warn`]), in the order of the catalogue.
 ///
 /// Waived cases do not count.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::badge::Badge;
 use crate::record::{ProtocolRecord, RequirementRecord};
-use crate::report::printable;
+use crate::report::{printable, view};
 use crate::verdict::Verdict;
 
 /// A mention of a requirement on the page.
@@ -36,7 +36,9 @@ impl<'a> Anchors<'a> {
             }
             name
         };
-        let cases = protocol.cases.iter().map(|case| (case.id.as_str(), (fresh("case-", &case.id), case.verdict)));
+        // A case that was not selected has no place on the page.
+        let listed = protocol.cases.iter().filter(|case| !view::is_not_selected(case));
+        let cases = listed.map(|case| (case.id.as_str(), (fresh("case-", &case.id), case.verdict)));
         let cases = cases.collect();
         let entries = protocol.requirements.iter().enumerate();
         let requirements = entries.map(|(at, r)| (r.id.as_str(), (fresh("req-", &r.id), at))).collect();

@@ -119,7 +119,8 @@ fn page(record: &RunRecord) -> Page {
         filters: filters(record),
         findings: protocols.iter().map(|p| p.findings.len()).sum(),
         passed: protocols.iter().map(|p| p.passed.len()).sum(),
-        not_run: protocols.iter().flat_map(|p| &p.not_run).map(|(_, cases)| cases.len()).sum(),
+        not_run: protocols.iter().flat_map(|p| &p.not_run).map(|(_, cases)| cases.len()).sum::<usize>()
+            + protocols.iter().map(|p| p.not_selected).sum::<usize>(),
         requirements: protocols.iter().map(|p| p.requirements.len()).sum(),
         passed_cut: passed_budget.0 == 0,
         findings_cut: findings_budget.0 == 0 && !good,

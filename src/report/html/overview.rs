@@ -31,6 +31,7 @@ pub(super) struct ProtocolView {
     pub(super) findings: Vec<CaseView>,
     pub(super) passed: Vec<CaseView>,
     pub(super) not_run: Vec<(&'static str, Vec<NotRunView>)>,
+    pub(super) not_selected: usize,
 }
 
 pub(super) struct LevelView {
@@ -138,6 +139,7 @@ pub(super) fn protocol(
         findings,
         passed,
         not_run: not_run(protocol, anchors),
+        not_selected: protocol.cases.iter().filter(|case| view::is_not_selected(case)).count(),
     }
 }
 
@@ -233,11 +235,11 @@ fn requirement_view(
 ) -> RequirementView {
     let coverage = view::coverage(requirement);
     let link = |id: &String| {
-        let (anchor, verdict) = anchors.cases.get(id.as_str()).cloned().unwrap_or((String::new(), Verdict::NotRun));
+        let (anchor, verdict) = anchors.cases.get(id.as_str()).cloned()?;
         let name = printable::short(view::split_id(id).1, 120);
-        (verdict, CaseLink { anchor, name, badge: Badge::verdict(verdict) })
+        Some((verdict, CaseLink { anchor, name, badge: Badge::verdict(verdict) }))
     };
-    let mut cases: Vec<_> = requirement.cases.iter().map(link).collect();
+    let mut cases: Vec<_> = requirement.cases.iter().filter_map(link).collect();
     // The worst verdicts first.
     cases.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
     let mut cases: Vec<_> = cases.into_iter().map(|(_, link)| link).collect();
@@ -262,7 +264,8 @@ fn requirement_view(
 
 fn not_run(protocol: &ProtocolRecord, anchors: &Anchors<'_>) -> Vec<(&'static str, Vec<NotRunView>)> {
     let mut groups: BTreeMap<Option<NotRun>, Vec<NotRunView>> = BTreeMap::new();
-    for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::NotRun) {
+    let listed = protocol.cases.iter().filter(|case| !view::is_not_selected(case));
+    for case in listed.filter(|case| case.verdict == Verdict::NotRun) {
         groups.entry(case.reason).or_default().push(NotRunView {
             anchor: anchors.case(&case.id),
             id: printable::short(&case.id, 300),
