@@ -24,7 +24,7 @@ mod variant;
 use libtest_mimic::{Arguments, Trial};
 
 /// Number of concurrent tests on two cores: enough to keep both busy while other tests wait.
-const TESTS_FOR_EACH_CORE: usize = 6;
+const TESTS_FOR_EACH_CORE: usize = 4;
 
 /// The functions of a module as tests, each named `MODULE::FUNCTION`.
 #[macro_export]
