@@ -63,6 +63,7 @@ def target_yaml(peer, extra):
         "delivery-log": "--control" in peer.named, "chain": "--chain" in peer.named,
     }  # fmt: skip
     keys = {"protocol": "agentic-mesh", "url": peer.url, "hosts": {"next-hop": {"listen": peer.next_hop}}, "settings": {}}
+    keys["settings"]["refused"] = {"body": {"task": "proofmark-refuse", "expectedOutput": ["none"], "context": {}}}
     keys["timeouts"] = {"forward": "8s", "quiet": "1s"}  # the machine may be busy
     for name, value in extra.items():
         if name == "version_detect":
@@ -172,7 +173,8 @@ def main():
     if options.minimal:
         for kind in ("receiver", "relay"):
             # They act in no role of their own and understand nothing.
-            bare = {"kind": kind, "features": {"validates-memorygram": False, "relay-validates-memorygram": False, "declared-blocks": False}}
+            bare = {"kind": kind, "refused": {"body": None}}
+            bare["features"] = {"validates-memorygram": False, "relay-validates-memorygram": False, "declared-blocks": False}
             bare["roles"] = {"assumed": None, "not_assumed": ASSUMED + ":not"}
             jobs.append((options, f"the minimal {kind}", [kind], bare, more, MINIMAL, 10))
     for result in sweeping.in_parallel(options.jobs, correct, jobs):

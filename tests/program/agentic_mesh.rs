@@ -19,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_relay_that_forwards_elsewhere_fails,
         a_relay_that_answers_before_it_forwards_passes,
         a_relay_that_was_not_told_its_next_hop_is_asked_for_it,
+        a_receiver_that_accepts_the_body_it_should_refuse_fails,
         a_receiver_alone_is_granted_its_levels,
         a_relay_alone_is_granted_its_levels,
         a_server_without_the_path_is_named_in_three_lines,
@@ -174,6 +175,18 @@ fn a_relay_that_was_not_told_its_next_hop_is_asked_for_it() {
     for word in advice {
         assert!(text.contains(word), "{word}: {text}");
     }
+}
+
+fn a_receiver_that_accepts_the_body_it_should_refuse_fails() {
+    let next_hop = unused_address();
+    let receiver = Node::reference("ultimateReceiver", &format!("http://{next_hop}/next-hop"));
+    let accepted = "settings: { refused: { body: { task: echo, expectedOutput: [text] } } }\n";
+    let only = ["--only", "agentic-mesh/body#answers-the-refused-body*"];
+    let (code, text, record) = check_file(&receiver.target("receiver", next_hop, accepted), &only);
+    assert_eq!((code, verdict(&record, "MESH-4.5-01")), (Some(1), "fail"), "{text}");
+    // Without the setting the body is a guess, and any answer to it is right.
+    let (code, text, record) = check_file(&receiver.target("receiver", next_hop, ""), &only);
+    assert_eq!(record["summary"]["cases"]["fail"], 0, "{code:?} {text}");
 }
 
 fn granted(kind: &str, node: &str, feature: &str, levels: &[&str]) {

@@ -121,6 +121,9 @@ const CHAIN_LENGTH: i128 = 3;
 fn target(context: &ObservationContext<'_>) -> Value {
     let target = context.target;
     let blocks_at = message::blocks_at(target, context.known);
+    // The guess of the harness may be accepted; a body that the target file names may not.
+    let named = settings::member(target, "refused", "body");
+    let names_refused_body = named.is_some_and(|body| *body != Value::Null);
     let has = |name: &str| Value::Bool(context.known.get(name).is_some_and(|value| *value != Value::Null));
     Value::map([
         ("intermediary", Value::text(if settings::is_active(target) { "active" } else { "forwarding" })),
@@ -133,6 +136,7 @@ fn target(context: &ObservationContext<'_>) -> Value {
         ("reinserting_type", has("reinserting_type")),
         ("failing_type", has("failing_type")),
         ("refused_body", has("refused_body")),
+        ("names_refused_body", Value::Bool(names_refused_body)),
         ("accepted_reply", has("accepted_reply")),
         ("next_hop", Value::Bool(settings::knows_next_hop(target))),
     ])

@@ -15,7 +15,7 @@ use crate::exchange::Exchange;
 use crate::record::{
     CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord,
 };
-use crate::verdict::{Grant, Verdict};
+use crate::verdict::{Grant, NotRun, Verdict};
 
 mod page;
 
@@ -187,7 +187,9 @@ impl Page<'_> {
             for cause in &mut causes {
                 cause.requirements.retain(|id| !seen.contains(id));
             }
-            causes.retain(|cause| !cause.requirements.is_empty());
+            // The user knows what was not selected; its number is in the line of the level.
+            let is_news = |what: &str| self.verbose || what != NotRun::NotSelected.word();
+            causes.retain(|cause| !cause.requirements.is_empty() && is_news(cause.what));
             if causes.is_empty() {
                 continue;
             }
