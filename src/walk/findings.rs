@@ -169,7 +169,9 @@ impl<'p> Walk<'p> {
         let answered = instant(exchange.started_ms.saturating_add(answered_after_ms(exchange)?));
         (end <= answered).then(|| {
             let behind = answered - end;
-            format!("the answer came {behind} ms after the message had expired, so the target may have read it too late")
+            format!(
+                "the answer came {behind} ms after the message had expired, so the target may have read it too late"
+            )
         })
     }
 
