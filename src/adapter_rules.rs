@@ -414,7 +414,7 @@ async fn survives_bad_parameters(adapter: &Adapter) -> Result<(), String> {
         .iter()
         .find(|name| known.contains(&name.as_str()) && !name.ends_with("/hello") && !name.ends_with("/open"));
     let Some(name) = named else { return Ok(()) };
-    for params in [Value::text("x"), Value::from(5_u64), Value::Array(vec![Value::Null]), Value::Bool(true)] {
+    for params in [Value::text("x"), Value::from(5_u64), Value::array([Value::Null]), Value::Bool(true)] {
         session.refused(&request(8, name, params), &[-32602, -32600], false).await?;
     }
     let odd = Value::map([("json_hex", Value::text("zz")), ("store", Value::map::<&str>([]))]);

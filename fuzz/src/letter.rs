@@ -31,8 +31,8 @@ pub(crate) fn unsigned(u: &mut Unstructured<'_>) -> Result<(Value, Identity)> {
     let typ = if u.arbitrary()? { u.choose(codes::TYPES)?.0 } else { u.arbitrary()? };
     let bob = Value::text(recipient().did());
     let to = match u.int_in_range(0..=3)? {
-        0 => Value::Array(vec![bob]),
-        1 => Value::Array(vec![Value::text("did:web:example.com"), bob]),
+        0 => Value::Array(vec![bob].into()),
+        1 => Value::Array(vec![Value::text("did:web:example.com"), bob].into()),
         _ => bob,
     };
     let mut members = vec![
@@ -75,12 +75,12 @@ pub(crate) fn signed(envelope: &Value) -> Option<Vec<u8>> {
     for name in SIGNED.into_iter().chain(["body"]) {
         let mut found = members.iter().filter(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value);
         parts.push(match (found.next(), found.next()) {
-            (None, _) => Value::Array(Vec::new()),
-            (Some(value), None) => Value::Array(vec![value.clone()]),
+            (None, _) => Value::Array(Vec::new().into()),
+            (Some(value), None) => Value::Array(vec![value.clone()].into()),
             (Some(_), Some(_)) => return None,
         });
     }
-    Some(cbor::write(&Value::Array(parts)))
+    Some(cbor::write(&Value::Array(parts.into())))
 }
 
 /// Whether the harness reads the bytes as a message with a valid signature of its sender, a `did:key`.

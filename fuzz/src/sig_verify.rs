@@ -102,14 +102,14 @@ fn changed(u: &mut Unstructured<'_>, value: &Value) -> Result<Value> {
             Value::Bytes(bytes)
         }
         Value::Text(text) => match u.int_in_range(0..=2)? {
-            0 => Value::Array(vec![value.clone()]),
+            0 => Value::Array(vec![value.clone()].into()),
             1 => Value::Text(format!("{text}#key-1")),
             _ => Value::Bytes(text.clone().into_bytes()),
         },
         Value::Array(items) if items.len() == 1 => items[0].clone(),
         Value::Array(items) => Value::Array(items.iter().rev().cloned().collect()),
-        Value::Map(members) if !members.is_empty() => Value::Map(members[1..].to_vec()),
-        Value::Null => Value::Array(Vec::new()),
+        Value::Map(members) if !members.is_empty() => Value::Map(members[1..].to_vec().into()),
+        Value::Null => Value::Array(Vec::new().into()),
         _ => Value::Null,
     })
 }

@@ -75,7 +75,7 @@ fn render(yaml: &str) -> Option<std::result::Result<Value, RenderError>> {
     let mut scope = Scope::new(&objects, &lazy, Seed::new(1), CLOCK).with(functions, CLOCK);
     scope.bind("id", Value::Bytes(vec![7; 16]));
     scope.bind("n", Value::Integer(41));
-    scope.bind("p", Value::map([("a", Value::Array(vec![Value::text("b")]))]));
+    scope.bind("p", Value::map([("a", Value::Array(vec![Value::text("b")].into()))]));
     let rendered = scope.render(&expr, "it");
     if let Some(constant) = constant {
         assert_eq!(format!("{rendered:?}"), format!("{:?}", Ok::<_, RenderError>(constant)), "{yaml}");

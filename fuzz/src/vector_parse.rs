@@ -127,8 +127,8 @@ static VECTORS: LazyLock<Vec<One>> = LazyLock::new(|| {
 impl One {
     fn text(&self) -> String {
         let (mut head, mut group) = (self.head.clone(), self.group.clone());
-        group.set_member("tests", Value::Array(vec![self.test.clone()]));
-        head.set_member("groups", Value::Array(vec![group]));
+        group.set_member("tests", Value::Array(vec![self.test.clone()].into()));
+        head.set_member("groups", Value::Array(vec![group].into()));
         head.set_member("count", Value::Integer(1));
         json::compact(&head)
     }

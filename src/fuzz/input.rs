@@ -58,12 +58,12 @@ pub(super) fn text(knowledge: &Knowledge, seed: &Seed, shape: Shape<'_>, title: 
     let mut case = vec![
         ("case", Value::text(title.case)),
         ("about", Value::text(title.about)),
-        ("covers", Value::Array(vec![Value::text(title.requirement)])),
+        ("covers", Value::array([Value::text(title.requirement)])),
     ];
     if seed.needs.as_array().is_some_and(|needs| !needs.is_empty()) {
         case.push(("needs", seed.needs.clone()));
     }
-    case.push(("runs-on", Value::Array(vec![Value::text(seed.transport.name())])));
+    case.push(("runs-on", Value::array([Value::text(seed.transport.name())])));
     let mut steps = seed.steps.clone();
     let last = steps.len().saturating_sub(1);
     let mut with = |name: &str, value: Value| {
@@ -74,17 +74,17 @@ pub(super) fn text(knowledge: &Knowledge, seed: &Seed, shape: Shape<'_>, title: 
     match shape {
         Shape::Seed => {}
         Shape::Trial(edits) => {
-            with("edit", Value::Array(edits.clone()));
+            with("edit", Value::Array(edits.clone().into()));
             with("expect", member("answered"));
         }
         Shape::Case(Kind::Refusal, edits) => {
-            with("edit", Value::Array(edits.clone()));
+            with("edit", Value::Array(edits.clone().into()));
             let accepted = member("accepted");
             let not = accepted.as_array().unwrap_or_default().iter();
             with("expect", Value::Array(not.map(|one| Value::map([("not", one.clone())])).collect()));
         }
         Shape::Case(Kind::Survival, edits) => {
-            with("edit", Value::Array(edits.clone()));
+            with("edit", Value::Array(edits.clone().into()));
             if !seed.transport.is_channel() {
                 // On a connection that stays open, silence or a close may be the answer.
                 with("must-answer", Value::Bool(true));
@@ -98,11 +98,11 @@ pub(super) fn text(knowledge: &Knowledge, seed: &Seed, shape: Shape<'_>, title: 
     if shape != Shape::Alive && seed.bindings.as_map().is_some_and(|bindings| !bindings.is_empty()) {
         case.push(("let", seed.bindings.clone()));
     }
-    case.push(("steps", Value::Array(steps)));
+    case.push(("steps", Value::Array(steps.into())));
     let slug = knowledge.protocol.slug();
     yaml::write(&Value::map([
         ("suite", Value::Text(format!("{slug}/{}", title.suite))),
-        ("cases", Value::Array(vec![Value::map(case)])),
+        ("cases", Value::array([Value::map(case)])),
     ]))
 }
 

@@ -74,12 +74,12 @@ fn simpler_values(value: &Value) -> Vec<Value> {
             found
         }
         Value::Array(items) if items.len() > 1 => vec![
-            Value::Array(Vec::new()),
-            Value::Array(items[..1].to_vec()),
-            Value::Array(items[..items.len() / 2].to_vec()),
+            Value::Array(Vec::new().into()),
+            Value::Array(items[..1].to_vec().into()),
+            Value::Array(items[..items.len() / 2].to_vec().into()),
         ],
         Value::Map(members) if members.len() > 1 => {
-            vec![Value::Map(Vec::new()), Value::Map(members[..members.len() / 2].to_vec())]
+            vec![Value::Map(Vec::new().into()), Value::Map(members[..members.len() / 2].to_vec().into())]
         }
         _ => Vec::new(),
     }

@@ -109,8 +109,8 @@ fn seed(id: &str, case: &Case, text: &Value, transport: Transport, named: &dyn F
         id: id.to_owned(),
         transport,
         operation: operation.value.clone(),
-        bindings: text.member("let").cloned().unwrap_or(Value::Map(Vec::new())),
-        needs: text.member("needs").cloned().unwrap_or(Value::Array(Vec::new())),
+        bindings: text.member("let").cloned().unwrap_or(Value::Map(Vec::new().into())),
+        needs: text.member("needs").cloned().unwrap_or(Value::Array(Vec::new().into())),
         steps: steps.iter().enumerate().map(bare).collect(),
     })
 }

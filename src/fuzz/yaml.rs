@@ -155,7 +155,7 @@ mod tests {
         leaf.prop_recursive(4, 40, 6, move |inner| {
             let member = (text.clone(), inner.clone());
             prop_oneof![
-                prop::collection::vec(inner, 0..6).prop_map(Value::Array),
+                prop::collection::vec(inner, 0..6).prop_map(Value::array),
                 prop::collection::btree_map("[a-z]{1,6}|.{1,3}", member.prop_map(|(_, value)| value), 0..6)
                     .prop_map(Value::map),
             ]

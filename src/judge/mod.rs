@@ -501,14 +501,14 @@ pub fn conclude(record: &mut RunRecord) {
     let mut refused = Vec::new();
     let mut not_granted = Vec::new();
     for protocol in &record.protocols {
+        let demands =
+            |requirement: &&RequirementRecord| matches!(requirement.keyword.as_str(), "MUST" | "MUST NOT" | "SHAPE");
+        let demanded: BTreeSet<&str> =
+            protocol.requirements.iter().filter(demands).map(|requirement| requirement.id.as_str()).collect();
         for case in &protocol.cases {
             totals.count(case.verdict);
-            let demanded = |id: &String| {
-                let found = protocol.requirements.iter().find(|requirement| requirement.id == *id);
-                found.is_some_and(|requirement| matches!(requirement.keyword.as_str(), "MUST" | "MUST NOT" | "SHAPE"))
-            };
             let open = |(id, verdict): (&String, &Verdict)| {
-                matches!(verdict, Verdict::Inconclusive | Verdict::Error) && demanded(id)
+                matches!(verdict, Verdict::Inconclusive | Verdict::Error) && demanded.contains(id.as_str())
             };
             undecided += u64::from(case.outcomes.iter().any(open));
         }

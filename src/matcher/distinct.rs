@@ -1,5 +1,7 @@
 //! `distinct`: no two elements are equal.
 
+use std::collections::HashMap;
+
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
 use crate::value::{Path, Value};
 
@@ -42,18 +44,21 @@ impl Check for Unique {
         let Some(items) = observed.and_then(Value::as_array) else {
             return Outcome::mismatch("an array", observed);
         };
-        let mut seen: Vec<(usize, &Value)> = Vec::new();
+        let mut seen: HashMap<u64, Vec<(usize, &Value)>> = HashMap::new();
+        let mut count = 0;
         for (at, value) in items.iter().enumerate().filter_map(|(at, item)| Some((at, self.0.resolve(item)?))) {
-            if let Some((earlier, _)) = seen.iter().find(|(_, known)| known.same_as(value)) {
+            let alike = seen.entry(value.meaning_hash()).or_default();
+            if let Some((earlier, _)) = alike.iter().find(|(_, known)| known.same_as(value)) {
                 return Outcome::Mismatch(Mismatch {
                     path: Path::default().child(at.to_string()),
                     expected: format!("a value other than that of element {earlier}"),
                     observed: show(value),
                 });
             }
-            seen.push((at, value));
+            alike.push((at, value));
+            count += 1;
         }
-        if seen.len() < 2 {
+        if count < 2 {
             return Outcome::Vacuous("there are fewer than two elements to compare".into());
         }
         Outcome::HOLDS

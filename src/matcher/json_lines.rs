@@ -48,7 +48,7 @@ impl Check for Documents {
                 }
             }
         }
-        self.0.look(Some(&Value::Array(documents)))
+        self.0.look(Some(&Value::Array(documents.into())))
     }
 }
 

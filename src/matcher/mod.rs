@@ -182,14 +182,17 @@ mod tests {
             Value::Integer(i128::MIN),
             Value::Simple(23),
             Value::Tag(0, Box::new(Value::text(text))),
-            Value::Map(vec![
-                (Value::Array(vec![Value::Null]), Value::Float(f64::NAN)),
-                (Value::Bytes(vec![1]), Value::Null),
-            ]),
-            Value::Array(vec![]),
-            Value::Map(vec![]),
+            Value::Map(
+                vec![
+                    (Value::Array(vec![Value::Null].into()), Value::Float(f64::NAN)),
+                    (Value::Bytes(vec![1]), Value::Null),
+                ]
+                .into(),
+            ),
+            Value::Array(vec![].into()),
+            Value::Map(vec![].into()),
         ];
-        values.push(Value::Array(values.clone()));
+        values.push(Value::Array(values.clone().into()));
         values
     }
 

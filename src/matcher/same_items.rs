@@ -23,7 +23,7 @@ impl Matcher for SameItems {
     fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
         match argument {
             // An empty list is valid here: the array must be empty.
-            Value::Array(items) => Ok(Box::new(Items(items.clone()))),
+            Value::Array(items) => Ok(Box::new(Items(items.to_vec()))),
             other => Err(ArgumentError::new(format!("needs a list, not {}", show(other)))),
         }
     }

@@ -55,7 +55,7 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
         }
         if let Ok(found) = json::parse(&received.body.0) {
             put("skipped", found.member("skipped").cloned().unwrap_or(Value::Integer(0)));
-            put("files", Value::Array(files(&found)));
+            put("files", Value::Array(files(&found).into()));
         }
     } else if let Some(text) = received.body.text() {
         put("text", Value::text(text));
@@ -71,7 +71,7 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     put("ended", Value::text(ended));
     put("elapsed_ms", Value::from(exchange.elapsed_ms));
     put("span", span(exchange, target, clock));
-    Value::Map(view)
+    Value::Map(view.into())
 }
 
 /// The error that an adapter answered, with its number and its message.
@@ -120,7 +120,7 @@ pub fn hosted(protocol: &dyn Protocol, exchange: &Exchange) -> Value {
             parameters.push((name, Value::text(&*value)));
         }
     }
-    put("query", Value::Map(parameters));
+    put("query", Value::Map(parameters.into()));
     if let Some(code) = hosted.code {
         put("code", Value::from(u64::from(code)));
     }
@@ -145,8 +145,8 @@ pub fn hosted(protocol: &dyn Protocol, exchange: &Exchange) -> Value {
     if let Some(body) = protocol.codec().decode(&exchange.sent.body.0).filter(|_| !exchange.sent.body.is_empty()) {
         reply.push((Value::text("body"), body));
     }
-    put("reply", Value::Map(reply));
-    Value::Map(view)
+    put("reply", Value::Map(reply.into()));
+    Value::Map(view.into())
 }
 
 /// Header fields by their names in lower case, the first of several.
@@ -158,7 +158,7 @@ fn fields(list: &[(String, String)]) -> Value {
             headers.push((name, Value::text(value)));
         }
     }
-    Value::Map(headers)
+    Value::Map(headers.into())
 }
 
 /// A media type in lower case, without parameters.

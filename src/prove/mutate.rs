@@ -332,7 +332,7 @@ impl Document {
         let text = std::str::from_utf8(bytes).ok()?;
         let lines = text.lines().filter(|line| !line.trim().is_empty());
         let values = lines.map(|line| json::parse(line.as_bytes()).ok()).collect::<Option<Vec<_>>>()?;
-        (values.len() > 1).then_some(Self { value: Value::Array(values), form: Form::Lines })
+        (values.len() > 1).then_some(Self { value: Value::Array(values.into()), form: Form::Lines })
     }
 
     /// The content of a byte string, or of a text that is hex according to its name.
@@ -507,7 +507,7 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
         (Change::Type, Value::Bool(yes)) => Value::Text(yes.to_string()),
         (Change::Type, Value::Null) => Value::Integer(0),
         (Change::Type, Value::Array(_)) => Value::map::<&str>([]),
-        (Change::Type, _) => Value::Array(Vec::new()),
+        (Change::Type, _) => Value::Array(Vec::new().into()),
         (Change::Value, Value::Text(text)) => Value::Text(other_text(text)),
         (Change::Value, Value::Integer(number)) => Value::Integer(number + 1),
         (Change::Value, Value::Decimal(_)) => Value::Integer(12_345),
@@ -520,7 +520,7 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
             Value::Bytes(bytes)
         }
         (Change::Value, Value::Bool(yes)) => Value::Bool(!yes),
-        (Change::Value, Value::Array(items)) if !items.is_empty() => Value::Array(Vec::new()),
+        (Change::Value, Value::Array(items)) if !items.is_empty() => Value::Array(Vec::new().into()),
         (Change::Value, _) => return false,
     };
     *value = new;

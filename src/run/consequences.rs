@@ -64,7 +64,11 @@ impl Runner<'_> {
         }
         let decide = over && !unreachable || expected.plan.counts && !expected.found.is_empty();
         if decide && let Some(fence) = expected.plan.fence.take() {
-            self.pass_fence(case, fence, &mut expected).await;
+            let is_refused = |carried: &Delivery| {
+                let answered = exchange(&carried.sent, &carried.received);
+                hosting.is_some_and(|hosting| hosting.rules_out(&answered, &seen_in))
+            };
+            self.pass_fence(case, fence, &mut expected, &is_refused).await;
         }
         // The first byte was sent this long after the start of the run.
         let sent_ms = milliseconds(carried.begun.saturating_duration_since(self.start));
@@ -74,8 +78,14 @@ impl Runner<'_> {
         }
     }
 
-    /// Sends the fence, and waits until its consequence has arrived.
-    async fn pass_fence(&self, case: &CaseSession<'_>, fence: Fence, expected: &mut Expected) {
+    /// Sends the fence, and waits until its consequence has arrived, or until the target has refused it: then it has none.
+    async fn pass_fence(
+        &self,
+        case: &CaseSession<'_>,
+        fence: Fence,
+        expected: &mut Expected,
+        is_refused: &dyn Fn(&Delivery) -> bool,
+    ) {
         let Some(hosts) = self.hosts.get().and_then(Option::as_ref) else { return };
         let mut guest = hosts.join(case.id, "", true);
         guest.claim(&fence.value);
@@ -91,14 +101,14 @@ impl Runner<'_> {
         let session = Session::default();
         let limits = self.limits.clone();
         let end = Instant::now() + expected.plan.within;
-        let mut passed = false;
+        let (mut passed, mut refused) = (false, false);
         {
             let work = self.connections.carry(&session, "a", *fence.message, &limits, wait);
             tokio::pin!(work);
             let mut sent = false;
-            while !(sent && passed) && Instant::now() < end {
+            while !(sent && (passed || refused)) && Instant::now() < end {
                 tokio::select! {
-                    _ = &mut work, if !sent => sent = true,
+                    carried = &mut work, if !sent => { sent = true; refused = is_refused(&carried); }
                     arrived = guest.next() => { reply_as_usual(arrived); passed = true; }
                     arrived = expected.guest.next() => expected.take(arrived, self),
                     () = tokio::time::sleep_until(tokio::time::Instant::from_std(end)) => {}
@@ -106,7 +116,7 @@ impl Runner<'_> {
             }
         }
         self.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        if passed {
+        if passed || refused {
             // A message that the fence overtook follows shortly after it.
             let end = Instant::now() + FENCE_GRACE;
             while expected.wait(end, self).await {}

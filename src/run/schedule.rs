@@ -1,6 +1,6 @@
 //! The order of a run: first probes, then cases, as many concurrently as the limits permit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use futures_util::stream::{self, StreamExt};
 
 use super::progress::{Event, Sink};
 use super::runner::Runner;
-use crate::exchange::Transport;
+use crate::exchange::{Exchange, HostUrls, Transport};
 use crate::judge::{Gate, gate};
 use crate::plan::Plan;
 use crate::protocol::PACE;
@@ -28,8 +28,15 @@ pub(super) const PATIENCE_WITH_A_LIBRARY: usize = 6;
 /// Maximum number of concurrent cases that mostly wait.
 const WAITING_CASES: usize = 64;
 
+/// How many times as many cases may run concurrently over connections that stay open: after each answer they listen for one
+/// that contradicts it, and the target is idle.
+const LISTENING: usize = 3;
+
 /// The declared waiting time above which a case counts among them.
 const LONG: Duration = Duration::from_millis(500);
+
+/// The time above which the wait for a message at a host counts as declared waiting.
+const LATE: Duration = Duration::from_secs(3);
 
 impl Runner<'_> {
     /// Runs probes, then cases. Writes to `transcript` continuously, so that the exchanges are kept if the run is cut short.
@@ -63,14 +70,19 @@ impl Runner<'_> {
         };
         let (last, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|index| plan.cases[*index].case.ends_target);
         let (alone, together): (Vec<_>, Vec<_>) = open.into_iter().partition(alone);
-        // Cases that mostly wait must not delay the others.
-        let (waiting, brisk): (Vec<_>, Vec<_>) =
-            together.into_iter().partition(|index| waits(plan, plan.cases[*index].case));
+        // Cases that mostly wait must not delay the others. The longest start first.
+        let (mut waiting, brisk): (Vec<_>, Vec<_>) =
+            together.into_iter().partition(|index| waits(plan, plan.cases[*index].case) >= LONG);
+        waiting.sort_by_key(|index| std::cmp::Reverse(waits(plan, plan.cases[*index].case)));
+        let (talking, brisk): (Vec<_>, Vec<_>) =
+            brisk.into_iter().partition(|index| plan.cases[*index].transport.is_channel());
+        let jobs = self.limits.jobs;
         let run = |index: usize| async move { (index, self.case(context, &plan.cases[index]).await) };
-        let waiting = stream::iter(waiting).map(run).buffer_unordered(WAITING_CASES.max(self.limits.jobs));
-        let brisk = stream::iter(brisk).map(run).buffer_unordered(self.limits.jobs);
-        let mut done =
-            stream::select(waiting, brisk).chain(stream::iter(alone.into_iter().chain(last)).map(run).buffered(1));
+        let waiting = stream::iter(waiting).map(run).buffer_unordered(WAITING_CASES.max(jobs));
+        let talking = stream::iter(talking).map(run).buffer_unordered(1 + jobs.saturating_sub(1) * LISTENING);
+        let brisk = stream::iter(brisk).map(run).buffer_unordered(jobs);
+        let mut done = stream::select(waiting, stream::select(talking, brisk))
+            .chain(stream::iter(alone.into_iter().chain(last)).map(run).buffered(1));
         while let Some((index, case)) = done.next().await {
             if let Some(slot) = transcript.cases.get_mut(index) {
                 *slot = Some(case);
@@ -83,7 +95,34 @@ impl Runner<'_> {
         None
     }
 
-    /// Probes the features of the target over each transport. The text says why it cannot be probed.
+    /// Probes the features of the target over one transport, first those that others build on. Returns the exchanges.
+    async fn probe_over(
+        &self,
+        plan: &Plan<'_>,
+        chosen: Option<&BTreeSet<usize>>,
+        facts: Facts,
+        transport: Transport,
+        hosts: &BTreeMap<String, HostUrls>,
+    ) -> Vec<Exchange> {
+        let mut probes = plan.probes(transport);
+        if let Some(chosen) = chosen {
+            let needed = plan.features_needed(chosen, transport);
+            probes.retain(|probe| needed.contains(probe.case.name.value.as_str()));
+        }
+        let (first, rest): (Vec<_>, Vec<_>) = probes.iter().partition(|probe| plan.is_first(probe));
+        let mut own =
+            Transcript { probes: vec![(transport, Vec::new())], hosts: hosts.clone(), ..Transcript::default() };
+        for batch in [first, rest] {
+            let met = Context { plan, facts, features: Features::met(plan, facts, &own) };
+            let begun = self.now_ms();
+            let walks = batch.iter().map(|probe| self.walk(&met, probe, Part::Probe, begun, false));
+            let found = join_all(walks).await;
+            own.probes[0].1.extend(found.into_iter().flat_map(|(exchanges, _)| exchanges));
+        }
+        own.probes.into_iter().flat_map(|(_, exchanges)| exchanges).collect()
+    }
+
+    /// Probes the features of the target over all transports. The text says why it cannot be probed.
     pub(super) async fn probe_features(
         &self,
         plan: &Plan<'_>,
@@ -95,24 +134,10 @@ impl Runner<'_> {
             Ok(hosts) => transcript.hosts = hosts.map(|hosts| hosts.urls()).unwrap_or_default(),
             Err(why) => return Some(why),
         }
-        for transport in &plan.transports {
-            let mut probes = plan.probes(*transport);
-            if let Some(chosen) = chosen {
-                let needed = plan.features_needed(chosen, *transport);
-                probes.retain(|probe| needed.contains(probe.case.name.value.as_str()));
-            }
-            let (first, rest): (Vec<_>, Vec<_>) = probes.iter().partition(|probe| plan.is_first(probe));
-            transcript.probes.push((*transport, Vec::new()));
-            for batch in [first, rest] {
-                let met = Context { plan, facts, features: Features::met(plan, facts, transcript) };
-                let begun = self.now_ms();
-                let walks = batch.iter().map(|probe| self.walk(&met, probe, Part::Probe, begun, false));
-                let found = join_all(walks).await;
-                if let Some((_, exchanges)) = transcript.probes.last_mut() {
-                    exchanges.extend(found.into_iter().flat_map(|(exchanges, _)| exchanges));
-                }
-            }
-        }
+        let hosts = &transcript.hosts;
+        let probed = plan.transports.iter().map(|transport| self.probe_over(plan, chosen, facts, *transport, hosts));
+        let probed = join_all(probed).await;
+        transcript.probes.extend(plan.transports.iter().copied().zip(probed));
         if self.judges_every_target {
             return (self.answered.load(Ordering::Relaxed) == 0).then(|| "the target did not answer".to_owned());
         }
@@ -122,18 +147,22 @@ impl Runner<'_> {
     }
 }
 
-/// Whether the pauses and waits that a case declares, and slow messages, make it a long one.
-fn waits(plan: &Plan<'_>, case: &Case) -> bool {
+/// The pauses and waits that a case declares, and the time that its slow messages take.
+fn waits(plan: &Plan<'_>, case: &Case) -> Duration {
     let declared = case.all_steps().into_iter().map(|step| {
         let pause = match &step.action {
             Action::Pause(pause) => plan.time(pause),
             Action::Send { with, .. } => pace(with),
+            // A message that may come late is waited for most of its time.
+            Action::Receive(receive) => {
+                receive.within.as_ref().map(|within| plan.time(within)).filter(|time| *time > LATE).unwrap_or_default()
+            }
             _ => Duration::ZERO,
         };
         let times = [&step.settle, &step.quiet].into_iter().flatten().map(|time| plan.time(time));
         pause + times.sum::<Duration>()
     });
-    declared.sum::<Duration>() >= LONG
+    declared.sum()
 }
 
 /// The time over which the inputs of an operation have its message sent.

@@ -239,7 +239,7 @@ async fn follow(client: &reqwest::Client, orders: &Value) -> Vec<u8> {
         replies
     };
     if orders.member("wait") == Some(&Value::Bool(true)) {
-        json::compact(&Value::Array(work.await)).into_bytes()
+        json::compact(&Value::Array(work.await.into())).into_bytes()
     } else {
         tokio::spawn(work);
         b"[]".to_vec()
@@ -264,7 +264,7 @@ async fn send(client: &reqwest::Client, to: &str, body: Vec<u8>) -> Value {
             match channel.receive(deadline).await {
                 Received::Arrived(arrival) => {
                     let kind = format!("{:?}", arrival.kind);
-                    return Value::Array(vec![Value::Text(kind), json::parse(&arrival.body).expect("JSON")]);
+                    return Value::Array(vec![Value::Text(kind), json::parse(&arrival.body).expect("JSON")].into());
                 }
                 other => panic!("{other:?}"),
             }

@@ -89,7 +89,7 @@ pub fn written(source: &Arc<Source>) -> Result<Vec<(String, Value)>, Vec<Diagnos
             for key in ["needs", "roles"] {
                 let words: Vec<Value> = [&filled, row].into_iter().flat_map(|node| texts_of(node, key)).collect();
                 if !words.is_empty() {
-                    value.set_member(key, Value::Array(words));
+                    value.set_member(key, Value::Array(words.into()));
                 }
             }
             cases.push((id, value));
@@ -108,7 +108,7 @@ fn text_of(node: &Node) -> Option<String> {
 /// The texts of a member that is one text or several.
 fn texts_of(node: &Node, name: &str) -> Vec<Value> {
     match node.member(name).map(Node::to_value) {
-        Some(Value::Array(items)) => items,
+        Some(Value::Array(items)) => items.into_vec(),
         Some(one @ Value::Text(_)) => vec![one],
         _ => Vec::new(),
     }

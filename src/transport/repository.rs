@@ -332,8 +332,8 @@ mod tests {
         let folder = PathBuf::from(made.member("path").and_then(Value::as_text).expect("a path"));
         let before = ask(&all, RepositoryAction::Read, "a").await.expect("an answer");
         let at = |answer: &Value, name: &str| answer.member(name).cloned().unwrap_or(Value::Null);
-        assert_eq!(at(&before, "commits"), Value::Array(Vec::new()));
-        assert_eq!(at(&before, "changed-anywhere"), Value::Array(Vec::new()));
+        assert_eq!(at(&before, "commits"), Value::Array(Vec::new().into()));
+        assert_eq!(at(&before, "changed-anywhere"), Value::Array(Vec::new().into()));
         assert_eq!(at(&before, "branch"), at(&made, "base"));
 
         std::fs::write(folder.join("NOTES.txt"), "Notes.\nok\n").expect("written");
@@ -343,8 +343,8 @@ mod tests {
         let commit = git(&folder, &["commit-tree", tree.trim(), "-p", &base, "-m", "x"]).expect("a commit");
         git(&folder, &["update-ref", BRANCH, commit.trim()]).expect("a branch");
         let after = ask(&all, RepositoryAction::Read, "a").await.expect("an answer");
-        assert_eq!(at(&after, "commits"), Value::Array(vec![Value::text(commit.trim())]));
-        assert_eq!(at(&after, "changed"), Value::Array(vec![Value::text("NOTES.txt")]));
+        assert_eq!(at(&after, "commits"), Value::Array(vec![Value::text(commit.trim())].into()));
+        assert_eq!(at(&after, "changed"), Value::Array(vec![Value::text("NOTES.txt")].into()));
         assert_eq!((at(&after, "added"), at(&after, "removed")), (Value::Integer(1), Value::Integer(0)));
         assert_eq!(at(&after, "main"), at(&made, "base"));
         assert_ne!(at(&after, "state"), at(&before, "state"));

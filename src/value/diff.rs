@@ -1,5 +1,7 @@
 //! Finds the first difference between two values, for findings.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use super::{Path, Value};
 
 /// The first place at which two values differ.
@@ -15,7 +17,8 @@ pub struct Difference {
 
 /// Finds the first difference in meaning: numbers by IEEE 754 value, members in any order.
 pub fn first_difference(left: &Value, right: &Value) -> Option<Difference> {
-    differ(left, right, &Path::default())
+    // Most values that are compared are equal, and finding that out needs no path.
+    if left.same_as(right) { None } else { differ(left, right, &Path::default()) }
 }
 
 fn differ(left: &Value, right: &Value, path: &Path) -> Option<Difference> {
@@ -29,29 +32,21 @@ fn differ(left: &Value, right: &Value, path: &Path) -> Option<Difference> {
             }
         }),
         (Value::Tag(a, left), Value::Tag(b, right)) if a == b => differ(left, right, path),
-        _ => {
-            let same = match (left.as_f64(), right.as_f64()) {
-                (Some(a), Some(b)) => a == b || (a.is_nan() && b.is_nan()),
-                (None, None) => left == right,
-                _ => false,
-            };
-            (!same).then(|| Difference { path: path.clone(), left: Some(left.clone()), right: Some(right.clone()) })
-        }
+        _ => (!same_scalars(left, right)).then(|| Difference {
+            path: path.clone(),
+            left: Some(left.clone()),
+            right: Some(right.clone()),
+        }),
     }
 }
 
 fn differ_in_members(lefts: &[(Value, Value)], rights: &[(Value, Value)], path: &Path) -> Option<Difference> {
-    let repeated = |members: &[(Value, Value)]| {
-        let mut names: Vec<_> = members.iter().filter_map(|(key, _)| key.as_text()).collect();
-        names.sort_unstable();
-        names.windows(2).any(|pair| pair[0] == pair[1])
-    };
-    if repeated(lefts) || repeated(rights) {
+    if repeats_a_name(lefts) || repeats_a_name(rights) {
         // A receiver may use either of two repeated members, so only identical lists are equal.
         return (lefts != rights).then(|| Difference {
             path: path.clone(),
-            left: Some(Value::Map(lefts.to_vec())),
-            right: Some(Value::Map(rights.to_vec())),
+            left: Some(Value::Map(lefts.to_vec().into())),
+            right: Some(Value::Map(rights.to_vec().into())),
         });
     }
     let find = |members: &'_ [(Value, Value)], wanted: &Value| members.iter().position(|(key, _)| key == wanted);
@@ -87,6 +82,119 @@ impl Value {
     /// Strings compare code point for code point, arrays element by element. A map with a repeated key equals only a
     /// map with the same repetitions in the same order.
     pub fn same_as(&self, other: &Self) -> bool {
-        first_difference(self, other).is_none()
+        match (self, other) {
+            (Self::Map(lefts), Self::Map(rights)) => lefts.is_same(rights) || same_members(lefts, rights),
+            (Self::Array(lefts), Self::Array(rights)) => {
+                let pairs = || lefts.iter().zip(rights);
+                lefts.is_same(rights) || lefts.len() == rights.len() && pairs().all(|(left, right)| left.same_as(right))
+            }
+            (Self::Tag(a, left), Self::Tag(b, right)) => a == b && left.same_as(right),
+            _ => same_scalars(self, other),
+        }
+    }
+
+    /// A number that is the same for values that are equal in meaning ([`Value::same_as`]), and seldom for others.
+    pub fn meaning_hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        match self {
+            Self::Map(members) => {
+                // Members are equal in any order.
+                let each = |(key, value): &(Self, Self)| (key.meaning_hash(), value.meaning_hash());
+                let sum = members.iter().map(each).fold(0_u64, |sum, (key, value)| {
+                    let mut pair = DefaultHasher::new();
+                    (key, value).hash(&mut pair);
+                    sum.wrapping_add(pair.finish())
+                });
+                ("map", sum).hash(&mut hasher);
+            }
+            Self::Array(items) => {
+                "array".hash(&mut hasher);
+                items.iter().for_each(|item| item.meaning_hash().hash(&mut hasher));
+            }
+            Self::Tag(tag, inner) => ("tag", tag, inner.meaning_hash()).hash(&mut hasher),
+            Self::Text(text) => ("text", text).hash(&mut hasher),
+            Self::Bytes(bytes) => ("bytes", bytes).hash(&mut hasher),
+            Self::Bool(flag) => ("bool", flag).hash(&mut hasher),
+            Self::Simple(simple) => ("simple", simple).hash(&mut hasher),
+            Self::Null => "null".hash(&mut hasher),
+            Self::Integer(_) | Self::Float(_) | Self::Decimal(_) => {
+                // Both zeros are equal, and so are all that are not a number.
+                let number = self.as_f64().filter(|number| !number.is_nan()).map(|number| (number + 0.0).to_bits());
+                ("number", number).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+}
+
+/// Whether two values without elements are equal in meaning.
+fn same_scalars(left: &Value, right: &Value) -> bool {
+    match (left.as_f64(), right.as_f64()) {
+        (Some(a), Some(b)) => a == b || (a.is_nan() && b.is_nan()),
+        (None, None) => left == right,
+        _ => false,
+    }
+}
+
+fn same_members(lefts: &[(Value, Value)], rights: &[(Value, Value)]) -> bool {
+    if repeats_a_name(lefts) || repeats_a_name(rights) {
+        return lefts == rights;
+    }
+    let find = |wanted: &Value| rights.iter().find(|(key, _)| key == wanted).map(|(_, value)| value);
+    lefts.iter().all(|(key, left)| find(key).is_some_and(|right| left.same_as(right)))
+        && rights.iter().all(|(key, _)| lefts.iter().any(|(known, _)| known == key))
+}
+
+/// Whether two members have the same text as their key.
+fn repeats_a_name(members: &[(Value, Value)]) -> bool {
+    let mut names: Vec<_> = members.iter().filter_map(|(key, _)| key.as_text()).collect();
+    names.sort_unstable();
+    names.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::json;
+
+    const VALUES: &[&str] = &[
+        "null",
+        "true",
+        "0",
+        "-0",
+        "1",
+        "1.0",
+        "1e0",
+        "\"1\"",
+        "[]",
+        "[1]",
+        "[1.0]",
+        "[1,2]",
+        "[2,1]",
+        "{}",
+        r#"{"a":1}"#,
+        r#"{"a":1.0}"#,
+        r#"{"a":1,"b":2}"#,
+        r#"{"b":2,"a":1}"#,
+        r#"{"a":1,"a":2}"#,
+        r#"{"a":2,"a":1}"#,
+        r#"{"a":{"b":[1]}}"#,
+        r#"{"a":{"b":[1e0]}}"#,
+        r#"[{"a":1}]"#,
+    ];
+
+    #[test]
+    fn values_are_the_same_exactly_where_there_is_no_difference_and_then_hash_alike() {
+        let values: Vec<Value> = VALUES.iter().map(|text| json::parse(text.as_bytes()).expect("JSON")).collect();
+        for left in &values {
+            for right in &values {
+                let same = left.same_as(right);
+                assert_eq!(same, first_difference(left, right).is_none(), "{left:?} {right:?}");
+                assert!(!same || left.meaning_hash() == right.meaning_hash(), "{left:?} {right:?}");
+            }
+        }
+        let of = |text: &str| json::parse(text.as_bytes()).expect("JSON").meaning_hash();
+        assert_ne!(of(r#"{"a":1}"#), of(r#"{"a":2}"#));
+        assert_ne!(of("[1,2]"), of("[2,1]"));
     }
 }

@@ -7,10 +7,12 @@
 mod change;
 mod diff;
 mod path;
+mod shared;
 
 pub use change::{ChangeError, remove, set};
 pub use diff::{Difference, first_difference};
 pub use path::{Path, PathError};
+pub use shared::Shared;
 
 /// A JSON or CBOR value.
 ///
@@ -32,9 +34,9 @@ pub enum Value {
     /// A CBOR byte string.
     Bytes(Vec<u8>),
     /// An array.
-    Array(Vec<Value>),
+    Array(Shared<Value>),
     /// A map: JSON members have text keys. Order and repetitions are kept as written.
-    Map(Vec<(Value, Value)>),
+    Map(Shared<(Value, Value)>),
     /// A CBOR tag and its content.
     Tag(u64, Box<Value>),
     /// A CBOR simple value other than the ones above; 23 is `undefined`.
@@ -50,6 +52,11 @@ impl Value {
     /// A map with text keys.
     pub fn map<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
         Self::Map(members.into_iter().map(|(key, value)| (Self::text(key), value)).collect())
+    }
+
+    /// An array.
+    pub fn array(items: impl IntoIterator<Item = Self>) -> Self {
+        Self::Array(items.into_iter().collect())
     }
 
     /// The text, if this is a text string.
@@ -182,8 +189,8 @@ mod tests {
         let ab = Value::map([("a", Value::Integer(1)), ("b", Value::Null)]);
         let ba = Value::map([("b", Value::Null), ("a", Value::Integer(1))]);
         assert!(ab.same_as(&ba));
-        let xs = Value::Array(vec![Value::Integer(1), Value::Integer(2)]);
-        let ys = Value::Array(vec![Value::Integer(2), Value::Integer(1)]);
+        let xs = Value::Array(vec![Value::Integer(1), Value::Integer(2)].into());
+        let ys = Value::Array(vec![Value::Integer(2), Value::Integer(1)].into());
         assert!(!xs.same_as(&ys));
     }
 }

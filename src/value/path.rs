@@ -127,8 +127,10 @@ mod tests {
 
     #[test]
     fn pointers_reach_members_elements_and_integer_keys() {
-        let value =
-            Value::map([("a/b", Value::Array(vec![Value::Map(vec![(Value::Integer(7), Value::text("seven"))])]))]);
+        let value = Value::map([(
+            "a/b",
+            Value::Array(vec![Value::Map(vec![(Value::Integer(7), Value::text("seven"))].into())].into()),
+        )]);
         let path = Path::parse("/a~1b/0/7").unwrap();
         assert_eq!(path.resolve(&value), Some(&Value::text("seven")));
         assert_eq!(path.to_string(), "/a~1b/0/7");

@@ -132,5 +132,5 @@ pub fn readings(vector: &Vector, ruled: &str, spell: impl Fn(&str) -> (&'static 
     };
     let mut alternatives = vec![alternative("as ruled", ruled, false)];
     alternatives.extend(vector.tolerated.iter().map(|(reading, digest)| alternative(reading, digest, true)));
-    Value::Array(alternatives)
+    Value::Array(alternatives.into())
 }

@@ -93,7 +93,10 @@ impl<'p> Walk<'p> {
 
     /// Updates the responder with the current bindings of the walk.
     pub fn brief(&self, responder: &mut Responder<'p>) {
-        responder.scope = self.scope.clone();
+        // Only the replies of receiving steps have templates.
+        if !responder.steps.is_empty() {
+            responder.scope = self.scope.clone();
+        }
     }
 
     /// The values by which hosts recognise messages of any case.

@@ -261,7 +261,7 @@ impl<'p> Walk<'p> {
         match &planned.step.over {
             None => Ok(vec![Value::Null]),
             Some(over) => match self.scope.render(over, &format!("step {}", planned.number))? {
-                Value::Array(items) => Ok(items),
+                Value::Array(items) => Ok(items.into_vec()),
                 other => Ok(vec![other]),
             },
         }
@@ -405,7 +405,7 @@ impl<'p> Walk<'p> {
         if planned.step.expect_all.is_empty() || self.part != Part::Case {
             return;
         }
-        let seen = Value::map([("answers", Value::Array(views))]);
+        let seen = Value::map([("answers", Value::Array(views.into()))]);
         self.scope.bind("answer", seen.clone());
         self.expectations(planned, 2, &seen, None);
     }
@@ -436,7 +436,7 @@ impl<'p> Walk<'p> {
                 (None, Some(value)) => value,
                 (Some(_), Some(last)) => {
                     values.push(last);
-                    Value::Array(values)
+                    Value::Array(values.into())
                 }
                 (_, None) if self.part == Part::Probe => continue,
                 (_, None) => {

@@ -158,7 +158,7 @@ impl Reader<'_> {
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Value::Map(members));
+            return Ok(Value::Map(members.into()));
         }
         loop {
             self.space();
@@ -184,7 +184,7 @@ impl Reader<'_> {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Value::Map(members));
+                    return Ok(Value::Map(members.into()));
                 }
                 _ => return Err(self.error("expected a comma or the end of the object")),
             }
@@ -197,7 +197,7 @@ impl Reader<'_> {
         self.space();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Value::Array(items));
+            return Ok(Value::Array(items.into()));
         }
         loop {
             self.space();
@@ -207,7 +207,7 @@ impl Reader<'_> {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(Value::Array(items));
+                    return Ok(Value::Array(items.into()));
                 }
                 _ => return Err(self.error("expected a comma or the end of the array")),
             }

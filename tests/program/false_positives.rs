@@ -207,7 +207,11 @@ impl Mailboxes {
         let page: Vec<Message> = waiting.iter().take(20).cloned().collect();
         let next = Message::text((behind + page.len()).to_string());
         let more = Message::Bool(waiting.len() > page.len());
-        cbor::write(&Message::map([("messages", Message::Array(page)), ("has_more", more), ("next_cursor", next)]))
+        cbor::write(&Message::map([
+            ("messages", Message::Array(page.into())),
+            ("has_more", more),
+            ("next_cursor", next),
+        ]))
     }
 }
 

@@ -89,7 +89,7 @@ fn collect(value: &Value, path: &Path, depth: usize, places: &mut Vec<Path>) {
 pub(super) fn edit(key: &str, value: Value, rest: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let mut members = vec![(Value::text(key), value)];
     members.extend(rest.into_iter().map(|(name, value)| (Value::text(name), value)));
-    Value::Map(members)
+    Value::Map(members.into())
 }
 
 /// An edit of the value at a place, before or after signing.

@@ -215,9 +215,9 @@ pub(super) fn odd(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
         Value::Array(items) => {
             let count = *rng.pick(&[0, 1, 2, 100, 1000])?;
             let item = items.first().cloned().unwrap_or(Value::Null);
-            Value::Array(vec![item; count])
+            Value::array(vec![item; count])
         }
-        Value::Map(_) => Value::Map(Vec::new()),
+        Value::Map(_) => Value::Map(Vec::new().into()),
         Value::Null | Value::Bool(_) | Value::Tag(..) | Value::Simple(_) => Value::Integer(1),
     };
     Some(at("set", path, [written(&new)], rng))
@@ -250,9 +250,9 @@ pub(super) fn other_type(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> 
         Value::Bool(true),
         Value::Integer(0),
         Value::text("1"),
-        Value::Array(Vec::new()),
-        Value::Map(Vec::new()),
-        Value::Array(vec![value.clone()]),
+        Value::Array(Vec::new().into()),
+        Value::Map(Vec::new().into()),
+        Value::array([value.clone()]),
         Value::map([("a", value.clone())]),
     ];
     if !subject.is_json {
@@ -264,8 +264,8 @@ pub(super) fn other_type(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> 
             Value::Tag(2, Box::new(Value::Bytes(vec![1; 9]))),
             Value::Simple(23),
             Value::Simple(255),
-            Value::Map(vec![(Value::Integer(1), value.clone())]),
-            Value::Map(vec![(Value::Null, Value::Null)]),
+            Value::Map(vec![(Value::Integer(1), value.clone())].into()),
+            Value::Map(vec![(Value::Null, Value::Null)].into()),
         ]);
     }
     let new = rng.pick(&others)?;
@@ -279,7 +279,7 @@ pub(super) fn nested(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let in_maps = rng.one_in(2);
     let mut new = Value::Integer(0);
     for _ in 0..depth {
-        new = if in_maps { Value::map([("a", new)]) } else { Value::Array(vec![new]) };
+        new = if in_maps { Value::map([("a", new)]) } else { Value::array([new]) };
     }
     Some(at("set", path, [written(&new)], rng))
 }
@@ -289,7 +289,7 @@ pub(super) fn wide(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (path, _) = place(subject, rng)?;
     let count = *rng.pick(&[300, 1000, 2000])?;
     let new = match rng.below(3) {
-        0 => Value::Array(vec![Value::text("a"); count]),
+        0 => Value::array(vec![Value::text("a"); count]),
         _ => Value::Array((0..count).map(|item| Value::from(item as u64)).collect()),
     };
     Some(at("set", path, [written(&new)], rng))
@@ -303,9 +303,9 @@ pub(super) fn wrapped(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (path, value) = place(subject, rng)?;
     let value = value.clone();
     let new = match rng.below(4) {
-        0 => Value::Array(vec![value]),
+        0 => Value::array([value]),
         1 if subject.is_json => Value::map([("value", value)]),
-        _ if subject.is_json => Value::Array(vec![value.clone(), value]),
+        _ if subject.is_json => Value::array([value.clone(), value]),
         _ => Value::Tag(*rng.pick(TAGS)?, Box::new(value)),
     };
     Some(at("set", path, [written(&new)], rng))
@@ -359,8 +359,8 @@ pub(super) fn known_member(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value
         1 => match usual {
             Value::Text(_) => Value::text(""),
             Value::Bytes(_) => Value::Bytes(Vec::new()),
-            Value::Array(_) => Value::Array(Vec::new()),
-            Value::Map(_) => Value::Map(Vec::new()),
+            Value::Array(_) => Value::Array(Vec::new().into()),
+            Value::Map(_) => Value::Map(Vec::new().into()),
             _ => Value::Null,
         },
         _ if rng.one_in(2) => odd_text(rng),
@@ -375,9 +375,9 @@ pub(super) fn whole(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
         Value::Null,
         Value::Integer(0),
         Value::text(""),
-        Value::Array(Vec::new()),
-        Value::Map(Vec::new()),
-        Value::Array(vec![value.clone()]),
+        Value::Array(Vec::new().into()),
+        Value::Map(Vec::new().into()),
+        Value::array([value.clone()]),
         Value::Bool(false),
     ];
     let (key, text) = written(rng.pick(&others)?);

@@ -68,11 +68,11 @@ pub(super) fn candidates(body: &Value, exchange: &Exchange, target: &Target) -> 
         let bare = value.strip_prefix("W/").unwrap_or(value).trim_matches('"');
         others.push(Value::text(bare));
     }
-    let mut view = vec![(Value::text("others"), Value::Array(others))];
+    let mut view = vec![(Value::text("others"), Value::Array(others.into()))];
     if let Some(named) = named {
         view.push((Value::text("named"), named));
     }
-    Value::Map(view)
+    Value::Map(view.into())
 }
 
 fn texts(value: &Value, found: &mut Vec<Value>) {

@@ -5,7 +5,7 @@ use crate::value::{Value, first_difference};
 
 /// The defaults of section 6.4 for optional core members.
 pub(super) fn defaults() -> Vec<(&'static str, Value)> {
-    let empty = || Value::Array(Vec::new());
+    let empty = || Value::Array(Vec::new().into());
     vec![
         ("description", Value::text("")),
         ("tags", empty()),

@@ -54,7 +54,7 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
     if !success {
         let mut names = Vec::new();
         strings(&body, &mut names);
-        put("error_names", Some(Value::Array(names)));
+        put("error_names", Some(Value::Array(names.into())));
         return view;
     }
     let package = find(&body, target, "package")
@@ -82,7 +82,7 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
             .collect();
         let ids = packages.iter().map(|package| package.member("package_id").cloned().unwrap_or(Value::Null)).collect();
         put("ids", Some(Value::Array(ids)));
-        put("packages", Some(Value::Array(packages)));
+        put("packages", Some(Value::Array(packages.into())));
     }
     put("fact", find(&body, target, "fact").or_else(|| marked(&body, "fact", "fact_id")));
     if exchange.operation == "invalidate-fact" {
@@ -344,7 +344,7 @@ mod tests {
         target.places.insert("digest_snippets".to_owned(), vec!["/missing".to_owned(), "/parts/excerpts".to_owned()]);
         let body = json::parse(br#"{"parts":{"excerpts":["a"]},"facts":[]}"#).expect("JSON");
         let seen = digest(&body, &target);
-        assert!(seen.member("snippets").is_some_and(|list| list.same_as(&Value::Array(vec![Value::text("a")]))));
+        assert!(seen.member("snippets").is_some_and(|list| list.same_as(&Value::Array(vec![Value::text("a")].into()))));
         assert!(seen.member("facts").is_some() && seen.member("parts").is_some());
     }
 }

@@ -59,7 +59,7 @@ impl Vocabulary {
         };
         let block = |name: &str, default: &str| {
             let given = settings::member(target, "blocks", name);
-            let empty = || Value::Map(Vec::new());
+            let empty = || Value::Map(Vec::new().into());
             let flag = |fail: bool| Value::map([("fail", Value::Bool(fail))]);
             let part = |key: &str| given.and_then(|given| given.member(key)).cloned();
             let kind = match given {

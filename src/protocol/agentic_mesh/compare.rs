@@ -96,7 +96,7 @@ impl Differences {
     }
 
     fn header(&mut self, at: &Path, sent: &Value, copy: Option<&Value>, rules: &Rules) {
-        let nothing = Value::Map(Vec::new());
+        let nothing = Value::Map(Vec::new().into());
         let copy = copy.unwrap_or(&nothing);
         let text = |header: &'_ Value, name: &str| header.member(name).and_then(Value::as_text).map(str::to_owned);
         if let Some(ttl) = sent.member("ttl").filter(|ttl| ttl.is_number()) {

@@ -69,7 +69,8 @@ fn message(bytes: &[u8], kind: &str, inbound: &Value, context: &ObservationConte
     let odd = |wanted: &dyn Fn(&OddityKind) -> bool| {
         Value::Bool(document.as_ref().is_ok_and(|document| document.oddities.iter().any(|odd| wanted(&odd.kind))))
     };
-    let mut seen = document.as_ref().map_or_else(|_| Value::Map(Vec::new()), |document| view::parts(&document.value));
+    let mut seen =
+        document.as_ref().map_or_else(|_| Value::Map(Vec::new().into()), |document| view::parts(&document.value));
     let mut put = |name: &str, value: Value| seen.set_member(name, value);
     put("kind", Value::text(kind));
     put("json", Value::Bool(document.is_ok()));

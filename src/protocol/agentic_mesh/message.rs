@@ -66,7 +66,7 @@ pub(super) fn refused_body(target: &Target) -> Option<Value> {
 fn with_nonce(message: &mut Value, nonce: &str) {
     let context = at(message, "/Envelope/Body/context");
     if context.is_none_or(|context| context.as_map().is_none()) {
-        put(message, "/Envelope/Body/context", Value::Map(Vec::new()));
+        put(message, "/Envelope/Body/context", Value::Map(Vec::new().into()));
     }
     put(message, NONCE, Value::text(nonce));
 }

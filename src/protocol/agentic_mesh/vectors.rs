@@ -46,7 +46,7 @@ impl Kind for Process {
             };
             let strict = codes.first().cloned().ok_or("code")?;
             expect.push(("/outcome", "equals", Value::text("fault"), false));
-            expect.push(("/code", "one-of", Value::Array(codes), false));
+            expect.push(("/code", "one-of", Value::Array(codes.into()), false));
             expect.push(("/code", "equals", strict, true));
             expect.push(("/copies", "length", Value::Integer(0), false));
             let good = vector.text("twin")?;

@@ -98,7 +98,7 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     if let Some(first) = copies.first() {
         put("copy", first.clone());
     }
-    put("copies", Value::Array(copies));
+    put("copies", Value::Array(copies.into()));
     if let Some(sent) = sent {
         put("sent_message", sent);
     }
@@ -274,7 +274,7 @@ pub(super) fn copy(bytes: &[u8], context: &ObservationContext<'_>) -> Value {
     let marks = blocks.iter().filter_map(block::mark).map(Value::text).collect();
     let repeats = document.oddities.iter().any(|oddity| matches!(oddity.kind, OddityKind::DuplicateMember(_)));
     let mut copy = parts(&document.value);
-    copy.set_member("blocks", Value::Array(blocks));
+    copy.set_member("blocks", Value::Array(blocks.into()));
     copy.set_member("marks", Value::Array(marks));
     copy.set_member("readable", Value::Bool(true));
     copy.set_member("repeats", Value::Bool(repeats));

@@ -241,8 +241,8 @@ impl<'m> Recipe<'m> {
 
     fn render(&self) -> Option<Vec<u8>> {
         let headers = match self.shape {
-            Shape::Map => Value::Map(self.headers.clone()),
-            Shape::Bytes => Value::Bytes(cbor::write_styled(&Value::Map(self.headers.clone()), self.style)),
+            Shape::Map => Value::Map(self.headers.clone().into()),
+            Shape::Bytes => Value::Bytes(cbor::write_styled(&Value::Map(self.headers.clone().into()), self.style)),
             Shape::Array => Value::Array(self.headers.iter().map(|(_, value)| value.clone()).collect()),
         };
         let body = self.body()?;
@@ -252,7 +252,7 @@ impl<'m> Recipe<'m> {
         };
         let parts: Vec<Value> =
             [self.context.clone(), self.protected.clone(), Some(headers.clone()), body].into_iter().flatten().collect();
-        let array = || cbor::write_styled(&Value::Array(parts.clone()), self.style);
+        let array = || cbor::write_styled(&Value::Array(parts.clone().into()), self.style);
         Some(match self.whole {
             Whole::Right => array(),
             Whole::Sequence => parts.iter().flat_map(|part| cbor::write_styled(part, self.style)).collect(),
@@ -282,7 +282,7 @@ fn last_wins(value: Value) -> Value {
                     None => kept.push((key, value)),
                 }
             }
-            Value::Map(kept)
+            Value::Map(kept.into())
         }
         Value::Array(items) => Value::Array(items.into_iter().map(last_wins).collect()),
         other => other,

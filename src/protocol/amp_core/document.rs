@@ -271,11 +271,11 @@ impl Entry {
 /// A document with one signing method, one agreement method and one `AgentMessaging` service, each of them optional.
 pub fn plain(did: &str, signing: Option<&Entry>, agreement: Option<&Entry>, service: Option<&str>) -> Value {
     let methods = signing.into_iter().chain(agreement).map(|entry| entry.to_value(did)).collect();
-    let reference = |entry: &Entry| Value::Array(vec![Value::text(&entry.id)]);
+    let reference = |entry: &Entry| Value::array([Value::text(&entry.id)]);
     let mut members = vec![
         (
             "@context",
-            Value::Array(vec![
+            Value::array([
                 Value::text("https://www.w3.org/ns/did/v1"),
                 Value::text("https://w3id.org/security/suites/ed25519-2020/v1"),
                 Value::text("https://w3id.org/security/suites/x25519-2020/v1"),
@@ -297,7 +297,7 @@ pub fn plain(did: &str, signing: Option<&Entry>, agreement: Option<&Entry>, serv
             ("type", Value::text("AgentMessaging")),
             ("serviceEndpoint", Value::text(url)),
         ]);
-        members.push(("service", Value::Array(vec![service])));
+        members.push(("service", Value::array([service])));
     }
     Value::map(members)
 }

@@ -105,7 +105,7 @@ impl Draft {
     fn document(&self) -> Value {
         let methods = self.keys.iter().map(|key| self.entry(key)).collect();
         let mut members = vec![
-            ("@context", Value::Array(vec![Value::text("https://www.w3.org/ns/did/v1")])),
+            ("@context", Value::array([Value::text("https://www.w3.org/ns/did/v1")])),
             ("id", Value::text(&self.did)),
             ("verificationMethod", Value::Array(methods)),
         ];
@@ -212,12 +212,12 @@ fn add_p256(document: &mut Value, did: &str) {
 fn push_front(document: &mut Value, list: &str, new: Value) {
     let mut items = document.member(list).and_then(Value::as_array).unwrap_or_default().to_vec();
     items.insert(0, new);
-    document.set_member(list, Value::Array(items));
+    document.set_member(list, Value::Array(items.into()));
 }
 
 /// Moves the methods into the relationships: the first mention holds the method, later ones refer to it.
 fn embed(document: &mut Value, draft: &Draft) {
-    document.set_member("verificationMethod", Value::Array(Vec::new()));
+    document.set_member("verificationMethod", Value::Array(Vec::new().into()));
     let mut placed: Vec<&str> = Vec::new();
     for (name, fragments) in RELATIONSHIPS.into_iter().zip(draft.lists) {
         let mut items = Vec::new();
@@ -226,7 +226,7 @@ fn embed(document: &mut Value, draft: &Draft) {
             items.push(key.map_or_else(|| Value::text(format!("{}#{fragment}", draft.did)), |key| draft.entry(key)));
             placed.push(fragment);
         }
-        document.set_member(name, Value::Array(items));
+        document.set_member(name, Value::Array(items.into()));
     }
 }
 

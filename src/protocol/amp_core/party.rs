@@ -81,9 +81,9 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     known.insert("self_keys".to_owned(), keys(&own));
     known.insert("identity_base".to_owned(), web_base(target).map_or(Value::Null, Value::text));
     let extra: Vec<Value> = fixtures::all().into_iter().map(|fixture| fixture.document).collect();
-    known.insert("documents".to_owned(), Value::Array(extra));
+    known.insert("documents".to_owned(), Value::Array(extra.into()));
     let relays = target.setting("trusted_relays").cloned();
-    let relays = relays.unwrap_or_else(|| Value::Array(vec![Value::text(Identity::named("relay").did())]));
+    let relays = relays.unwrap_or_else(|| Value::array([Value::text(Identity::named("relay").did())]));
     known.insert("trusted_relays".to_owned(), relays);
     // The target file first, then what a library says of itself.
     let described = |name: &str| captured.get("description").and_then(|said| said.member(name)).cloned();
@@ -94,7 +94,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     });
     let echo = Value::map([("op", Value::text("echo")), ("data", Value::text("proofmark"))]);
     known.insert("probe_request".to_owned(), setting("probe_request", echo));
-    let versions = Value::Array(vec![Value::text("1.0"), Value::text("1.0.0")]);
+    let versions = Value::array([Value::text("1.0"), Value::text("1.0.0")]);
     known.insert("hello_versions".to_owned(), setting("hello_versions", versions));
     known.insert("max_clock_skew_ms".to_owned(), setting("max_clock_skew_ms", skew.unwrap_or(Value::Integer(30_000))));
     known.insert("max_message".to_owned(), setting("max_message", Value::Integer(1 << 20)));
@@ -102,10 +102,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     let method = methods.and_then(|found| found.select(&found.id, Purpose::Signature, 0).chosen.ok());
     let key_id = method.map_or(Value::Null, |chosen| Value::Text(chosen.method));
     known.insert("target_key_id".to_owned(), key_id);
-    known.insert(
-        "majors".to_owned(),
-        setting("versions", majors.unwrap_or_else(|| Value::Array(vec![Value::Integer(1)]))),
-    );
+    known.insert("majors".to_owned(), setting("versions", majors.unwrap_or_else(|| Value::array([Value::Integer(1)]))));
     known
 }
 

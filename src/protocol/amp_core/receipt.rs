@@ -17,7 +17,7 @@ const EDDSA: i128 = -8;
 
 /// The signed bytes (RFC 9052 section 4.4).
 fn structure(protected: &[u8], payload: &[u8]) -> Vec<u8> {
-    cbor::write(&Value::Array(vec![
+    cbor::write(&Value::array([
         Value::text("Signature1"),
         Value::Bytes(protected.to_vec()),
         Value::Bytes(Vec::new()),
@@ -29,10 +29,11 @@ fn structure(protected: &[u8], payload: &[u8]) -> Vec<u8> {
 pub(super) fn write(payload: Vec<u8>, signer: &Identity) -> Value {
     let algorithm = (Value::Integer(ALGORITHM), Value::Integer(EDDSA));
     let key = (Value::Integer(KEY_ID), Value::Bytes(signer.signing_method().as_bytes().to_vec()));
-    let protected = cbor::write(&Value::Map(vec![algorithm, key]));
+    let protected = cbor::write(&Value::Map(vec![algorithm, key].into()));
     let signature = signer.sign(&structure(&protected, &payload)).to_vec();
-    let parts = vec![Value::Bytes(protected), Value::Map(Vec::new()), Value::Bytes(payload), Value::Bytes(signature)];
-    Value::Bytes(cbor::write(&Value::Tag(TAG, Box::new(Value::Array(parts)))))
+    let parts =
+        vec![Value::Bytes(protected), Value::Map(Vec::new().into()), Value::Bytes(payload), Value::Bytes(signature)];
+    Value::Bytes(cbor::write(&Value::Tag(TAG, Box::new(Value::Array(parts.into())))))
 }
 
 /// A receipt as expectations see it: `state` is `valid` if the target has signed it, `payload` is its content.

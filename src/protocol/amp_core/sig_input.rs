@@ -110,10 +110,10 @@ pub fn headers(envelope: &Value) -> Vec<(Value, Value)> {
 
 /// Sig_Input as a value, for an envelope and the bytes of its body.
 pub fn value(envelope: &Value, body: &[u8]) -> Value {
-    Value::Array(vec![
+    Value::array([
         Value::text(CONTEXT),
         Value::Bytes(Vec::new()),
-        Value::Map(headers(envelope)),
+        Value::Map(headers(envelope).into()),
         Value::Bytes(body.to_vec()),
     ])
 }

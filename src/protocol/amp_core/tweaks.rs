@@ -138,13 +138,13 @@ fn first(value: &Value) -> Option<Value> {
 }
 
 fn wrapped(value: &Value) -> Option<Value> {
-    value.as_text().map(|_| Value::Array(vec![value.clone()]))
+    value.as_text().map(|_| Value::array([value.clone()]))
 }
 
 fn sorted(value: &Value) -> Option<Value> {
     let mut items = value.as_array()?.to_vec();
     items.sort_by(|left, right| left.as_text().cmp(&right.as_text()));
-    Some(Value::Array(items))
+    Some(Value::Array(items.into()))
 }
 
 fn bare(value: &Value) -> Option<Value> {
@@ -254,11 +254,11 @@ pub(super) fn tweaks() -> Vec<Named> {
     for (words, protected) in [
         ("the integer 0 as protected header", Value::Integer(0)),
         ("null as protected header", Value::Null),
-        ("an empty map as protected header", Value::Map(Vec::new())),
+        ("an empty map as protected header", Value::Map(Vec::new().into())),
         ("the bytes of an empty map as protected header", Value::Bytes(vec![0xa0])),
         ("the COSE header of EdDSA as protected header", Value::Bytes(vec![0xa1, 0x01, 0x27])),
         ("an empty text as protected header", Value::text("")),
-        ("an empty array as protected header", Value::Array(Vec::new())),
+        ("an empty array as protected header", Value::Array(Vec::new().into())),
     ] {
         add(Part::Protected, words, Tweak::Protected(Some(protected)));
     }

@@ -118,7 +118,7 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         Some(result) if replies.is_empty() => of_library(result),
         _ => amount(exchange, &sent, &replies, context),
     };
-    put("replies", Some(Value::Array(replies)));
+    put("replies", Some(Value::Array(replies.into())));
     for (name, value) in amounts_to {
         put(name, Some(value));
     }
@@ -537,7 +537,7 @@ mod tests {
     /// A BATCH with these items.
     fn batch(items: Vec<Value>) -> Sent {
         let id = Value::Bytes(CONTAINER.to_vec());
-        let body = Value::map([("items", Value::Array(items))]);
+        let body = Value::map([("items", Value::Array(items.into()))]);
         Sent {
             map: Some(Value::map([("id", id.clone()), ("typ", Value::Integer(typ::BATCH)), ("body", body)])),
             id: Some(id),

@@ -150,7 +150,7 @@ pub(super) fn claims(sender: &str, changes: Option<&Value>, context: &Observatio
     let mut claims = Value::map([
         ("sub", Value::text(sender)),
         ("agent_id", Value::text(sender)),
-        ("capabilities", Value::Array(Vec::new())),
+        ("capabilities", Value::Array(Vec::new().into())),
         ("iat", Value::Integer(now)),
         ("exp", Value::Integer(now + VALID_S)),
         ("aud", Value::text("amp-mesh")),

@@ -32,7 +32,7 @@ pub(super) fn reply(arrival: &HostArrival, state: &mut Value) -> Option<HostRepl
     let named = |name: &str| destination.and_then(|place| place.member(name)).and_then(Value::as_text);
     let result = match (arrival.hosted.host.as_str(), named("capability")) {
         ("registry", Some("registration")) => Value::map([("registered", Value::Bool(true))]),
-        ("registry", Some("discovery")) => Value::map([("agents", Value::Array(Vec::new()))]),
+        ("registry", Some("discovery")) => Value::map([("agents", Value::Array(Vec::new().into()))]),
         _ => Value::map([("served_by", text(&arrival.hosted.host))]),
     };
     let id = envelope::member_of_message(&asked, "id").and_then(Value::as_text).unwrap_or("unknown");

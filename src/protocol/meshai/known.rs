@@ -164,7 +164,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
         put(name, with_destination(base, own.as_deref().filter(|_| given.is_some() || *name == "fixture")));
     }
     put("asked", asked(target, library, own.as_deref(), &registry_id));
-    let fallback = Value::Array(vec![Value::map::<&str>([]), Value::map([("text", Value::Integer(5))])]);
+    let fallback = Value::array([Value::map::<&str>([]), Value::map([("text", Value::Integer(5))])]);
     put("invalid_parameters", target.setting("invalid_parameters").cloned().unwrap_or(fallback));
     let limit = target.setting("rate_limit");
     let number = |name: &str, usual: i128| {
@@ -199,7 +199,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
 fn asked(target: &Target, library: bool, own: Option<&str>, registry_id: &str) -> Value {
     let is = |kind: &str| target.kinds.iter().any(|known| known == kind);
     if is("registry") && !is("mesh") && !library {
-        let query = Value::map([("capabilities", Value::Array(vec![Value::text("text-analysis")]))]);
+        let query = Value::map([("capabilities", Value::array([Value::text("text-analysis")]))]);
         return Value::map([
             ("destination", destination(Some(registry_id), Some("discovery"))),
             ("payload", Value::map([("query", query)])),

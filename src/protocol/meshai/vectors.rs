@@ -33,7 +33,7 @@ impl Kind for Signing {
         let reading = |name: &str, digest: Value, tolerated: bool| {
             Value::map([("reading", Value::text(name)), ("tolerated", Value::Bool(tolerated)), ("equals", digest)])
         };
-        let readings = Value::Array(vec![
+        let readings = Value::array([
             reading("base64", Value::text(vector.text("base64")?), false),
             reading("hexadecimal", Value::text(vector.text("hex")?), true),
         ]);
@@ -153,10 +153,10 @@ fn expect(vector: &Vector) -> Vec<(&'static str, &'static str, Value, bool)> {
             answered.set_member("reading", Value::text("not valid"));
             let refused = Value::map([
                 ("at", Value::text("/rpc_code")),
-                ("one-of", Value::Array(vec![Value::Integer(-32001), Value::Integer(-32002)])),
+                ("one-of", Value::array([Value::Integer(-32001), Value::Integer(-32002)])),
                 ("reading", Value::text("an error")),
             ]);
-            vec![("", "any-of", Value::Array(vec![answered, refused]), false)]
+            vec![("", "any-of", Value::array([answered, refused]), false)]
         }
         VectorResult::Acceptable => {
             let strict = vector.strict.is_some_and(|strict| strict == VectorResult::Valid);

@@ -390,7 +390,7 @@ fn parts(found: &Value, target: &Target) -> Vec<(&'static str, Value)> {
         let ids = agents.iter().map(|entry| entry_id(entry).unwrap_or(Value::Null)).collect();
         parts.push(("count", Value::from(agents.len() as u64)));
         parts.push(("ids", Value::Array(ids)));
-        parts.push(("agents", Value::Array(agents)));
+        parts.push(("agents", Value::Array(agents.into())));
     }
     if let Some(accepted) = negotiated(found, target) {
         parts.push(("accepted", Value::Bool(accepted)));

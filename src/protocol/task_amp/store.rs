@@ -87,7 +87,7 @@ impl Store {
             ("GET", ["meta"]) => {
                 let meta = [
                     ("protocol", Value::text("AMP/1.0")),
-                    ("roles", Value::Array(Vec::new())),
+                    ("roles", Value::Array(Vec::new().into())),
                     ("test_hooks", Value::Bool(true)),
                 ];
                 (200, Value::map(meta))
@@ -240,7 +240,7 @@ impl Store {
                     record.set_member("suspended", Value::Bool(false));
                 }
                 controls.push(body);
-                record.set_member("controls", Value::Array(controls));
+                record.set_member("controls", Value::Array(controls.into()));
             }
             _ => return missing(),
         }
@@ -299,7 +299,7 @@ impl Request<'_> {
         let items: Vec<Value> = items.take(limit.unwrap_or(usize::MAX)).cloned().collect();
         let next = items.last().and_then(|last| last.member("seq")).cloned();
         let next = next.unwrap_or_else(|| Value::Integer(self.after()));
-        Value::map([(name, Value::Array(items)), ("next", next)])
+        Value::map([(name, Value::Array(items.into())), ("next", next)])
     }
 
     fn after(&self) -> i128 {
@@ -356,5 +356,5 @@ fn missing() -> (u16, Value) {
 
 fn refused(status: u16, place: &str) -> (u16, Value) {
     let error = Value::map([("path", Value::text(place))]);
-    (status, Value::map([("accepted", Value::Bool(false)), ("errors", Value::Array(vec![error]))]))
+    (status, Value::map([("accepted", Value::Bool(false)), ("errors", Value::array([error]))]))
 }

@@ -121,7 +121,7 @@ fn enriched(
             put("criteria-count-met", Some(Value::Bool(met.is_some() && met == count(wanted.as_ref()))));
             put("notes-count-met", Some(Value::Bool(notes.is_some() && notes == met)));
             put("criteria", wanted);
-            put("subtasks", dispatch.map(|dispatch| Value::Array(subtasks(dispatch))));
+            put("subtasks", dispatch.map(|dispatch| Value::Array(subtasks(dispatch).into())));
         }
         Some("review_request") => {
             let named = |name: &str| {

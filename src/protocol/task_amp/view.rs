@@ -59,9 +59,9 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         if let [only] = messages.as_slice() {
             view.set_member("message", only.clone());
         }
-        view.set_member("messages", Value::Array(messages));
+        view.set_member("messages", Value::Array(messages.into()));
     }
-    put(&mut view, "records", records.map(Value::Array));
+    put(&mut view, "records", records.map(Value::array));
     let acks = acks(exchange, &view);
     put(&mut view, "acks", acks);
     let errors = errors(exchange, &view);

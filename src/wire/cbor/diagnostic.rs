@@ -426,7 +426,7 @@ mod tests {
 
     #[test]
     fn output_is_bounded() {
-        let bytes = write_as(&Value::Array(vec![Value::Integer(1); 100_000]), Layout::Deterministic);
+        let bytes = write_as(&Value::Array(vec![Value::Integer(1); 100_000].into()), Layout::Deterministic);
         assert!(diagnostic_bytes(&bytes).len() < 2100);
         assert!(diagnostic_bytes(&bytes).ends_with(" more bytes /"));
         assert!(diagnostic(&Value::Bytes(vec![0; 1 << 20])).len() < 500);

@@ -201,7 +201,7 @@ impl<'b> Reader<'b> {
                 while self.another(&mut left) {
                     items.push(self.value(depth + 1)?);
                 }
-                Value::Array(items)
+                Value::Array(items.into())
             }
             5 => self.map(head, offset, depth)?,
             6 => self.tag(head.argument, offset, depth)?,
@@ -280,7 +280,7 @@ impl<'b> Reader<'b> {
             seen.insert(encoded.clone());
             last = Some(encoded);
         }
-        Ok(Value::Map(members))
+        Ok(Value::Map(members.into()))
     }
 
     fn tag(&mut self, number: u64, offset: usize, depth: usize) -> Result<Value, CborError> {

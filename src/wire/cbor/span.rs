@@ -53,7 +53,7 @@ fn enter(reader: &mut Reader<'_>, token: &str) -> Result<bool, CborError> {
             let mut left = reader.count(head, offset)?;
             while reader.another(&mut left) {
                 let key = reader.value(1)?;
-                if wanted.resolve(&Value::Map(vec![(key, Value::Null)])).is_some() {
+                if wanted.resolve(&Value::Map(vec![(key, Value::Null)].into())).is_some() {
                     return Ok(true);
                 }
                 reader.value(1)?;
@@ -75,10 +75,13 @@ mod tests {
             ("v", Value::Integer(1)),
             (
                 "body",
-                Value::Array(vec![
-                    Value::Tag(24, Box::new(Value::map([("a~/", Value::text("x"))]))),
-                    Value::Map(vec![(Value::Integer(-3), Value::Bytes(vec![1, 2, 3]))]),
-                ]),
+                Value::Array(
+                    vec![
+                        Value::Tag(24, Box::new(Value::map([("a~/", Value::text("x"))]))),
+                        Value::Map(vec![(Value::Integer(-3), Value::Bytes(vec![1, 2, 3]))].into()),
+                    ]
+                    .into(),
+                ),
             ),
         ]);
         for layout in Layout::ALL {

@@ -51,7 +51,10 @@ fn rfc_8949_examples_round_trip() {
         ("98190102030405060708090a0b0c0d0e0f101112131415161718181819", integers),
         (
             "a26161016162820203",
-            Value::map([("a", Value::Integer(1)), ("b", Value::Array(vec![Value::Integer(2), Value::Integer(3)]))]),
+            Value::map([
+                ("a", Value::Integer(1)),
+                ("b", Value::Array(vec![Value::Integer(2), Value::Integer(3)].into())),
+            ]),
         ),
     ];
     for (text, value) in rows {
@@ -192,7 +195,7 @@ fn each_layout_changes_only_what_it_names() {
     let value = Value::map([
         ("bb", Value::Integer(1)),
         ("a", Value::Bytes(vec![1, 2])),
-        ("c", Value::Array(vec![Value::Float(1.5), Value::text("é")])),
+        ("c", Value::Array(vec![Value::Float(1.5), Value::text("é")].into())),
     ]);
     for (layout, text) in [
         (Layout::Deterministic, "a3616142010261638 2f93e0062c3a962626201"),
@@ -260,8 +263,8 @@ fn any_value() -> impl Strategy<Value = Value> {
     ];
     leaf.prop_recursive(4, 40, 6, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
-            prop::collection::vec((inner.clone(), inner.clone()), 0..6).prop_map(Value::Map),
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::array),
+            prop::collection::vec((inner.clone(), inner.clone()), 0..6).prop_map(|members| Value::Map(members.into())),
             (4_u64..100_000, inner).prop_map(|(number, content)| Value::Tag(number, Box::new(content))),
         ]
     })

@@ -26,7 +26,7 @@ pub(super) fn envelope(headers: &Value) -> Option<Value> {
         };
         Some((name.clone(), value))
     });
-    members.collect::<Option<Vec<_>>>().map(Value::Map)
+    members.collect::<Option<_>>().map(Value::Map)
 }
 
 /// The body in its deterministic encoding; without one, that of null.

@@ -16,18 +16,22 @@ pub(super) fn at(place: &str, matcher: &str, argument: Value) -> Value {
 
 /// One of several permitted readings.
 pub(super) fn reading(words: impl Into<String>, tolerated: bool, all: Vec<Value>) -> Value {
-    Value::map([("reading", Value::text(words)), ("tolerated", Value::Bool(tolerated)), ("all", Value::Array(all))])
+    Value::map([
+        ("reading", Value::text(words)),
+        ("tolerated", Value::Bool(tolerated)),
+        ("all", Value::Array(all.into())),
+    ])
 }
 
 /// What holds of an optional member of a result where the member is there; a library need not report it.
 pub(super) fn if_reported(place: &str, matcher: &str, argument: Value) -> Value {
     let reported = reading("reported", false, vec![at(place, matcher, argument)]);
     let not_reported = reading("not in the result", false, vec![at(place, "absent", Value::text("or-null"))]);
-    Value::map([("any-of", Value::Array(vec![reported, not_reported]))])
+    Value::map([("any-of", Value::array([reported, not_reported]))])
 }
 
 pub(super) fn any_of(readings: Vec<Value>, strict_only: bool) -> Expected {
-    ("", "any-of", Value::Array(readings), strict_only)
+    ("", "any-of", Value::Array(readings.into()), strict_only)
 }
 
 /// Inputs named as the keys; keys that the vector lacks are omitted.

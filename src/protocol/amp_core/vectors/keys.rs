@@ -201,7 +201,7 @@ impl Kind for SelectKey {
             names.extend(method.split_once('#').map(|(_, fragment)| Value::Text(format!("#{fragment}"))));
             names.extend(vector.value("written").cloned());
             good.push(at("/result/public_key", "equals", Value::text(vector.text("public_key")?)));
-            good.push(if_reported("/result/method", "one-of", Value::Array(names)));
+            good.push(if_reported("/result/method", "one-of", Value::Array(names.into())));
         }
         let expect = expect(vector, good, refusals(vector));
         let chosen = |_: &Vector| vec![("/result/public_key", "type", Value::text("string"))];

@@ -47,7 +47,7 @@ impl Kind for Receive {
         let mut vector = vector.clone();
         // No relay is trusted unless the vector lists it, regardless of the configuration of the target.
         if vector.value("trusted_relays").is_none() {
-            vector.fields.push(("trusted_relays".to_owned(), Value::Array(Vec::new())));
+            vector.fields.push(("trusted_relays".to_owned(), Value::Array(Vec::new().into())));
         }
         let names = ["message", "self", "now", "documents", "trusted_relays", "original"];
         let accepted = |_: &Vector| vec![("/outcome", "equals", Value::text("accepted"))];
@@ -102,14 +102,14 @@ fn accepted(vector: &Vector) -> Vec<Value> {
     }
     if let Some(method) = vector.value("signer").and_then(Value::as_text) {
         let names = [method, did::without_fragment(method)].map(Value::text);
-        all.push(if_reported("/result/signer", "one-of", Value::Array(names.to_vec())));
+        all.push(if_reported("/result/signer", "one-of", Value::Array(names.to_vec().into())));
     }
     for (name, value) in vector.value("headers").and_then(Value::as_map).unwrap_or_default() {
         let place = format!("/result/headers/{}", name.as_text().unwrap_or_default());
         all.push(match value {
             // Integers may be reported as decimal text.
             Value::Integer(number) => {
-                if_reported(&place, "one-of", Value::Array(vec![value.clone(), Value::Text(number.to_string())]))
+                if_reported(&place, "one-of", Value::array([value.clone(), Value::Text(number.to_string())]))
             }
             value => if_reported(&place, "equals", value.clone()),
         });
