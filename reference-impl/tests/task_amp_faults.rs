@@ -16,7 +16,7 @@ use task_support::{
 };
 
 /// Maximum number of concurrent conversations.
-const CONVERSATIONS: usize = 16;
+const CONVERSATIONS: usize = 40;
 
 const ALL_ROLES: &str = "coordinator,executor,reviewer,system";
 

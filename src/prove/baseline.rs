@@ -69,6 +69,17 @@ impl<'c, 'k, 't> CaseJudge<'c, 'k, 't> {
         Self { context, transcript, swept: OnceCell::new() }
     }
 
+    /// As [`CaseJudge::new`], with the messages that another judge of the same transcript has read.
+    pub(super) fn with_swept(context: &'c Context<'k>, transcript: &'t Transcript, swept: Option<Swept<'t>>) -> Self {
+        let swept = swept.map_or_else(OnceCell::new, OnceCell::from);
+        Self { context, transcript, swept }
+    }
+
+    /// The messages for sweeps, if they were needed.
+    pub(super) fn into_swept(self) -> Option<Swept<'t>> {
+        self.swept.into_inner()
+    }
+
     pub(super) fn judge(&self, index: usize) -> CaseRecord {
         let ready = &self.context.plan.cases[index];
         let gate = judge::gate(self.context, ready);

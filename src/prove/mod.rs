@@ -22,7 +22,7 @@ use crate::parallel;
 use crate::plan::{self, Knowledge, Plan, ReadyCase, Selection};
 use crate::requirement::{Keyword, Testable};
 use crate::verdict::{NotRun, Profile, Verdict};
-use crate::walk::{Context, Facts, Features, Transcript};
+use crate::walk::{Context, Facts, Features};
 use baseline::{Baseline, CaseJudge, exchange, failed, on_runtime, stop};
 
 pub use mutate::{Change, Member};
@@ -258,9 +258,15 @@ fn plant(
             }
         };
         // The strict profile counts everything that the lenient profile counts.
-        let failed = weigh(&mut row, plan, &chosen, &transcript, Facts { profile: Profile::Lenient, ..options.facts });
+        let mut facts = Facts { profile: Profile::Lenient, ..options.facts };
+        let mut context = Context { plan, facts, features: Features::read(plan, facts, &transcript) };
+        let judge = CaseJudge::new(&context, &transcript);
+        let failed = weigh(&mut row, &judge, &chosen);
         let lenient = row.killed;
-        let strict = weigh(&mut row, plan, &chosen, &transcript, Facts { profile: Profile::Strict, ..options.facts });
+        let swept = judge.into_swept();
+        facts.profile = Profile::Strict;
+        context.facts = facts;
+        let strict = weigh(&mut row, &CaseJudge::with_swept(&context, &transcript, swept), &chosen);
         row.blamed = every.then_some(if lenient { failed } else { strict });
         if row.killed {
             row.strict_only = !lenient;
@@ -272,17 +278,8 @@ fn plant(
 }
 
 /// Divides the failed cases into those that cover a broken requirement and others. Returns the requirements that failed.
-fn weigh(
-    row: &mut FaultRow,
-    plan: &Plan<'_>,
-    chosen: &BTreeSet<usize>,
-    transcript: &Transcript,
-    facts: Facts,
-) -> BTreeSet<String> {
-    let features = Features::read(plan, facts, transcript);
-    let context = Context { plan, facts, features };
+fn weigh(row: &mut FaultRow, judge: &CaseJudge<'_, '_, '_>, chosen: &BTreeSet<usize>) -> BTreeSet<String> {
     let mut others: BTreeMap<&str, usize> = BTreeMap::new();
-    let judge = CaseJudge::new(&context, transcript);
     let mut blamed = BTreeSet::new();
     for index in chosen {
         let record = judge.judge(*index);

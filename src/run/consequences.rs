@@ -58,17 +58,28 @@ impl Runner<'_> {
         let seen_in = case.context.observation_context(carried.sent.transport);
         let unreachable = matches!(carried.received.ended, Ended::Unreachable(_));
         let over = unreachable || hosting.is_some_and(|hosting| hosting.rules_out(&answered, &seen_in));
+        let is_refused = |carried: &Delivery| {
+            let answered = exchange(&carried.sent, &carried.received);
+            hosting.is_some_and(|hosting| hosting.rules_out(&answered, &seen_in))
+        };
         if !over {
-            let end = Instant::now() + expected.plan.within;
-            while expected.found.is_empty() && expected.wait(end, self).await {}
+            let begun = Instant::now();
+            let end = begun + expected.plan.within;
+            while expected.found.is_empty() && expected.wait(begun + expected.plan.within / 2, self).await {}
+            // Where nothing has arrived by then, a later message that does arrive ends the wait.
+            let mut passed = false;
+            if expected.found.is_empty()
+                && !expected.plan.counts
+                && let Some(fence) = expected.plan.fence.take()
+            {
+                passed = self.pass_fence(case, fence, &mut expected, end, &is_refused).await;
+            }
+            while expected.found.is_empty() && !passed && expected.wait(end, self).await {}
         }
         let decide = over && !unreachable || expected.plan.counts && !expected.found.is_empty();
         if decide && let Some(fence) = expected.plan.fence.take() {
-            let is_refused = |carried: &Delivery| {
-                let answered = exchange(&carried.sent, &carried.received);
-                hosting.is_some_and(|hosting| hosting.rules_out(&answered, &seen_in))
-            };
-            self.pass_fence(case, fence, &mut expected, &is_refused).await;
+            let end = Instant::now() + expected.plan.within;
+            self.pass_fence(case, fence, &mut expected, end, &is_refused).await;
         }
         // The first byte was sent this long after the start of the run.
         let sent_ms = milliseconds(carried.begun.saturating_duration_since(self.start));
@@ -79,14 +90,16 @@ impl Runner<'_> {
     }
 
     /// Sends the fence, and waits until its consequence has arrived, or until the target has refused it: then it has none.
+    /// Returns whether its consequence has arrived before `end`.
     async fn pass_fence(
         &self,
         case: &CaseSession<'_>,
         fence: Fence,
         expected: &mut Expected,
+        end: Instant,
         is_refused: &dyn Fn(&Delivery) -> bool,
-    ) {
-        let Some(hosts) = self.hosts.get().and_then(Option::as_ref) else { return };
+    ) -> bool {
+        let Some(hosts) = self.hosts.get().and_then(Option::as_ref) else { return false };
         let mut guest = hosts.join(case.id, "", true);
         guest.claim(&fence.value);
         let mut enough = |_: &Outgoing, _: &Incoming| true;
@@ -100,7 +113,6 @@ impl Runner<'_> {
         };
         let session = Session::default();
         let limits = self.limits.clone();
-        let end = Instant::now() + expected.plan.within;
         let (mut passed, mut refused) = (false, false);
         {
             let work = self.connections.carry(&session, "a", *fence.message, &limits, wait);
@@ -121,6 +133,7 @@ impl Runner<'_> {
             let end = Instant::now() + FENCE_GRACE;
             while expected.wait(end, self).await {}
         }
+        passed
     }
 }
 

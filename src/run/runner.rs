@@ -1,8 +1,8 @@
 //! The runner of a run, with all that its cases share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::OnceCell;
@@ -35,6 +35,8 @@ pub struct Runner<'r> {
     /// How far cases have advanced the clock of the target, by kind of target: in milliseconds, with the number of adapter
     /// restarts at that time.
     pub(super) clocks: Mutex<BTreeMap<TargetClass, (u64, u64)>>,
+    /// The cases that sent each message, by its id.
+    pub(super) senders: Mutex<HashMap<Vec<u8>, Vec<String>>>,
     /// The pages fetched from mailboxes of the target, by owner.
     pub(super) mailboxes: Mutex<BTreeMap<String, Mailbox>>,
     /// The peers that proofmark hosts for the target, once they are started.
@@ -58,6 +60,7 @@ impl<'r> Runner<'r> {
             fetches_refused: AtomicUsize::new(0),
             fetch_refused_ms: AtomicU64::new(0),
             clocks: Mutex::default(),
+            senders: Mutex::default(),
             mailboxes: Mutex::default(),
             hosts: OnceCell::new(),
         }
@@ -74,6 +77,22 @@ impl<'r> Runner<'r> {
         self.requests.load(Ordering::Relaxed)
     }
 
+    /// Stores that a case sends the message with this id.
+    pub(super) fn sends(&self, case: &str, id: Vec<u8>) {
+        let mut senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        let cases = senders.entry(id).or_default();
+        if !cases.iter().any(|known| known == case) {
+            cases.push(case.to_owned());
+        }
+    }
+
+    /// Whether a message with one of these ids was sent by other cases only.
+    pub(super) fn is_of_another(&self, case: &str, ids: &[Vec<u8>]) -> bool {
+        let senders = self.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = ids.iter().filter_map(|id| senders.get(id)).peekable();
+        known.peek().is_some() && known.all(|cases| !cases.iter().any(|sender| sender == case))
+    }
+
     /// Milliseconds since the start of the run.
     pub(super) fn now_ms(&self) -> u64 {
         milliseconds(self.start.elapsed())
@@ -83,4 +102,26 @@ impl<'r> Runner<'r> {
 /// A duration in whole milliseconds.
 pub(super) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_belongs_to_another_case_if_only_others_have_sent_what_it_refers_to() {
+        let connections = Connections::default();
+        let limits = Limits::default();
+        let runner = Runner::new(&connections, &limits, Instant::now());
+        let id = |text: &str| text.as_bytes().to_vec();
+        runner.sends("p/s#one", id("1"));
+        runner.sends("p/s#two", id("2"));
+        runner.sends("p/s#one", id("both"));
+        runner.sends("p/s#two", id("both"));
+        assert!(runner.is_of_another("p/s#one", &[id("new"), id("2")]));
+        assert!(!runner.is_of_another("p/s#one", &[id("new"), id("1")]));
+        assert!(!runner.is_of_another("p/s#one", &[id("both")]), "an id of the suite that several cases send");
+        assert!(!runner.is_of_another("p/s#one", &[id("new")]), "nobody has sent what it refers to");
+        assert!(!runner.is_of_another("p/s#one", &[id("2"), id("1")]));
+    }
 }

@@ -71,9 +71,11 @@ impl Runner<'_> {
         let (last, open): (Vec<_>, Vec<_>) = open.into_iter().partition(|index| plan.cases[*index].case.ends_target);
         let (alone, together): (Vec<_>, Vec<_>) = open.into_iter().partition(alone);
         // Cases that mostly wait must not delay the others. The longest start first.
-        let (mut waiting, brisk): (Vec<_>, Vec<_>) =
+        let (mut waiting, mut brisk): (Vec<_>, Vec<_>) =
             together.into_iter().partition(|index| waits(plan, plan.cases[*index].case) >= LONG);
         waiting.sort_by_key(|index| std::cmp::Reverse(waits(plan, plan.cases[*index].case)));
+        // A step that is repeated until something shows takes all of its time where that never shows.
+        brisk.sort_by_key(|index| std::cmp::Reverse(until(plan, plan.cases[*index].case)));
         let (talking, brisk): (Vec<_>, Vec<_>) =
             brisk.into_iter().partition(|index| plan.cases[*index].transport.is_channel());
         let jobs = self.limits.jobs;
@@ -163,6 +165,12 @@ fn waits(plan: &Plan<'_>, case: &Case) -> Duration {
         pause + times.sum::<Duration>()
     });
     declared.sum()
+}
+
+/// The longest time for which a case repeats a step.
+fn until(plan: &Plan<'_>, case: &Case) -> Duration {
+    let times = case.all_steps().into_iter().filter_map(|step| step.until.as_ref());
+    times.map(|time| plan.time(time)).max().unwrap_or_default()
 }
 
 /// The time over which the inputs of an operation have its message sent.

@@ -87,15 +87,28 @@ impl Runner<'_> {
         } else {
             let protocol = case.context.plan.knowledge.protocol;
             let profile = &case.context.plan.target.channel;
+            if let Some(id) = protocol.channel().and_then(|channel| channel.id_of(&message.body)) {
+                self.sends(case.id, id);
+            }
+            let of_another = |arrival: &Arrival| {
+                protocol.channel().is_some_and(|channel| self.is_of_another(case.id, &channel.refers_to(arrival)))
+            };
             let unrelated = |sent: &Outgoing, arrival: &Arrival| match action {
                 ChannelAction::Message => {
                     let unrelated = |channel: &dyn Channel| channel.is_unrelated(&sent.body.0, arrival);
-                    profile.is_keep_alive(arrival) || protocol.channel().is_some_and(unrelated)
+                    profile.is_keep_alive(arrival)
+                        || protocol.channel().is_some_and(unrelated)
+                        || transport.is_channel() && of_another(arrival)
                 }
                 _ => profile.is_ping(arrival),
             };
             let mut enough = |sent: &Outgoing, received: &Incoming| match walk.as_deref_mut() {
-                Some(walk) => walk.content(planned, &exchange(sent, received)),
+                Some(walk) => {
+                    let only = |channel: &dyn Channel, arrival| channel.is_only_answer(&sent.body.0, arrival);
+                    let ends = |arrival| protocol.channel().is_some_and(|channel| only(channel, arrival));
+                    walk.content(planned, &exchange(sent, received))
+                        || walk.is_probing() && received.arrived.iter().any(ends)
+                }
                 None => !received.arrived.iter().all(|arrival| unrelated(sent, arrival)),
             };
             let settle = planned.step.settle.as_ref();
@@ -117,6 +130,16 @@ impl Runner<'_> {
                 // What arrives at hosts later is not part of the time that the answer took.
                 answered_ms = Some(milliseconds(carried.begun.elapsed()));
                 self.collect(case, expected, &exchange, &mut carried).await;
+            }
+            if transport.is_channel() {
+                let Delivery { sent, received, .. } = &mut carried;
+                let all = received.arrived.len();
+                received.arrived.retain(|arrival| !of_another(arrival));
+                let nothing = received.arrived.iter().all(|arrival| profile.is_keep_alive(arrival));
+                let is_message = action == ChannelAction::Message && received.ended == Ended::Complete;
+                if received.arrived.len() < all && nothing && is_message && !enough(sent, received) {
+                    received.ended = Ended::TimedOut;
+                }
             }
             if transport == Transport::Http {
                 let first = exchange(&carried.sent, &carried.received);

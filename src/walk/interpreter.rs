@@ -1,5 +1,6 @@
 //! The state of a walk and its steps: what to send next, and which answers a step takes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -104,6 +105,11 @@ impl<'p> Walk<'p> {
             made: Vec::new(),
             clock_ms: 0,
         }
+    }
+
+    /// Whether it probes a feature.
+    pub fn is_probing(&self) -> bool {
+        self.part == Part::Probe
     }
 
     /// The transport of the messages of the case.
@@ -535,7 +541,7 @@ impl<'p> Walk<'p> {
             if self.stop.is_some() {
                 return;
             }
-            let of = |number: usize| exchanges.iter().filter(|e| e.step == number).cloned().collect::<Vec<_>>();
+            let of = |number: usize| of_step(exchanges, number);
             let missing = |walk: &mut Self| {
                 let why = stopped.unwrap_or("the record has no exchange for a step of the case");
                 walk.halt(Stop::Broken(why.to_owned()));
@@ -549,7 +555,7 @@ impl<'p> Walk<'p> {
                         .iter()
                         .map(|step| {
                             let child = Planned::own(step, group);
-                            (child, of(step.number))
+                            (child, of(step.number).into_owned())
                         })
                         .collect();
                     if let Some((child, _)) = children.iter().find(|(_, exchanges)| exchanges.is_empty()) {
@@ -621,6 +627,18 @@ impl<'p> Walk<'p> {
             "the answers contained nothing to judge".clone_into(&mut because);
         }
         Judged { findings: self.findings, readings: self.readings, edits: self.edits, outcomes, because, reason }
+    }
+}
+
+/// The exchanges of a step. They follow each other, unless steps ran concurrently.
+fn of_step(exchanges: &[Exchange], number: usize) -> Cow<'_, [Exchange]> {
+    let of_it = |exchange: &Exchange| exchange.step == number;
+    let start = exchanges.iter().position(of_it).unwrap_or(exchanges.len());
+    let rest = &exchanges[start..];
+    let length = rest.iter().take_while(|exchange| of_it(exchange)).count();
+    match rest[length..].iter().any(of_it) {
+        false => Cow::Borrowed(&rest[..length]),
+        true => Cow::Owned(rest.iter().filter(|exchange| of_it(exchange)).cloned().collect()),
     }
 }
 

@@ -2,6 +2,9 @@
 //! The reader rejects invalid JSON. It accepts but reports what RFC 8259 allows and RFC 7493 (I-JSON)
 //! forbids: repeated members, unpaired surrogates, a byte order mark, numbers beyond a double.
 
+use std::collections::HashSet;
+
+use super::recent::Recent;
 use crate::value::Value;
 
 /// Maximum nesting of arrays and objects. Deeper input is rejected, so that a hostile body cannot exhaust the stack.
@@ -64,7 +67,10 @@ impl JsonError {
 ///
 /// [`JsonError`] if the bytes are not UTF-8, not JSON, or nest deeper than [`DEPTH_LIMIT`].
 pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
-    read_with_spans(bytes).map(|(document, _)| document)
+    thread_local! {
+        static RECENT: Recent<Result<Document, JsonError>> = Recent::new();
+    }
+    RECENT.with(|recent| recent.get(bytes, || read_with_spans(bytes).map(|(document, _)| document)))
 }
 
 /// As [`read`], with the range of bytes of every member name and value, in the order in which they start.
@@ -96,6 +102,27 @@ pub fn read_with_spans(bytes: &[u8]) -> Result<(Document, Vec<(usize, usize)>), 
 /// As [`read`].
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     read(bytes).map(|document| document.value)
+}
+
+/// The names of the members of one object.
+#[derive(Default)]
+struct Names(HashSet<String>);
+
+/// The number of members up to which their names are compared one by one.
+const FEW: usize = 16;
+
+impl Names {
+    /// Adds a name. Returns false if one of `members`, those before it, has it.
+    fn insert(&mut self, name: &str, members: &[(Value, Value)]) -> bool {
+        let before = || members.iter().filter_map(|(key, _)| key.as_text());
+        if members.len() < FEW {
+            return before().all(|known| known != name);
+        }
+        if self.0.is_empty() {
+            self.0.extend(before().map(str::to_owned));
+        }
+        self.0.insert(name.to_owned())
+    }
 }
 
 struct Reader<'t> {
@@ -154,7 +181,7 @@ impl Reader<'_> {
     fn object(&mut self, depth: usize) -> Result<Value, JsonError> {
         self.at += 1;
         let mut members: Vec<(Value, Value)> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = Names::default();
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
@@ -175,7 +202,7 @@ impl Reader<'_> {
             self.at += 1;
             self.space();
             let value = self.value(depth + 1)?;
-            if !seen.insert(name.clone()) {
+            if !seen.insert(&name, &members) {
                 self.oddities.push(Oddity { offset, kind: OddityKind::DuplicateMember(name.clone()) });
             }
             members.push((Value::Text(name), value));

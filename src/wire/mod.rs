@@ -6,6 +6,7 @@
 pub mod canonical;
 pub mod cbor;
 pub mod json;
+mod recent;
 
 use crate::value::Value;
 

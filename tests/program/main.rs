@@ -51,8 +51,10 @@ fn main() {
     // cargo-nextest runs one test by its whole name, in its own process.
     let only = arguments.filter.as_deref().filter(|_| arguments.exact);
     let mut trials = crate::trials![no_function_is_marked_as_a_test];
-    // The longest tests start first, so that none of them is left at the end.
-    for long in [false_positives::trials(), fuzz::trials(), prove::trials(), variant::trials()] {
+    // The longest tests start first, so that none of them is left at the end. The others of `reference` look up what the first of
+    // each protocol finds, so they come last: before, they would occupy their threads with waiting.
+    let (runs, lookups) = reference::trials(only);
+    for long in [runs, false_positives::trials(), fuzz::trials(), prove::trials(), variant::trials()] {
         trials.extend(long);
     }
     trials.extend(mixed(vec![
@@ -60,13 +62,13 @@ fn main() {
         agentic_mesh::trials(),
         meshai::trials(),
         task_amp::trials(),
-        reference::trials(only),
         adapters::trials(),
         faults::trials(),
         cli::trials(),
         tokens::trials(),
         replay::trials(),
     ]));
+    trials.extend(lookups);
     libtest_mimic::run(&arguments, trials).exit();
 }
 

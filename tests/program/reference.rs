@@ -32,9 +32,10 @@ const PROFILES: [(&str, Profile); 2] = [("lenient", Profile::Lenient), ("strict"
 /// The verdict of each case, by profile and id.
 type Judged = BTreeMap<(&'static str, String), CaseRecord>;
 
-/// The tests. `only` is the whole name of one, if the process runs only that test: then only its setup is prepared.
-pub(crate) fn trials(only: Option<&str>) -> Vec<Trial> {
-    let mut trials = Vec::new();
+/// The tests: one for each protocol, which runs its cases, and the others. `only` is the whole name of one, if the process runs
+/// only that test: then only its setup is prepared.
+pub(crate) fn trials(only: Option<&str>) -> (Vec<Trial>, Vec<Trial>) {
+    let (mut runs, mut lookups) = (Vec::new(), Vec::new());
     for implementation in reference_impl::ALL {
         let slug = implementation.slug();
         let (suites, alone) = match only {
@@ -46,6 +47,7 @@ pub(crate) fn trials(only: Option<&str>) -> Vec<Trial> {
         };
         let judged: Arc<OnceLock<Judged>> = Arc::default();
         for suite in &suites {
+            let trials = if *suite == suites[0] { &mut runs } else { &mut lookups };
             let (judged, suites, suite) = (Arc::clone(&judged), suites.clone(), suite.clone());
             trials.push(Trial::test(format!("reference::{suite}"), move || {
                 let only = if alone { vec![format!("{suite}#*")] } else { Vec::new() };
@@ -54,7 +56,7 @@ pub(crate) fn trials(only: Option<&str>) -> Vec<Trial> {
             }));
         }
     }
-    trials
+    (runs, lookups)
 }
 
 /// The names of all suites of a protocol, without parsing the cases, which takes most of a second.

@@ -222,6 +222,14 @@ impl Channel for AmpCore {
     fn is_unrelated(&self, message: &[u8], arrival: &Arrival) -> bool {
         view::answers_another(message, arrival)
     }
+
+    fn id_of(&self, message: &[u8]) -> Option<Vec<u8>> {
+        view::id_of(message)
+    }
+
+    fn refers_to(&self, arrival: &Arrival) -> Vec<Vec<u8>> {
+        view::refers_to(arrival)
+    }
 }
 
 impl Mailbox for AmpCore {

@@ -203,6 +203,26 @@ impl Sent {
     }
 }
 
+/// The bytes of the id of a message.
+pub(super) fn id_of(message: &[u8]) -> Option<Vec<u8>> {
+    match Sent::of(Some(message)).id {
+        Some(Value::Bytes(id)) => Some(id),
+        _ => None,
+    }
+}
+
+/// The id of a message that arrived over a connection, and the id that it answers.
+pub(super) fn refers_to(arrival: &Arrival) -> Vec<Vec<u8>> {
+    let is_message = match arrival.kind {
+        ArrivalKind::WsBinary => true,
+        ArrivalKind::TcpFrame => arrival.code.is_none_or(|kind| kind == MESSAGE_FRAME),
+        _ => false,
+    };
+    let Some(map) = is_message.then(|| Sent::of(Some(&arrival.body.0)).map).flatten() else { return Vec::new() };
+    let ids = ["id", "reply_to"].into_iter().filter_map(|name| map.member(name));
+    ids.filter_map(|id| if let Value::Bytes(id) = id { Some(id.clone()) } else { None }).collect()
+}
+
 /// Whether the arrival is a message that does not answer the sent one, or a page of such messages.
 pub(super) fn answers_another(message: &[u8], arrival: &Arrival) -> bool {
     let sent = Sent::of(Some(message));

@@ -151,6 +151,10 @@ impl Channel for MeshAi {
     fn is_unrelated(&self, message: &[u8], arrival: &Arrival) -> bool {
         view::is_unrelated(message, arrival)
     }
+
+    fn is_only_answer(&self, message: &[u8], arrival: &Arrival) -> bool {
+        view::is_only_answer(message, arrival)
+    }
 }
 
 impl TargetKnowledge for MeshAi {

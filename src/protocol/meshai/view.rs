@@ -237,6 +237,15 @@ pub(super) fn is_unrelated(message: &[u8], arrival: &Arrival) -> bool {
     envelope::correlation(&frame).is_some_and(|id| !answers(&asked, id))
 }
 
+/// Whether a frame answers a message by its correlation id. Each message has one answer (binding, section 2).
+pub(super) fn is_only_answer(message: &[u8], arrival: &Arrival) -> bool {
+    if arrival.kind != ArrivalKind::WsText {
+        return false;
+    }
+    let (Ok(frame), Some(asked)) = (json::parse(&arrival.body.0), envelope::read(message)) else { return false };
+    !envelope::is_keep_alive(&frame) && envelope::correlation(&frame).is_some_and(|id| answers(&asked, id))
+}
+
 /// Whether a correlation id belongs to a message: its id or its own correlation id (E13).
 fn answers(asked: &Value, id: &str) -> bool {
     let own = envelope::member_of_message(asked, "id").and_then(Value::as_text);

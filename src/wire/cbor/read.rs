@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::super::recent::Recent;
 use super::head::{self, Head, MAJORS};
 use super::limits::Limits;
 use super::{CborError, CborErrorKind, Oddity, OddityKind, diagnostic, float};
@@ -46,9 +47,19 @@ pub fn read(bytes: &[u8], limits: Limits) -> Result<Document, CborError> {
 ///
 /// As [`read`], except that bytes may follow the item.
 pub fn read_prefix(bytes: &[u8], limits: Limits) -> Result<(Document, &[u8]), CborError> {
-    let mut reader = Reader::new(bytes, 0, limits);
-    let value = reader.value(1)?;
-    Ok((Document { value, oddities: reader.oddities }, &bytes[reader.at..]))
+    thread_local! {
+        static RECENT: Recent<Result<(Document, usize), CborError>> = Recent::new();
+    }
+    let first = || {
+        let mut reader = Reader::new(bytes, 0, limits);
+        let value = reader.value(1)?;
+        Ok((Document { value, oddities: reader.oddities }, reader.at))
+    };
+    let found = match limits == Limits::default() {
+        true => RECENT.with(|recent| recent.get(bytes, first)),
+        false => first(),
+    };
+    found.map(|(document, end)| (document, &bytes[end..]))
 }
 
 /// Reads a CBOR sequence (RFC 8742). The limit on items counts for each of them, offsets are those of the sequence.

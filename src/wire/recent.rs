@@ -1,0 +1,69 @@
+//! What was read from bytes lately. One message is looked at many times: to decide the next step, to judge each expectation, and
+//! to judge the run in each profile.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+/// The lengths of input that are remembered: a shorter one is read as quickly, and few are longer.
+const LENGTHS: std::ops::RangeInclusive<usize> = 48..=32 << 10;
+
+/// Bytes of input that are remembered at most; then all is forgotten.
+const MOST: usize = 1 << 20;
+
+/// Results of reading, by input. One for each thread.
+pub(super) struct Recent<T> {
+    known: RefCell<HashMap<Box<[u8]>, T>>,
+    size: Cell<usize>,
+}
+
+impl<T: Clone> Recent<T> {
+    pub(super) fn new() -> Self {
+        Self { known: RefCell::default(), size: Cell::new(0) }
+    }
+
+    /// The result for `bytes`, which `read` depends on alone.
+    pub(super) fn get(&self, bytes: &[u8], read: impl FnOnce() -> T) -> T {
+        if !LENGTHS.contains(&bytes.len()) {
+            return read();
+        }
+        if let Some(found) = self.known.borrow().get(bytes) {
+            return found.clone();
+        }
+        let found = read();
+        let mut known = self.known.borrow_mut();
+        if self.size.get() + bytes.len() > MOST {
+            known.clear();
+            self.size.set(0);
+        }
+        self.size.set(self.size.get() + bytes.len());
+        known.insert(bytes.into(), found.clone());
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_input_is_read_once_until_too_much_is_remembered() {
+        let recent = Recent::new();
+        let reads = Cell::new(0);
+        let read = |text: &str| {
+            recent.get(text.as_bytes(), || {
+                reads.set(reads.get() + 1);
+                text.len()
+            })
+        };
+        let long = "x".repeat(1000);
+        assert_eq!((read(&long), read(&long), reads.get()), (1000, 1000, 1));
+        assert_eq!((read("short"), read("short"), reads.get()), (5, 5, 3));
+        for length in 0..2000 {
+            read(&"y".repeat(100 + length));
+        }
+        let before = reads.get();
+        read(&long);
+        assert_eq!(reads.get(), before + 1, "it was forgotten");
+        assert!(recent.size.get() <= MOST);
+    }
+}
