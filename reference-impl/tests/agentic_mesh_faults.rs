@@ -11,7 +11,7 @@ use reference_impl::{Config, Fault};
 use serde_json::{Value, json};
 
 /// Maximum number of concurrent conversations.
-const CONVERSATIONS: usize = 16;
+const CONVERSATIONS: usize = 40;
 
 #[test]
 fn the_table_is_well_formed() {

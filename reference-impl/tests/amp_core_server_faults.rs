@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 /// Maximum number of concurrent conversations.
-const CONVERSATIONS: usize = 16;
+const CONVERSATIONS: usize = 40;
 
 /// The faults that are planted in the program text of `folder`.
 fn planted(folder: &Path) -> Vec<String> {

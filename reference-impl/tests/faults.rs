@@ -13,7 +13,7 @@ use reference_impl::{Config, Fault, Needs};
 use support::{agentic, config, set};
 
 /// Maximum number of concurrent conversations.
-const CONVERSATIONS: usize = 16;
+const CONVERSATIONS: usize = 40;
 
 #[test]
 fn the_table_is_well_formed() {

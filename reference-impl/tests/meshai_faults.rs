@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
 /// How many conversations go on at once.
-const CONVERSATIONS: usize = 24;
+const CONVERSATIONS: usize = 48;
 
 const API_KEY: &str = "proofmark-meshai-api-key-0001";
 const SECRET: &str = "proofmark-meshai-hmac-key-32byte";

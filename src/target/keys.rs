@@ -379,7 +379,13 @@ pub(super) static LIMITS: Shape = Shape {
             .default("5s"),
         KeyRow::new("body", Kind::Number, "Maximum number of bytes that are read of a body.", "body: 1048576")
             .default("8388608"),
-        KeyRow::new("jobs", Kind::Number, "Number of cases that run concurrently.", "jobs: 4").default("16"),
+        KeyRow::new(
+            "jobs",
+            Kind::Number,
+            "Number of cases that run concurrently; up to three times as many over connections that stay open.",
+            "jobs: 4",
+        )
+        .default("16"),
     ],
     ..Shape::PLAIN
 };

@@ -197,7 +197,8 @@ pub struct Limits {
     pub clock_skew: Duration,
     /// Maximum number of bytes that are read of a body.
     pub body: usize,
-    /// Number of cases that run concurrently.
+    /// Number of cases that run concurrently. Over connections that stay open, where a case mostly listens, up to three times
+    /// as many.
     pub jobs: usize,
 }
 
