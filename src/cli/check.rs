@@ -59,16 +59,22 @@ pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failu
     if options.list {
         return list(program, &known, &target, &selection);
     }
+    report::files::check_writable(reports.iter().map(|(_, path)| path.as_path()))?;
     let runtime = runtime()?;
     let record = runtime.block_on(check(program, options, &known, target, &selection))?;
-    let written = report::files::write_all(&record, &reports)?;
+    let written = report::files::write_all(&record, &reports);
     if !options.quiet {
-        match print(&record, options.verbose, &written) {
+        match print(&record, options.verbose, written.as_deref().unwrap_or_default()) {
             // The exit code does not depend on whether the summary could be printed.
             Ok(()) | Err(Failure::Unread) => {}
             Err(failure) => return Err(failure),
         }
     }
+    written.map_err(|error| {
+        // The run is over, so that its result must not be lost.
+        let result = format!("the result of the run, which is in no report: {}", record.summary.conclusion);
+        Failure::Usage(format!("cannot {error}: {}", error.source), Some(result))
+    })?;
     Ok(record.summary.exit_code)
 }
 

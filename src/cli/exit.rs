@@ -113,6 +113,6 @@ impl From<std::io::Error> for Failure {
 
 impl From<crate::report::files::WriteError> for Failure {
     fn from(error: crate::report::files::WriteError) -> Self {
-        Self::Usage(format!("cannot {error}"), None)
+        Self::Usage(format!("cannot {error}: {}", error.source), None)
     }
 }

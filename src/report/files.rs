@@ -55,6 +55,23 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
     }
 }
 
+/// Makes sure that files can be written to each of `paths` before a run that would be lost otherwise. Creates directories.
+///
+/// # Errors
+///
+/// The first path that cannot be written.
+pub fn check_writable<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<(), WriteError> {
+    for path in paths.into_iter().filter(|path| !in_place(path)) {
+        let failed = |source| WriteError { action: "write", path: path.to_owned(), source };
+        fs::create_dir_all(directory_of(path)).map_err(failed)?;
+        builder().tempfile_in(directory_of(path)).map_err(failed)?;
+        if path.is_dir() {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        }
+    }
+    Ok(())
+}
+
 /// Writes `record` to each of `targets`, creating directories as needed, and returns the paths written.
 ///
 /// Old files are removed first. All reports are written to temporary files in the same folders before the first is

@@ -35,6 +35,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_mistake_in_a_target_file_is_shown_at_its_place,
         a_target_file_for_another_protocol_is_refused,
         init_writes_a_target_file_once,
+        reports_that_cannot_be_written_are_refused_before_the_run,
         a_new_case_lints_with_the_others,
         a_fixture_without_objects_is_refused_and_with_them_is_ndjson,
         every_schema_is_printed_as_json,
@@ -395,6 +396,15 @@ fn init_writes_a_target_file_once() {
     assert_eq!(here.read("target.yaml"), printed);
     let ran = here.ends(0, &["check", "--target", "target.yaml", "--list", "--only", "agentic/deposit#*"]);
     assert!(ran.out.lines().count() > 0, "{ran:?}");
+}
+
+fn reports_that_cannot_be_written_are_refused_before_the_run() {
+    let here = Place::new();
+    here.write("taken", "");
+    let server = Server::start(Trivial::Always(200, "{}"));
+    let words = ["check", &server.url(), "--protocol", "agentic", "--out", "taken/reports"];
+    refused(&here, &words, &["cannot write taken/reports/report.json", "directory"]);
+    assert_eq!(server.connections.load(Ordering::Relaxed), 0, "the target was contacted");
 }
 
 fn a_new_case_lints_with_the_others() {
