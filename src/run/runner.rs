@@ -13,6 +13,9 @@ use crate::target::Limits;
 use crate::transport::Connections;
 use crate::transport::host::Hosts;
 
+/// The time of an answer above which a target counts as slow, in milliseconds.
+const SLOW_MS: u64 = 150;
+
 /// Runs cases against one target, with one set of connections, mailboxes, limits and counters.
 pub struct Runner<'r> {
     pub(super) connections: &'r Connections,
@@ -35,6 +38,8 @@ pub struct Runner<'r> {
     /// How far cases have advanced the clock of the target, by kind of target: in milliseconds, with the number of adapter
     /// restarts at that time.
     pub(super) clocks: Mutex<BTreeMap<TargetClass, (u64, u64)>>,
+    /// How long answers over connections that stay open take lately, in milliseconds.
+    pub(super) answer_ms: AtomicU64,
     /// The cases that sent each message, by its id.
     pub(super) senders: Mutex<HashMap<Vec<u8>, Vec<String>>>,
     /// The pages fetched from mailboxes of the target, by owner.
@@ -60,6 +65,7 @@ impl<'r> Runner<'r> {
             fetches_refused: AtomicUsize::new(0),
             fetch_refused_ms: AtomicU64::new(0),
             clocks: Mutex::default(),
+            answer_ms: AtomicU64::new(0),
             senders: Mutex::default(),
             mailboxes: Mutex::default(),
             hosts: OnceCell::new(),
@@ -75,6 +81,18 @@ impl<'r> Runner<'r> {
     /// Messages sent so far.
     pub fn requests(&self) -> u64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// Takes note of how long an answer over a connection that stays open took.
+    pub(super) fn answered_within(&self, milliseconds: u64) {
+        // A moving average; an update that is lost does not matter.
+        let before = self.answer_ms.load(Ordering::Relaxed);
+        self.answer_ms.store((before * 7 + milliseconds) / 8, Ordering::Relaxed);
+    }
+
+    /// Whether answers take so long that more messages at once would only make them slower.
+    pub(super) fn is_slow(&self) -> bool {
+        self.answer_ms.load(Ordering::Relaxed) > SLOW_MS
     }
 
     /// Stores that a case sends the message with this id.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
+use tokio::sync::Semaphore;
 
 use super::progress::{Event, Sink};
 use super::runner::Runner;
@@ -81,7 +82,13 @@ impl Runner<'_> {
         let jobs = self.limits.jobs;
         let run = |index: usize| async move { (index, self.case(context, &plan.cases[index]).await) };
         let waiting = stream::iter(waiting).map(run).buffer_unordered(WAITING_CASES.max(jobs));
-        let talking = stream::iter(talking).map(run).buffer_unordered(1 + jobs.saturating_sub(1) * LISTENING);
+        let turns = &Semaphore::new(jobs.max(1));
+        let talk = |index: usize| async move {
+            // A slow target gets no more messages at once than over any other transport.
+            let _turn = if self.is_slow() { turns.acquire().await.ok() } else { None };
+            run(index).await
+        };
+        let talking = stream::iter(talking).map(talk).buffer_unordered(1 + jobs.saturating_sub(1) * LISTENING);
         let brisk = stream::iter(brisk).map(run).buffer_unordered(jobs);
         let mut done = stream::select(waiting, stream::select(talking, brisk))
             .chain(stream::iter(alone.into_iter().chain(last)).map(run).buffered(1));

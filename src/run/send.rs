@@ -134,6 +134,9 @@ impl Runner<'_> {
             if transport.is_channel() {
                 let Delivery { sent, received, .. } = &mut carried;
                 let all = received.arrived.len();
+                if let Some(first) = received.arrived.first() {
+                    self.answered_within(first.at_ms);
+                }
                 received.arrived.retain(|arrival| !of_another(arrival));
                 let nothing = received.arrived.iter().all(|arrival| profile.is_keep_alive(arrival));
                 let is_message = action == ChannelAction::Message && received.ended == Ended::Complete;

@@ -23,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![
         tcp_may_end_after_each_error,
         websocket_may_end_after_each_error,
+        an_answer_may_reach_another_connection_of_its_party,
         a_websocket_is_kept_alive_while_an_answer_is_prepared,
         tcp_is_kept_alive_while_an_answer_is_prepared,
         an_answer_to_an_earlier_message_does_not_end_the_wait,
@@ -39,6 +40,9 @@ const DID: &str = "did:key:z6MkpkwHZkknwudMEYhR1tXdi4f3fLPe5oSnT6Kpme6c8F3o";
 
 /// The member `typ` of an ERROR, in CBOR (RFC 001, 4.4).
 const ERROR: &[u8] = b"\x63typ\x0f";
+
+/// The name of the member `reply_to`, in CBOR.
+const REPLY_TO: &[u8] = b"\x68reply_to";
 
 /// Reads the next unit that a server sends: the head of an HTTP answer, a WebSocket frame or a frame of RFC 002.
 type Unit = fn(&mut TcpStream, first: bool) -> std::io::Result<Vec<u8>>;
@@ -100,6 +104,40 @@ fn closing_behind_errors(near: &TcpStream, behind: SocketAddr, unit: Unit) -> st
         }
     }
     far.shutdown(Shutdown::Both).ok(); // it may already be closed
+    near.shutdown(Shutdown::Both)
+}
+
+/// Answers that were sent over some connection, each with the number of that connection.
+type Heard = Mutex<Vec<(usize, Vec<u8>)>>;
+
+/// Forwards everything. Behind each answer of the server it sends one from another connection.
+fn sharing_answers(
+    near: &TcpStream,
+    behind: SocketAddr,
+    unit: Unit,
+    number: usize,
+    heard: &Heard,
+) -> std::io::Result<()> {
+    let mut far = TcpStream::connect(behind)?;
+    let (mut from, mut to) = (near.try_clone()?, far.try_clone()?);
+    thread::spawn(move || {
+        let _ = std::io::copy(&mut from, &mut to);
+        let _ = to.shutdown(Shutdown::Write);
+    });
+    let mut first = true;
+    while let Ok(bytes) = unit(&mut far, first) {
+        first = false;
+        let mut near = near;
+        near.write_all(&bytes)?;
+        if bytes.windows(REPLY_TO.len()).any(|window| window == REPLY_TO) {
+            let mut heard = heard.lock().expect("no thread panics");
+            let other = heard.iter().position(|(connection, _)| *connection != number);
+            if let Some((_, other)) = other.map(|at| heard.swap_remove(at)) {
+                near.write_all(&other)?;
+            }
+            heard.push((number, bytes));
+        }
+    }
     near.shutdown(Shutdown::Both)
 }
 
@@ -342,6 +380,15 @@ fn websocket_may_end_after_each_error() {
     let reference = Reference::start().expect("a reference");
     let behind = reference.http;
     let address = listen(move |near, _| closing_behind_errors(&near, behind, ws_frame));
+    Verdicts::of(&format!("ws: ws://{address}/amp/v1/ws\ntransports: [ws]")).no_case_fails();
+}
+
+/// A target may send to any connection of a party, and all cases have the same parties.
+fn an_answer_may_reach_another_connection_of_its_party() {
+    let reference = Reference::start().expect("a reference");
+    let behind = reference.http;
+    let heard: Arc<Heard> = Arc::default();
+    let address = listen(move |near, number| sharing_answers(&near, behind, ws_frame, number, &heard));
     Verdicts::of(&format!("ws: ws://{address}/amp/v1/ws\ntransports: [ws]")).no_case_fails();
 }
 
