@@ -287,6 +287,20 @@ cases:
         expect: [{ accepted: true }]
 "#;
 
+/// Cases that run concurrently, each of which has one answer to expect.
+const ONE_ANSWER: &str = r#"
+suite: amp-core/late
+cases:
+  - case: gets-its-own-answer-alone
+    covers: [AMP-16.1-01]
+    for-each: [{ row: a }, { row: b }, { row: c }, { row: d }, { row: e }, { row: f }]
+    steps:
+      - send: deliver
+        collect-for: 800ms
+        with: { message: { base: base }, key: "${actor}" }
+        expect: [{ at: /replies, length: 1 }]
+"#;
+
 /// The verdict of each case of a run over some suites, and what was found, as the record has it.
 struct Verdicts(Vec<(String, String)>, String);
 
@@ -389,7 +403,10 @@ fn an_answer_may_reach_another_connection_of_its_party() {
     let behind = reference.http;
     let heard: Arc<Heard> = Arc::default();
     let address = listen(move |near, number| sharing_answers(&near, behind, ws_frame, number, &heard));
-    Verdicts::of(&format!("ws: ws://{address}/amp/v1/ws\ntransports: [ws]")).no_case_fails();
+    let reach = format!("ws: ws://{address}/amp/v1/ws\ntransports: [ws]");
+    let run = Verdicts::with_cases(&reach, ONE_ANSWER);
+    assert_eq!(run.with("pass").len(), 6, "{:?}\n{}", run.with("fail"), run.1);
+    Verdicts::of(&reach).no_case_fails();
 }
 
 fn a_websocket_is_kept_alive_while_an_answer_is_prepared() {
