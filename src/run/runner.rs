@@ -139,7 +139,7 @@ mod tests {
         assert!(runner.is_of_another("p/s#one", &[id("new"), id("2")]));
         assert!(!runner.is_of_another("p/s#one", &[id("new"), id("1")]));
         assert!(!runner.is_of_another("p/s#one", &[id("both")]), "an id of the suite that several cases send");
-        assert!(!runner.is_of_another("p/s#one", &[id("new")]), "nobody has sent what it refers to");
+        assert!(!runner.is_of_another("p/s#one", &[id("new")]), "what it refers to is unknown");
         assert!(!runner.is_of_another("p/s#one", &[id("2"), id("1")]));
     }
 }

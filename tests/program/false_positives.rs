@@ -86,14 +86,20 @@ fn ws_frame(from: &mut TcpStream, first: bool) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Forwards everything, and ends the connection after each ERROR of the server.
-fn closing_behind_errors(near: &TcpStream, behind: SocketAddr, unit: Unit) -> std::io::Result<()> {
-    let mut far = TcpStream::connect(behind)?;
+/// A connection to the server behind, to which everything of the near side is forwarded.
+fn connected(near: &TcpStream, behind: SocketAddr) -> std::io::Result<TcpStream> {
+    let far = TcpStream::connect(behind)?;
     let (mut from, mut to) = (near.try_clone()?, far.try_clone()?);
     thread::spawn(move || {
         let _ = std::io::copy(&mut from, &mut to);
         let _ = to.shutdown(Shutdown::Write);
     });
+    Ok(far)
+}
+
+/// Forwards everything, and ends the connection after each ERROR of the server.
+fn closing_behind_errors(near: &TcpStream, behind: SocketAddr, unit: Unit) -> std::io::Result<()> {
+    let mut far = connected(near, behind)?;
     let mut first = true;
     while let Ok(bytes) = unit(&mut far, first) {
         first = false;
@@ -118,12 +124,7 @@ fn sharing_answers(
     number: usize,
     heard: &Heard,
 ) -> std::io::Result<()> {
-    let mut far = TcpStream::connect(behind)?;
-    let (mut from, mut to) = (near.try_clone()?, far.try_clone()?);
-    thread::spawn(move || {
-        let _ = std::io::copy(&mut from, &mut to);
-        let _ = to.shutdown(Shutdown::Write);
-    });
+    let mut far = connected(near, behind)?;
     let mut first = true;
     while let Ok(bytes) = unit(&mut far, first) {
         first = false;
