@@ -402,5 +402,12 @@ async fn every_fault_shows() {
         }
     }
     silent.retain(|name| !LONGER.contains(name));
-    assert!(silent.is_empty(), "{} faults without an observable effect: {silent:?}", silent.len());
+    let mut unseen = Vec::new();
+    for name in silent {
+        // Between others what a fault does late can come too late: alone it has the machine.
+        if conversation(Some(name)).await == plain {
+            unseen.push(name);
+        }
+    }
+    assert!(unseen.is_empty(), "{} faults without an observable effect: {unseen:?}", unseen.len());
 }

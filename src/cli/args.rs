@@ -482,7 +482,7 @@ pub struct ProveOptions {
     /// Random seed; the same seed sends the same messages [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Number of threads [default: four per processor, since most of them wait]
+    /// Number of runs at once [default: 16 per processor, since most of them wait]
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
     /// Folder for proof.json, proof.md and matrix.csv, in a folder for each protocol

@@ -27,6 +27,9 @@ use crate::walk::Facts;
 /// The files that a proof is written to.
 const FILES: [&str; 3] = ["proof.json", "proof.md", "matrix.csv"];
 
+/// How many runs are under way at once for each processor: nearly all of their time they wait.
+const RUNS_EACH: usize = 16;
+
 /// Proves the suites of each protocol that has a reference implementation.
 pub(super) fn run(options: &ProveOptions, program: &Program) -> Result<u8, Failure> {
     let known = data::knowledge(&options.data, program)?;
@@ -55,9 +58,9 @@ pub(super) fn run(options: &ProveOptions, program: &Program) -> Result<u8, Failu
                 all_cases: options.all_cases,
                 blame: options.blame,
                 wire: options.wire,
-                jobs: options
-                    .jobs
-                    .unwrap_or_else(|| 4 * std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get)),
+                jobs: options.jobs.unwrap_or_else(|| {
+                    RUNS_EACH * std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get)
+                }),
             },
             &Bar::new(options.quiet, slug),
         )

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -37,9 +38,31 @@ pub(super) async fn exchange(
     options: &Options,
     connections: &Connections,
 ) -> Transcript {
-    let (_keep, cancelled) = watch::channel(false);
+    exchange_within(plan, chosen, options, connections, None).await
+}
+
+/// As [`exchange`], ended early once the time is up: the transcript then holds the cases that were done, and says that it was
+/// cut short.
+pub(super) async fn exchange_within(
+    plan: &Plan<'_>,
+    chosen: &BTreeSet<usize>,
+    options: &Options,
+    connections: &Connections,
+    time: Option<Duration>,
+) -> Transcript {
+    let (cancel, cancelled) = watch::channel(false);
     let runner = Runner::new(connections, &plan.target.limits, options.begun).at_every_target();
-    runner.run_some(plan, chosen, options.facts, cancelled, &Silent).await
+    let run = runner.run_some(plan, chosen, options.facts, cancelled, &Silent);
+    let Some(time) = time else { return run.await };
+    let timer = async {
+        tokio::time::sleep(time).await;
+        cancel.send_replace(true);
+        std::future::pending::<std::convert::Infallible>().await
+    };
+    tokio::select! {
+        transcript = run => transcript,
+        never = timer => match never {},
+    }
 }
 
 pub(super) async fn stop(running: Running) {

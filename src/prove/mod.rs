@@ -16,6 +16,7 @@ mod wanted;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::exchange::Transport;
 use crate::parallel;
@@ -23,7 +24,7 @@ use crate::plan::{self, Knowledge, Plan, ReadyCase, Selection};
 use crate::requirement::{Keyword, Testable};
 use crate::verdict::{NotRun, Profile, Verdict};
 use crate::walk::{Context, Facts, Features};
-use baseline::{Baseline, CaseJudge, exchange, failed, on_runtime, stop};
+use baseline::{Baseline, CaseJudge, exchange, exchange_within, failed, on_runtime, stop};
 
 pub use mutate::{Change, Member};
 pub use proof::{
@@ -34,6 +35,16 @@ pub use subject::{Fault, Options, Progress, Running, Setting, Subject};
 
 /// How often a surviving fault is tried, since a race may not show the fault every time.
 const ROUNDS: usize = 4;
+
+/// How long the first round of a fault with many cases may take: one that keeps something from ever showing makes hundreds of
+/// cases wait for it, and the first that fail are enough. A round without such a case is repeated whole.
+const FIRST_ROUND: Duration = Duration::from_secs(8);
+
+/// The number of cases from which they are many.
+const MANY: usize = 60;
+
+/// The same for a fault that runs against every case, whose failures are counted.
+const FIRST_ROUND_OF_ALL: Duration = Duration::from_secs(30);
 
 /// Proves the suites of one protocol.
 ///
@@ -55,47 +66,33 @@ pub fn prove(
         faults.retain(|fault| options.faults.contains(&fault.name));
     }
     let sample = sample(faults.len(), options);
-    // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
     let plans: Vec<Plan<'_>> =
         settings.iter().map(|setting| plan::build(knowledge, &setting.target, &Selection::default())).collect();
     let only_some = !options.faults.is_empty();
-    progress.part("the clean subject, and planted faults", settings.len() + faults.len());
+    progress.part("the clean subject, planted faults and trivial targets", settings.len() + faults.len());
+    // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
     let (laid, rows) = std::thread::scope(|scope| {
-        let clean = scope.spawn(|| {
-            let mut ran = BTreeSet::new();
-            let lay = |(setting, plan)| {
-                let baseline = lay(subject, setting, plan, options, &mut ran);
-                progress.piece();
-                baseline
-            };
-            let mut laid = settings.iter().zip(&plans).map(lay).collect::<Result<Vec<Baseline<'_, '_>>, String>>()?;
-            adopt_idle(&mut laid, &mut ran);
-            Ok::<_, String>(laid)
-        });
-        let numbered: Vec<(usize, &Fault)> = faults.iter().enumerate().collect();
-        let rows = parallel::map(options.jobs, &numbered, |(number, fault)| {
+        let clean = scope.spawn(|| lay_all(subject, &settings, &plans, options, progress));
+        let mut numbered: Vec<(usize, &Fault)> = faults.iter().enumerate().collect();
+        // The longest first.
+        numbered.sort_by_key(|(number, _)| !sample.contains(number));
+        let mut rows = parallel::map(options.jobs, &numbered, |(number, fault)| {
             let every = options.all_cases || sample.contains(number);
             let row = plant(fault, &settings, &plans, subject, options, every);
             progress.piece();
-            row
+            (*number, row)
         });
-        (clean.join(), rows)
+        rows.sort_by_key(|(number, _)| *number);
+        (clean.join(), rows.into_iter().map(|(_, row)| row).collect::<Vec<_>>())
     });
-    let benches = laid.map_err(|_| "the clean run panicked".to_owned())??;
+    let (benches, floor) = laid.map_err(|_| "the clean run panicked".to_owned())??;
     let judged: Vec<(&Baseline<'_, '_>, Profile)> = benches
         .iter()
         .flat_map(|baseline| [(baseline, Profile::Lenient), (baseline, Profile::Strict)])
         .filter(|(baseline, profile)| !baseline.setting.tolerated || *profile == Profile::Lenient)
         .collect();
-    let clean = parallel::map(options.jobs, &judged, |(baseline, profile)| {
+    let clean = parallel::map(parallel::processors(), &judged, |(baseline, profile)| {
         judge_clean(baseline, Facts { profile: *profile, ..options.facts })
-    });
-    let kinds = if only_some { Vec::new() } else { floor::kinds(&benches[0]) };
-    progress.part("trivial targets", kinds.len());
-    let floor = parallel::map(options.jobs, &kinds, |kind| {
-        let row = floor::run(kind, &benches[0], options);
-        progress.piece();
-        row
     });
     let (cases, requirements) =
         if only_some { (Vec::new(), Vec::new()) } else { search::rows(knowledge, &benches, &rows, options, progress) };
@@ -135,6 +132,39 @@ type Ran = BTreeSet<(String, Transport)>;
 
 fn name_of(ready: &ReadyCase<'_>) -> (String, Transport) {
     (ready.id.clone(), ready.transport)
+}
+
+/// Runs the clean subject in every setting, and beside the later ones the cases against trivial targets.
+fn lay_all<'b, 'k>(
+    subject: &dyn Subject,
+    settings: &'b [Setting],
+    plans: &'b [Plan<'k>],
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<(Vec<Baseline<'b, 'k>>, Vec<FloorRow>), String> {
+    let mut ran = BTreeSet::new();
+    let mut all = settings.iter().zip(plans);
+    let (setting, plan) = all.next().ok_or("the subject has no setting")?;
+    let first = lay(subject, setting, plan, options, &mut ran)?;
+    progress.piece();
+    let (others, floor) = std::thread::scope(|scope| {
+        // Trivial targets answer as the clean subject did.
+        let floor = scope.spawn(|| {
+            let kinds = if options.faults.is_empty() { floor::kinds(&first) } else { Vec::new() };
+            parallel::map(options.jobs, &kinds, |kind| floor::run(kind, &first, options))
+        });
+        let others = all.map(|(setting, plan)| {
+            let baseline = lay(subject, setting, plan, options, &mut ran);
+            progress.piece();
+            baseline
+        });
+        (others.collect::<Result<Vec<_>, String>>(), floor.join())
+    });
+    let floor = floor.map_err(|_| "a run against a trivial target panicked".to_owned())?;
+    let mut laid = vec![first];
+    laid.extend(others?);
+    adopt_idle(&mut laid, &mut ran);
+    Ok((laid, floor))
 }
 
 /// Runs the clean subject in one setting. `ran` contains the cases that ran in earlier settings.
@@ -241,12 +271,18 @@ fn plant(
     // A sweep judges the messages of the other cases, so all of them run if those that should catch the fault do not.
     let sweeps = chosen.iter().any(|index| plan.cases[*index].case.is_sweep());
     let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
-    for round in 1..=ROUNDS {
+    let mut time = match every {
+        true => Some(FIRST_ROUND_OF_ALL),
+        false => (chosen.len() >= MANY).then_some(FIRST_ROUND),
+    };
+    let mut round = 0;
+    while round < ROUNDS {
+        round += 1;
         row.rounds = round;
         let running_cases = if sweeps && round > 1 { &all } else { &chosen };
         let ran = on_runtime(async {
             let running = subject.start(setting, Some(&fault.name)).await?;
-            let transcript = exchange(plan, running_cases, options, &running.connections).await;
+            let transcript = exchange_within(plan, running_cases, options, &running.connections, time).await;
             stop(running).await;
             Ok::<_, String>(transcript)
         });
@@ -268,10 +304,14 @@ fn plant(
         context.facts = facts;
         let strict = weigh(&mut row, &CaseJudge::with_swept(&context, &transcript, swept), &chosen);
         row.blamed = every.then_some(if lenient { failed } else { strict });
-        if row.killed {
+        let cut = time.take().is_some() && transcript.cut_short.is_some();
+        if lenient || (row.killed && !cut) {
             row.strict_only = !lenient;
             row.because.clear();
             return row;
+        }
+        if cut {
+            round -= 1; // the cases that did not run may show it
         }
     }
     row

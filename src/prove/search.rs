@@ -98,7 +98,7 @@ pub(super) fn rows(
     let pool = Pool::new(benches, options);
     // One case that fails for a requirement is enough, so a case does not search for what another one has found.
     let shown = Mutex::new(BTreeSet::new());
-    let found: BTreeMap<String, Found> = parallel::map(options.jobs, &candidates, |candidate| {
+    let found: BTreeMap<String, Found> = parallel::map(parallel::processors(), &candidates, |candidate| {
         let found = search(candidate, &pool, &shown, options);
         progress.piece();
         found

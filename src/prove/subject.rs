@@ -82,7 +82,7 @@ pub struct Options {
     pub blame: usize,
     /// Change the answers of the subject one member at a time, and list the members that no case checks.
     pub wire: bool,
-    /// Threads.
+    /// How many runs against the subject or a trivial target may be under way, each in a thread that mostly waits.
     pub jobs: usize,
 }
 

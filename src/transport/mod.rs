@@ -8,6 +8,7 @@ pub mod channel;
 mod delivery;
 mod documents;
 pub mod frame;
+mod git;
 pub mod host;
 pub mod http;
 mod http1;

@@ -6,14 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use sha2::{Digest, Sha256};
 
-use super::Delivery;
-use super::tree::SAFE;
+use super::{Delivery, git};
 use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, RepositoryAction, Transport};
 use crate::target::Limits;
 use crate::value::Value;
@@ -276,22 +275,8 @@ fn git(folder: &Path, words: &[&str]) -> Result<String, String> {
     let mail = ["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "proofmark@example.invalid"));
     // The same first commit in every run.
     let when = ["GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"].map(|name| (name, "2026-01-01T00:00:00Z"));
-    let mut command = Command::new("git");
-    command
-        .args(SAFE)
-        .args(words)
-        .current_dir(folder)
-        .env_clear()
-        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
-        .env("LC_ALL", "C")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_ATTR_NOSYSTEM", "1")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .envs(folder.parent().map(|parent| ("GIT_CEILING_DIRECTORIES", parent)))
-        .envs(who.into_iter().chain(mail).chain(when))
-        .stdin(Stdio::null());
+    let mut command = git::command(folder);
+    command.args(words).envs(who.into_iter().chain(mail).chain(when)).stdin(Stdio::null());
     let output = command.output().map_err(|error| format!("cannot run git: {error}"))?;
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr);

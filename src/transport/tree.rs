@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Mutex;
 
-use super::{Delivery, Wait};
+use super::{Delivery, Wait, git};
 use crate::exchange::{Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, TreeAction};
 use crate::target::{Limits, TreeRoot};
 use crate::value::Value;
@@ -55,33 +55,6 @@ const LOG: &str = "--max-count=5000";
 
 /// Bytes of output of git that are read.
 const GIT_OUTPUT: u64 = 8 << 20;
-
-/// Options that make `git` ignore the configuration of the repository.
-pub(super) const SAFE: &[&str] = &[
-    "--no-pager",
-    "--literal-pathspecs",
-    "--no-replace-objects",
-    "-c",
-    "core.hooksPath=/dev/null",
-    "-c",
-    "core.fsmonitor=false",
-    "-c",
-    "core.sshCommand=false",
-    "-c",
-    "core.alternateRefsCommand=",
-    "-c",
-    "credential.helper=",
-    "-c",
-    "protocol.allow=never",
-    "-c",
-    "commit.gpgSign=false",
-    "-c",
-    "log.showSignature=false",
-    "-c",
-    "gc.auto=0",
-    "-c",
-    "maintenance.auto=false",
-];
 
 /// A tree of files that the target shares.
 pub struct Tree {
@@ -325,23 +298,9 @@ impl Tree {
         deadline: Instant,
     ) -> Result<Vec<u8>, String> {
         let root = std::path::absolute(&self.config.root).unwrap_or_else(|_| self.config.root.clone());
-        let mut command = tokio::process::Command::new("git");
+        let mut command = tokio::process::Command::from(git::command(&root));
         command
-            .args(SAFE)
             .args(words)
-            .current_dir(&root)
-            .env_clear()
-            .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
-            .env("LC_ALL", "C")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_ATTR_NOSYSTEM", "1")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_ALLOW_PROTOCOL", "none")
-            .env("GIT_NO_LAZY_FETCH", "1")
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            // A repository around the tree is not the target's.
-            .envs(root.parent().map(|parent| ("GIT_CEILING_DIRECTORIES", parent)))
             .envs(variables.iter().copied())
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
