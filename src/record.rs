@@ -286,6 +286,9 @@ pub struct CaseRecord {
     /// When the first step of its twin ran.
     #[serde(default)]
     pub twin_started_ms: u64,
+    /// How often it was tried before: among other cases, something that it waited for did not come.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retry: u64,
     /// Milliseconds from its first step to its last.
     pub elapsed_ms: u64,
     /// Where it is written: `file:line:column`.

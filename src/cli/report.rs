@@ -138,6 +138,7 @@ fn judge_again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: 
                 twin: case.twin.clone(),
                 stopped: (!case.because.is_empty()).then(|| case.because.clone()),
                 elapsed_ms: case.elapsed_ms,
+                retry: case.retry,
             })
         })
         .collect();

@@ -234,6 +234,7 @@ pub fn case(
         transport: ready.transport,
         started_ms: 0,
         twin_started_ms: 0,
+        retry: 0,
         about: ready.case.about.clone(),
         verdict: Verdict::NotRun,
         reason: None,
@@ -272,6 +273,7 @@ pub fn case(
         (Gate::Open, Some(transcript)) => {
             record.started_ms = transcript.started_ms;
             record.twin_started_ms = transcript.twin_started_ms;
+            record.retry = transcript.retry;
             record.elapsed_ms = transcript.elapsed_ms;
             record.exchanges.clone_from(&transcript.exchanges);
             record.twin.clone_from(&transcript.twin);
@@ -302,12 +304,12 @@ fn charge_once(context: &Context<'_>, ready: &ReadyCase<'_>, record: &mut CaseRe
 }
 
 fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseTranscript, record: &mut CaseRecord) {
-    let mut walk = Walk::new(context, ready, Part::Case, transcript.started_ms);
+    let mut walk = Walk::retry(context, ready, Part::Case, transcript.started_ms, transcript.retry);
     walk.replay(&transcript.exchanges, transcript.stopped.as_deref());
     write_down(walk.finish(), record);
     let decided = matches!(record.verdict, Verdict::Pass | Verdict::Warn | Verdict::Fail);
     if ready.case.has_edits() && decided {
-        let mut walk = Walk::new(context, ready, Part::Twin, transcript.twin_started_ms);
+        let mut walk = Walk::retry(context, ready, Part::Twin, transcript.twin_started_ms, transcript.retry);
         walk.replay(&transcript.twin, transcript.stopped.as_deref());
         let conclusive = ready.case.stands_alone && record.verdict == Verdict::Fail;
         if let Some(why) = walk.refused().filter(|_| !conclusive) {

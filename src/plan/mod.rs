@@ -33,6 +33,9 @@ pub use select::{Selection, Shard, glob};
 /// The first number of generated cases, and their count.
 const GENERATED: u64 = 100_000;
 
+/// The distance between the numbers of a case and of its next try.
+pub const RETRIES: u64 = 50_000;
+
 /// The cases for one target: those that run and those that do not.
 pub struct Plan<'k> {
     /// The data of the protocol.

@@ -32,17 +32,20 @@ impl Baseline<'_, '_> {
     }
 }
 
+/// Runs cases against the clean subject.
 pub(super) async fn exchange(
     plan: &Plan<'_>,
     chosen: &BTreeSet<usize>,
     options: &Options,
     connections: &Connections,
 ) -> Transcript {
-    exchange_within(plan, chosen, options, connections, None).await
+    let (_keep, cancelled) = watch::channel(false);
+    let runner = Runner::new(connections, &plan.target.limits, options.begun).at_every_target();
+    runner.run_some(plan, chosen, options.facts, cancelled, &Silent).await
 }
 
-/// As [`exchange`], ended early once the time is up: the transcript then holds the cases that were done, and says that it was
-/// cut short.
+/// Runs cases against a target that is meant to fail. Once the time is up, the transcript holds the cases that were done, and
+/// says that it was cut short.
 pub(super) async fn exchange_within(
     plan: &Plan<'_>,
     chosen: &BTreeSet<usize>,
@@ -51,7 +54,7 @@ pub(super) async fn exchange_within(
     time: Option<Duration>,
 ) -> Transcript {
     let (cancel, cancelled) = watch::channel(false);
-    let runner = Runner::new(connections, &plan.target.limits, options.begun).at_every_target();
+    let runner = Runner::new(connections, &plan.target.limits, options.begun).at_every_target().without_retries();
     let run = runner.run_some(plan, chosen, options.facts, cancelled, &Silent);
     let Some(time) = time else { return run.await };
     let timer = async {

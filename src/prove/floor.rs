@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::baseline::{Baseline, CaseJudge, exchange, is_open, on_runtime};
+use super::baseline::{Baseline, CaseJudge, exchange_within, is_open, on_runtime};
 use super::proof::FloorRow;
 use super::subject::Options;
 use crate::exchange::{Ended, Transport};
@@ -91,7 +91,7 @@ pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, options: &Options) -
             adapter: Some(trivial::library(kind.behaviour.clone())),
             ..Connections::default()
         };
-        Ok::<_, String>(exchange(&plan, &all, options, &connections).await)
+        Ok::<_, String>(exchange_within(&plan, &all, options, &connections, None).await)
     });
     let transcript = match transcript.and_then(|found| found) {
         Ok(transcript) => transcript,

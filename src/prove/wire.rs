@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::baseline::{Baseline, CaseJudge, exchange, failed, on_runtime, stop};
+use super::baseline::{Baseline, CaseJudge, exchange_within, failed, on_runtime, stop};
 use super::mutate::{self, Change, Member};
 use super::proof::{WireMember, WireProof};
 use super::search::fails;
@@ -160,7 +160,7 @@ fn through_proxy(
             }
             mutate::apply(protocol, &shared, change, operation, transport, received);
         }));
-        let transcript = exchange(baseline.plan, chosen, options, &running.connections).await;
+        let transcript = exchange_within(baseline.plan, chosen, options, &running.connections, None).await;
         stop(running).await;
         Ok::<_, String>(transcript)
     });

@@ -260,6 +260,9 @@ impl Page {
         if !reasons.is_empty() {
             let _ = writeln!(totals, "Not run: {}.\n", reasons.join(", "));
         }
+        if let Some(retried) = view::retried(record) {
+            let _ = writeln!(totals, "Retried: {}.\n", escape(&retried));
+        }
         let took = printable::duration(record.summary.elapsed_ms);
         let _ =
             writeln!(totals, "{} requests in {took}; exit code {}.", record.summary.requests, record.summary.exit_code);

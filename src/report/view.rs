@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{printable, shape};
 use crate::exchange::{Ended, Exchange, Incoming, Transport};
-use crate::record::{CaseRecord, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord};
+use crate::record::{CaseRecord, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
 use crate::verdict::{Grant, NotRun, Verdict};
 
 /// A requirement that was not met, with its cases.
@@ -95,6 +95,15 @@ pub(super) fn not_run(protocol: &ProtocolRecord) -> Vec<(&'static str, usize)> {
     }
     let word = |reason: Option<NotRun>| reason.map_or("no reason given", NotRun::word);
     counts.into_iter().map(|(r, count)| (word(r), count)).collect()
+}
+
+/// The cases that passed only when they were tried again, in one sentence.
+pub(super) fn retried(record: &RunRecord) -> Option<String> {
+    let cases = record.protocols.iter().flat_map(|protocol| &protocol.cases).filter(|case| case.retry > 0);
+    let ids: Vec<&str> = cases.map(|case| case.id.as_str()).collect();
+    let (first, others) = ids.split_first()?;
+    let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
+    Some(format!("passed alone, after a wait in vain among other cases: {first}{more}"))
 }
 
 /// The verdicts over each transport, if there are several: `ws` and `120 pass, 3 fail`.

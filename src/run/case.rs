@@ -38,7 +38,7 @@ impl Runner<'_> {
         let mut transcript = CaseTranscript::default();
         for _ in 0..ADAPTER_TRIES {
             let before = lost();
-            transcript = self.case_once(context, ready).await;
+            transcript = self.case_once(context, ready, 0).await;
             let answers = transcript.exchanges.iter().chain(&transcript.twin);
             let own = answers.filter(|exchange| exchange.received.ended != Ended::Complete).count() as u64;
             // Another case crashed the adapter, so its stores are lost; the failure counts only against that case.
@@ -54,9 +54,10 @@ impl Runner<'_> {
         }
     }
 
-    async fn case_once(&self, context: &Context<'_>, ready: &ReadyCase<'_>) -> CaseTranscript {
+    /// One try of a case, which was tried so often before.
+    pub(super) async fn case_once(&self, context: &Context<'_>, ready: &ReadyCase<'_>, retry: u64) -> CaseTranscript {
         let begun = Instant::now();
-        let mut transcript = CaseTranscript::default();
+        let mut transcript = CaseTranscript { retry, ..CaseTranscript::default() };
         if ready.case.is_sweep() {
             // A sweep judges the answers of other cases.
             return transcript;
@@ -71,7 +72,8 @@ impl Runner<'_> {
                 break;
             }
             let started_ms = self.now_ms();
-            let (exchanges, stopped) = self.walk(context, ready, *part, started_ms, false).await;
+            let walk = Walk::retry(context, ready, *part, started_ms, retry);
+            let (exchanges, stopped) = self.follow(context, ready, walk, false).await;
             transcript.stopped = stopped;
             if *part == Part::Twin {
                 (transcript.twin, transcript.twin_started_ms) = (exchanges, started_ms);
@@ -143,9 +145,18 @@ impl Runner<'_> {
         begun_ms: u64,
         fail_fast: bool,
     ) -> (Vec<Exchange>, Option<String>) {
+        self.follow(context, ready, Walk::new(context, ready, part, begun_ms), fail_fast).await
+    }
+
+    async fn follow<'p>(
+        &self,
+        context: &Context<'_>,
+        ready: &ReadyCase<'_>,
+        mut walk: Walk<'p>,
+        fail_fast: bool,
+    ) -> (Vec<Exchange>, Option<String>) {
         let mut exchanges = Vec::new();
         let mut stopped = None;
-        let mut walk = Walk::new(context, ready, part, begun_ms);
         walk.set_clock(self.clock_of(context, ready.transport));
         let session = CaseSession {
             context,

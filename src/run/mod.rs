@@ -2,7 +2,7 @@
 //!
 //! Answers are judged here only as far as they decide the next step. Start with [`Runner`], which has the connections,
 //! mailboxes, limits and counters of a run. `case` runs the steps of one case, `repeat` repeats a step, `send` sends one
-//! message.
+//! message. `retry` runs a case again that waited in vain.
 
 mod case;
 mod consequences;
@@ -11,6 +11,7 @@ mod hosts;
 mod mailbox;
 mod progress;
 mod repeat;
+mod retry;
 mod runner;
 mod schedule;
 mod send;

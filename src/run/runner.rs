@@ -23,6 +23,8 @@ pub struct Runner<'r> {
     pub(super) start: Instant,
     /// Whether cases run even where the probes show that none can be judged.
     pub(super) judges_every_target: bool,
+    /// Whether a case that fails after a wait in vain is tried again, alone.
+    pub(super) retries: bool,
     pub(super) secrets: Vec<String>,
     pub(super) requests: AtomicU64,
     /// Consecutive messages without an answer.
@@ -56,6 +58,7 @@ impl<'r> Runner<'r> {
             limits,
             start,
             judges_every_target: false,
+            retries: true,
             secrets: connections.secrets().map(str::to_owned).collect(),
             requests: AtomicU64::new(0),
             unanswered: AtomicUsize::new(0),
@@ -76,6 +79,12 @@ impl<'r> Runner<'r> {
     #[must_use]
     pub fn at_every_target(self) -> Self {
         Self { judges_every_target: true, ..self }
+    }
+
+    /// Tries no case again: for a target that is known to fail.
+    #[must_use]
+    pub fn without_retries(self) -> Self {
+        Self { retries: false, ..self }
     }
 
     /// Messages sent so far.

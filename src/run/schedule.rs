@@ -90,9 +90,20 @@ impl Runner<'_> {
         };
         let talking = stream::iter(talking).map(talk).buffer_unordered(1 + jobs.saturating_sub(1) * LISTENING);
         let brisk = stream::iter(brisk).map(run).buffer_unordered(jobs);
-        let mut done = stream::select(waiting, stream::select(talking, brisk))
-            .chain(stream::iter(alone.into_iter().chain(last)).map(run).buffered(1));
-        while let Some((index, case)) = done.next().await {
+        let mut together = stream::select(waiting, stream::select(talking, brisk)).fuse();
+        let mut alone = stream::iter(alone.into_iter().chain(last)).map(run).buffered(1).fuse();
+        let mut retried = false;
+        loop {
+            let found = match together.next().await {
+                Some(found) => Some(found),
+                None => {
+                    if !std::mem::replace(&mut retried, true) {
+                        self.retry(context, transcript).await;
+                    }
+                    alone.next().await
+                }
+            };
+            let Some((index, case)) = found else { break };
             if let Some(slot) = transcript.cases.get_mut(index) {
                 *slot = Some(case);
             }

@@ -200,8 +200,17 @@ impl Relay {
                     crate::transport::channel::ArrivalKind::HttpRequest { target, .. } => target.clone(),
                     _ => String::new(),
                 };
-                *counts.lock().expect("no panic").entry(path.clone()).or_default() += 1;
+                let count = {
+                    let mut counts = counts.lock().expect("no panic");
+                    let count = counts.entry(path.clone()).or_default();
+                    *count += 1;
+                    *count
+                };
                 tokio::spawn(async move {
+                    if path == "/deaf" || path == "/deaf-at-first" && count == 1 || path == "/deaf-twice" && count != 2
+                    {
+                        tokio::time::sleep(Duration::from_secs(60)).await;
+                    }
                     let body = match json::parse(&request.arrival.body) {
                         Ok(orders) if path == "/tell" => follow(&client, &orders).await,
                         _ => json::compact(&Value::text(&path)).into_bytes(),
@@ -615,4 +624,24 @@ async fn an_answer_that_was_cut_decides_nothing() {
     assert_eq!(ran.case("ended").verdict, Verdict::Pass);
     assert_eq!(ran.case("short").verdict, Verdict::Pass);
     assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+}
+
+#[tokio::test]
+async fn a_case_that_waited_in_vain_among_others_passes_only_if_it_passes_twice_alone() {
+    let cases = "
+  - { case: common, covers: [TOY-1], steps: [{ request: { method: GET, path: /other }, expect: [{ at: /status, equals: 200 }] }] }
+  - { case: wrong, covers: [TOY-1], steps: [{ request: { method: GET, path: /wrong }, expect: [{ at: /status, equals: 201 }] }] }
+  - { case: at-first, covers: [TOY-1], steps: [{ request: { method: GET, path: /deaf-at-first }, expect: [{ at: /status, equals: 200 }] }] }
+  - { case: twice, covers: [TOY-1], steps: [{ request: { method: GET, path: /deaf-twice }, expect: [{ at: /status, equals: 200 }] }] }
+  - { case: always, covers: [TOY-1], steps: [{ request: { method: GET, path: /deaf }, expect: [{ at: /status, equals: 200 }] }] }
+";
+    let knowledge = knowledge(&BINARY, cases);
+    let ran = run(&knowledge, &Selection::default(), |target| target.limits.request = Duration::from_millis(600)).await;
+    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again), "as recorded");
+    let found = |name: &str| (ran.case(name).verdict, ran.case(name).retry);
+    assert_eq!(found("common"), (Verdict::Pass, 0));
+    assert_eq!((found("wrong"), ran.relay.requests("/wrong")), ((Verdict::Fail, 0), 1), "it waited for nothing");
+    assert_eq!((found("at-first"), ran.relay.requests("/deaf-at-first")), ((Verdict::Pass, 2), 3));
+    assert_eq!((found("twice"), ran.relay.requests("/deaf-twice")), ((Verdict::Error, 0), 3), "it passed once");
+    assert_eq!((found("always"), ran.relay.requests("/deaf")), ((Verdict::Error, 0), 2));
 }

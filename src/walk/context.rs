@@ -61,6 +61,8 @@ pub struct CaseTranscript {
     pub twin_started_ms: u64,
     /// From its first step to its last, in milliseconds.
     pub elapsed_ms: u64,
+    /// How often it was tried before: the values of each try are its own.
+    pub retry: u64,
 }
 
 /// The input of a walk besides the exchanges.

@@ -95,6 +95,7 @@ impl<'p> Walk<'p> {
             return self.halt(Stop::Unsupported(format!("the adapter does not offer {}", exchange.operation)));
         }
         if self.part == Part::Probe {
+            self.preconditions(planned, seen, name);
             return;
         }
         let left_open = step.without_waiting && exchange.sent.transport.is_channel();
@@ -126,22 +127,29 @@ impl<'p> Walk<'p> {
             };
             return self.halt(Stop::NotAccepted(format!("{} was not accepted: {observed}", name())));
         }
-        for expectation in &step.assume {
-            match self.look(expectation, seen, None) {
-                Ok(Outcome::Holds(_)) => {}
-                Ok(Outcome::Mismatch(mismatch)) => {
-                    let why = format!("{} precondition not met: {mismatch}", name());
-                    return self.halt(Stop::NotAccepted(why));
-                }
-                Ok(Outcome::Vacuous(why) | Outcome::Undecided(why)) => {
-                    return self.halt(Stop::NotAccepted(format!("{}: {why}", name())));
-                }
-                Err(error) => return self.halt(Stop::Broken(format!("{}: {error}", expectation.span.place()))),
-            }
+        if !self.preconditions(planned, seen, name) {
+            return;
         }
         if self.part == Part::Case {
             self.expectations(planned, 1, seen, Some(index));
         }
+    }
+
+    /// Whether the preconditions of a step hold; ends the walk if not.
+    fn preconditions(&mut self, planned: Planned<'_>, seen: &Value, name: impl Fn() -> String) -> bool {
+        for expectation in &planned.step.assume {
+            let stop = match self.look(expectation, seen, None) {
+                Ok(Outcome::Holds(_)) => continue,
+                Ok(Outcome::Mismatch(mismatch)) => {
+                    Stop::NotAccepted(format!("{} precondition not met: {mismatch}", name()))
+                }
+                Ok(Outcome::Vacuous(why) | Outcome::Undecided(why)) => Stop::NotAccepted(format!("{}: {why}", name())),
+                Err(error) => Stop::Broken(format!("{}: {error}", expectation.span.place())),
+            };
+            self.halt(stop);
+            return false;
+        }
+        true
     }
 
     /// Why an answer is inconclusive: the message was sent so late, or answered so late, that it may have expired before the

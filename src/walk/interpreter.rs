@@ -11,7 +11,7 @@ use super::tally::{Tallies, Tally};
 use super::uses::{actors, uses};
 use crate::exchange::{Exchange, Transport};
 use crate::matcher::Outcome;
-use crate::plan::{ReadyCase, SETUP_STEPS, compile, lists};
+use crate::plan::{RETRIES, ReadyCase, SETUP_STEPS, compile, lists};
 use crate::protocol::Protocol;
 use crate::record::{EditRecord, FeatureState, FindingRecord, ReadingRecord};
 use crate::requirement::RequirementId;
@@ -32,6 +32,7 @@ pub struct Walk<'p> {
     pub(super) ready: &'p ReadyCase<'p>,
     pub(super) part: Part,
     pub(super) begun_ms: u64,
+    pub(super) retry: u64,
     pub(super) scope: Scope<'p>,
     /// The token by which hosts recognise its messages.
     pub(super) token: String,
@@ -54,8 +55,18 @@ impl<'p> Walk<'p> {
     ///
     /// `begun_ms` is when it begins, in milliseconds after the start of the run: its current time.
     pub fn new(context: &'p Context<'p>, ready: &'p ReadyCase<'p>, part: Part, begun_ms: u64) -> Self {
+        Self::retry(context, ready, part, begun_ms, 0)
+    }
+
+    /// As [`Walk::new`], for a case that was tried so often before. What a target saw then must not decide now, so no value of an
+    /// earlier try occurs again.
+    pub fn retry(context: &'p Context<'p>, ready: &'p ReadyCase<'p>, part: Part, begun_ms: u64, retry: u64) -> Self {
         let manifest = &context.plan.knowledge.manifest;
-        let identity = Seed::new(context.facts.identity_seed).part(&ready.id);
+        let mut identity = Seed::new(context.facts.identity_seed).part(&ready.id);
+        if retry > 0 {
+            identity = identity.part(&format!("retry {retry}"));
+        }
+        let ordinal = ready.ordinal + retry * RETRIES;
         let seed = match part {
             Part::Case => identity.part("case"),
             Part::Twin => identity.part("twin"),
@@ -75,7 +86,7 @@ impl<'p> Walk<'p> {
         });
         scope.bind("timeouts", Value::map(times));
         // Two numbers for each case: its own, and that of its twin.
-        scope.bind("ordinal", Value::from(2 * ready.ordinal + u64::from(part == Part::Twin)));
+        scope.bind("ordinal", Value::from(2 * ordinal + u64::from(part == Part::Twin)));
         scope.bind("run", Value::from(context.facts.identity_seed));
         let mut tallies: Tallies<'p> = BTreeMap::new();
         for id in &ready.covers {
@@ -93,6 +104,7 @@ impl<'p> Walk<'p> {
             ready,
             part,
             begun_ms,
+            retry,
             scope,
             token,
             tallies,

@@ -63,7 +63,7 @@ impl<'p> Walk<'p> {
 
     /// The messages of the set-up of a party for a new connection, with new ids.
     pub fn rebuild_setup(&self, actor: &str, times: usize) -> Vec<(Planned<'p>, Vec<Encoded>)> {
-        let mut walk = Walk::new(self.context, self.ready, self.part, self.begun_ms);
+        let mut walk = Walk::retry(self.context, self.ready, self.part, self.begun_ms, self.retry);
         walk.set_clock(self.clock_ms);
         let steps = walk.steps().into_iter().filter(|planned| {
             let sends = matches!(planned.step.action, Action::Send { .. });

@@ -173,6 +173,7 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
             facts.push(("over", format!("{transport}: {counts}")));
         }
     }
+    facts.extend(view::retried(record).map(|retried| ("retried", retried)));
     facts.push(("exit code", record.summary.exit_code.to_string()));
     facts.push(("proofmark", record.proofmark.clone()));
     let shown = |(label, text): (_, String)| (label, printable::short(&text, 600));

@@ -439,6 +439,9 @@ impl Page<'_> {
         }
         let took = printable::duration(summary.elapsed_ms);
         self.field(0, "requests", 10, &format!("{} in {took}", summary.requests), PLAIN)?;
+        if let Some(retried) = view::retried(record) {
+            self.field(0, "retried", 10, &printable::short(&retried, VALUE_LENGTH), PLAIN)?;
+        }
         let conclusion = format!("{} (exit {})", printable::short(&summary.conclusion, 400), summary.exit_code);
         let verdict = if summary.exit_code == 0 { Verdict::Pass } else { Verdict::Fail };
         self.field(0, "result", 10, &conclusion, verdict_style(verdict).bold())?;

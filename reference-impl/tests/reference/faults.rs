@@ -1,0 +1,85 @@
+//! Every fault is planted once, names requirements, and is observable: the same conversation with the server goes
+//! otherwise than without it. Which check catches it is for proofmark to prove.
+
+use std::path::Path;
+
+use crate::support::conversation::{conversation, long_conversation};
+use crate::support::{agentic, config, set};
+use reference_impl::{Config, Fault, Needs};
+
+/// Maximum number of concurrent conversations.
+const CONVERSATIONS: usize = 40;
+
+#[test]
+fn the_table_is_well_formed() {
+    let table = agentic().faults();
+    for (index, fault) in table.iter().enumerate() {
+        assert!(table[..index].iter().all(|other| other.name != fault.name), "{} occurs twice", fault.name);
+        assert!(!fault.breaks.is_empty() && fault.breaks.iter().all(|id| id.starts_with("AGENTIC-")), "{}", fault.name);
+        assert!(fault.summary.ends_with('.') && ["L0", "L1", "L2", "L3"].contains(&fault.level), "{}", fault.name);
+    }
+}
+
+#[test]
+fn every_fault_is_planted_exactly_once() {
+    // The other protocols have faults of their own, some by the same names.
+    let source = source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agentic"));
+    for Fault { name, .. } in agentic().all_faults() {
+        // At a line of its own, or as a row of a table of alike faults.
+        let forms = [format!("is(\"{name}\")"), format!("fault, \"{name}\", "), format!("(\"{name}\", &[")];
+        let places: usize = forms.iter().map(|form| source.matches(form).count()).sum();
+        assert_eq!(places, 1, "{name} is planted {places} times");
+    }
+}
+
+/// All program text under `folder`, without tests.
+fn source(folder: &Path) -> String {
+    let mut text = String::new();
+    for entry in std::fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            text.push_str(&self::source(&path));
+        } else {
+            let file = std::fs::read_to_string(&path).expect("readable");
+            text.push_str(file.split("#[cfg(test)]\nmod tests").next().unwrap_or_default());
+        }
+    }
+    text
+}
+
+/// Faults that take more than the conversations here, such as hundreds of objects; `proofmark prove` catches them.
+const LONGER: &[&str] = &["latest-of-last-hundred", "awaiting-list-first-hundred", "export-first-hundred-sessions"];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_fault_shows() {
+    let plain = conversation(faulty(None)).await;
+    assert!(conversation(faulty(None)).await == plain, "the conversation is not repeatable");
+    let without_search = conversation(set(faulty(None), &[("search", "off")])).await;
+    let second_level = conversation(Config { level: Some("L2".into()), ..faulty(None) }).await;
+    let long = long_conversation(faulty(None)).await;
+    let mut silent = Vec::new();
+    for several in agentic().faults().chunks(CONVERSATIONS) {
+        let observed: Vec<_> =
+            several.iter().map(|fault| tokio::spawn(conversation(faulty(Some(fault.name))))).collect();
+        for (fault, observed) in several.iter().zip(observed) {
+            let expected = match fault.needs {
+                Needs::Setup("auth") | Needs::Nothing => &plain,
+                Needs::Level("L2") => &second_level,
+                Needs::Setting("search", "off") => &without_search,
+                other => panic!("no conversation for a server with {other:?}"),
+            };
+            if observed.await.expect("the conversation ends") == *expected
+                && long_conversation(faulty(Some(fault.name))).await == long
+            {
+                silent.push(fault.name);
+            }
+        }
+    }
+    silent.retain(|name| !LONGER.contains(name));
+    assert!(silent.is_empty(), "{} faults without an observable effect: {silent:?}", silent.len());
+}
+
+fn faulty(fault: Option<&str>) -> Config {
+    let clock = Some("2026-01-20T00:00:00Z".into());
+    set(Config { fault: fault.map(str::to_owned), clock, ..config() }, &[("auth", "key=key-owner")])
+}
