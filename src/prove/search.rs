@@ -32,8 +32,8 @@ const ANSWERS: usize = 12;
 /// Number of exchanges that are searched for a case that sweeps for rare messages.
 const RARE: usize = 6;
 
-/// The delay of a late answer.
-const LATE_MS: u64 = 60_000;
+/// The delays of a late answer, in milliseconds: after the longest a message may have expired, so that it decides nothing.
+const LATE_MS: [u64; 3] = [6_000, 15_000, 60_000];
 
 /// Number of elements at the start of a list that are removed in turn.
 const ELEMENTS: usize = 4;
@@ -164,8 +164,8 @@ enum Mutation<'m> {
     /// Another answer to the operation, by its index among the kept ones. The first are of the other kind: a rejection instead
     /// of a success, or vice versa.
     Swap(usize),
-    /// A minute later.
-    Late,
+    /// So many milliseconds later.
+    Late(u64),
     /// No answer until the timeout.
     Silence,
     /// The same answer in another layout.
@@ -209,9 +209,9 @@ impl Mutation<'_> {
                 let other = others.nth(*place).filter(|other| *other != received);
                 other.is_some_and(|other| replace(received, other, sent.transport))
             }
-            Self::Late => {
-                received.arrived.iter_mut().for_each(|arrival| arrival.at_ms += LATE_MS);
-                *elapsed_ms += LATE_MS;
+            Self::Late(by_ms) => {
+                received.arrived.iter_mut().for_each(|arrival| arrival.at_ms += by_ms);
+                *elapsed_ms += by_ms;
                 true
             }
             Self::Silence => {
@@ -247,7 +247,7 @@ impl std::fmt::Display for Mutation<'_> {
             Self::Set(at, value) => write!(f, "{at} with {}", json::compact(value)),
             Self::Append(at, _) => write!(f, "{at} with an object of another answer"),
             Self::Missing => f.write_str("a missing operation"),
-            Self::Late => f.write_str("the same answer a minute later"),
+            Self::Late(by_ms) => write!(f, "the same answer {} s later", by_ms / 1_000),
             Self::Silence => f.write_str("silence"),
             Self::Laid(layout) => write!(f, "the same answer in the layout {layout}"),
             Self::Stale => f.write_str("the answer to another call of the same operation"),
@@ -340,7 +340,8 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
         .into_iter()
         .chain(changes)
         .chain(sets)
-        .chain([Mutation::Late, Mutation::Silence])
+        .chain(LATE_MS.map(Mutation::Late))
+        .chain([Mutation::Silence])
         .chain(pool.protocol.codec().layouts().iter().map(|layout| Mutation::Laid(layout)))
         .chain((1..2 * ANSWERS).map(Mutation::Swap))
         .chain(grafts)

@@ -193,12 +193,19 @@ fn signature(body: &Value, inputs: &Inputs, context: &ObservationContext<'_>) ->
         members.retain(|(name, _)| !left_out.contains(name));
     }
     let digest = hmac::hmac_sha256(key.as_bytes(), &hmac::signed_bytes(&covered, recipe));
-    let kept = changes.and_then(|changes| changes.member("truncate")).and_then(Value::as_integer);
-    let kept = kept.and_then(|count| usize::try_from(count).ok()).unwrap_or(digest.len()).min(digest.len());
-    let digest = &digest[..kept];
+    let mut digest = digest.to_vec();
+    let number = |name: &str| {
+        let number = changes.and_then(|changes| changes.member(name)).and_then(Value::as_integer);
+        number.and_then(|number| usize::try_from(number).ok())
+    };
+    // The byte with this index is wrong in one bit.
+    if let Some(byte) = number("flip").and_then(|index| digest.get_mut(index)) {
+        *byte ^= 1;
+    }
+    digest.truncate(number("truncate").unwrap_or(usize::MAX));
     let value = match hex {
-        true => data_encoding::HEXLOWER.encode(digest),
-        false => data_encoding::BASE64.encode(digest),
+        true => data_encoding::HEXLOWER.encode(&digest),
+        false => data_encoding::BASE64.encode(&digest),
     };
     let algorithm = text("algorithm").unwrap_or("HMAC-SHA256");
     Ok(Some(Value::map([("algorithm", Value::text(algorithm)), ("value", Value::text(value))])))

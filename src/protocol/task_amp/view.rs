@@ -33,6 +33,7 @@ const TASK_NAMES: &[(&str, &[&str])] =
 /// | `/message` | the only message of the answer |
 /// | `/acks` | acknowledgements: `msg_id`, `actor`, `ts`, `ack_status` |
 /// | `/errors` | entries of the error log, or the errors that a library reports |
+/// | `/unnamed` | the entries of the error log that name no message |
 /// | `/logged` | how the new entries of the error log show the refusal of what was sent: `named`, `unnamed` or `missing` |
 /// | `/task` | the task record, with the names of the binding |
 /// | `/outputs` | the outputs of an engine |
@@ -68,6 +69,11 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     if exchange.operation == "submit" && exchange.sent.transport == Transport::Http {
         let entries = errors.as_ref().and_then(Value::as_array).unwrap_or_default();
         view.set_member("logged", Value::text(logged(exchange, entries, &view)));
+    }
+    if exchange.operation == "list-errors" {
+        let unnamed =
+            |errors: &Value| Value::array(errors.as_array().unwrap_or_default().iter().filter(is_unnamed).cloned());
+        put(&mut view, "unnamed", errors.as_ref().map(unnamed));
     }
     put(&mut view, "errors", errors);
     let task = task(exchange, &view);
@@ -286,11 +292,15 @@ fn errors(exchange: &Exchange, view: &Value) -> Option<Value> {
 /// of its body; one names no message at all, where the message has no id or the log never names one; or none does.
 fn logged(exchange: &Exchange, entries: &[Value], view: &Value) -> &'static str {
     let sent = json::parse(&exchange.sent.body.0).ok();
-    let id = sent.as_ref().and_then(|sent| sent.member("msg_id")).and_then(Value::as_text).filter(|id| !id.is_empty());
-    let digest = view.member("sent-sha256").and_then(Value::as_text);
+    let id = sent.as_ref().and_then(|sent| sent.member("msg_id")).and_then(Value::as_text);
+    refusal_in(entries, id.filter(|id| !id.is_empty()), view.member("sent-sha256").and_then(Value::as_text))
+}
+
+/// As [`logged`], for a message with an id and a digest.
+fn refusal_in(entries: &[Value], id: Option<&str>, digest: Option<&str>) -> &'static str {
     let few = id.is_none_or(|id| id::parts(id).is_none());
     let names = |entry: &Value, name: Option<&str>| {
-        name.is_some_and(|name| any_text(entry, &|text| if few { text == name } else { text.contains(name) }))
+        name.is_some_and(|name| any_text(entry, &|text| if few { has_word(text, name) } else { text.contains(name) }))
     };
     let holds = |entry: &Value, digest: Option<&str>| {
         digest.is_some_and(|digest| any_text(entry, &|text| text.to_ascii_lowercase().contains(digest)))
@@ -298,9 +308,29 @@ fn logged(exchange: &Exchange, entries: &[Value], view: &Value) -> &'static str 
     if entries.iter().any(|entry| names(entry, id) || holds(entry, digest)) {
         return "named";
     }
-    let is_unnamed = |entry: &Value| !any_text(entry, &names_something);
-    let unnamed = if few { entries.iter().any(is_unnamed) } else { entries.iter().all(is_unnamed) };
+    let unnamed = if few {
+        entries.iter().any(|entry| is_unnamed(&entry))
+    } else {
+        entries.iter().all(|entry| is_unnamed(&entry))
+    };
     if unnamed && !entries.is_empty() { "unnamed" } else { "missing" }
+}
+
+/// Whether a text is a name, or has it between characters that are no part of a word: a short one is in many words by chance.
+/// White space around the name does not matter.
+fn has_word(text: &str, name: &str) -> bool {
+    let name = name.trim();
+    let bounds = |at: usize| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + name.len()..].chars().next();
+        [before, after].into_iter().flatten().all(|c| !c.is_alphanumeric())
+    };
+    !name.is_empty() && text.match_indices(name).any(|(at, _)| bounds(at))
+}
+
+/// Whether an entry of the error log names no message, as E03 permits.
+fn is_unnamed(entry: &&Value) -> bool {
+    !any_text(entry, &names_something)
 }
 
 /// Whether a text of an entry has the id of a message or a SHA-256 in it.
@@ -329,4 +359,45 @@ fn task(exchange: &Exchange, view: &Value) -> Option<Value> {
         _ => return None,
     };
     found.as_map().is_some().then(|| named(&found, TASK_NAMES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How an entry with this text shows that a message with this id was refused.
+    fn seen(text: &str, id: &str) -> &'static str {
+        let entry = Value::map([("detail", Value::text(text))]);
+        refusal_in(&[entry], Some(id), Some(&"a1".repeat(32)))
+    }
+
+    #[test]
+    fn an_entry_names_a_message_in_a_member_or_in_a_sentence() {
+        let valid = "task_dispatch-T-2341-359-1795669246301";
+        for text in [valid, "bus refused task_dispatch-T-2341-359-1795669246301: no", &"A1".repeat(32)] {
+            assert_eq!(seen(text, valid), "named", "{text}");
+        }
+        let broken = [
+            "abc",
+            "task_dispatch-T-2341-359-17405x",
+            "task_dispatch-T-2341-359-",
+            "task_dispatch-T-2341-359-...",
+            " task_dispatch-T-2341-359-1795669246301",
+            "task_dispatch-T-2341-359-1795669246301 ",
+        ];
+        for id in broken {
+            assert_eq!(seen(id, id), "named", "{id}");
+            assert_eq!(seen(&format!("bus refused {id}: not {{type}}-{{task_id}}-{{unix_ms}}"), id), "named", "{id}");
+            assert_eq!(seen(&format!("`{}` refused", id.trim()), id), "named", "{id}");
+        }
+    }
+
+    #[test]
+    fn an_entry_about_another_message_does_not_show_a_refusal() {
+        assert_eq!(seen("refused task_dispatch-T-2341-351-17405x", "task_dispatch-T-2341-359-17405x"), "missing");
+        assert_eq!(seen("refused task_dispatch-T-2341-351-1795669246301", "abc"), "missing");
+        assert_eq!(seen("the abcess of task_dispatch-T-2341-351-1795669246301", "abc"), "missing");
+        assert_eq!(seen("a message was refused", "abc"), "unnamed");
+        assert_eq!(refusal_in(&[], Some("abc"), None), "missing");
+    }
 }
