@@ -199,6 +199,7 @@ impl Author<'_, '_> {
             covers,
             started_ms: self.u.arbitrary::<u32>()?.into(),
             twin_started_ms: self.u.arbitrary::<u32>()?.into(),
+            retry: self.u.int_in_range(0..=2)?,
             elapsed_ms: self.u.arbitrary::<u32>()?.into(),
             at: self.words()?,
             findings: self.several(|a| {

@@ -53,6 +53,7 @@ fn case(id: &str, verdict: Verdict, covers: &[&str]) -> CaseRecord {
         transport: Transport::Http,
         started_ms: 0,
         twin_started_ms: 0,
+        retry: 0,
         about: String::new(),
         verdict,
         reason: None,
