@@ -286,7 +286,7 @@ pub struct CaseRecord {
     /// When the first step of its twin ran.
     #[serde(default)]
     pub twin_started_ms: u64,
-    /// How often it was tried before: among other cases, something that it waited for did not come.
+    /// Number of the retry that was recorded; 0 for the first try. A case is retried if it failed after waiting.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retry: u64,
     /// Milliseconds from its first step to its last.

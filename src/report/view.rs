@@ -97,13 +97,13 @@ pub(super) fn not_run(protocol: &ProtocolRecord) -> Vec<(&'static str, usize)> {
     counts.into_iter().map(|(r, count)| (word(r), count)).collect()
 }
 
-/// The cases that passed only when they were tried again, in one sentence.
+/// The cases that passed only when they were retried, in one sentence.
 pub(super) fn retried(record: &RunRecord) -> Option<String> {
     let cases = record.protocols.iter().flat_map(|protocol| &protocol.cases).filter(|case| case.retry > 0);
     let ids: Vec<&str> = cases.map(|case| case.id.as_str()).collect();
     let (first, others) = ids.split_first()?;
     let more = if others.is_empty() { String::new() } else { format!(" and {} more", others.len()) };
-    Some(format!("passed alone, after a wait in vain among other cases: {first}{more}"))
+    Some(format!("passed when retried alone, after a timeout among concurrent cases: {first}{more}"))
 }
 
 /// The verdicts over each transport, if there are several: `ws` and `120 pass, 3 fail`.

@@ -2,7 +2,8 @@
 //!
 //! Answers are judged here only as far as they decide the next step. Start with [`Runner`], which has the connections,
 //! mailboxes, limits and counters of a run. `case` runs the steps of one case, `repeat` repeats a step, `send` sends one
-//! message. `retry` runs a case again that waited in vain.
+//! message. `retry` retries a case that failed after
+//! waiting.
 
 mod case;
 mod consequences;

@@ -1,7 +1,7 @@
-//! Cases that failed after a wait in vain are tried again, alone.
+//! Retries, alone, the cases that failed after waiting.
 //!
-//! Among many concurrent cases an answer can come too late because the machine is busy, and the target is not to blame. A case
-//! that passes twice alone passes; otherwise its first failure stands.
+//! Among many concurrent cases a correct answer can be late because the machine is busy. A case passes if two retries pass;
+//! otherwise its first failure stands. A target that loses answers at random can pass so, and the reports name the case.
 
 use std::time::{Duration, Instant};
 
@@ -10,20 +10,20 @@ use crate::judge::{self, Gate, Swept};
 use crate::verdict::Verdict;
 use crate::walk::{CaseTranscript, Context, Transcript};
 
-/// A case that took less has not waited in vain, in milliseconds.
+/// The shortest time, in milliseconds, of a case whose failure may come from a timeout.
 const WAITED_MS: u64 = 400;
 
-/// How often a case must pass alone.
+/// Number of retries that must pass.
 const PASSES: u64 = 2;
 
-/// How many cases may fail again, until the failures are the target's.
+/// Number of failed retries after which no other case is retried.
 const FAILED_AGAIN: usize = 6;
 
-/// How long cases are tried again.
+/// Time after which no other case is retried.
 const TIME: Duration = Duration::from_secs(20);
 
 impl Runner<'_> {
-    /// Tries the cases again that failed after a wait, the shortest first, and replaces what was recorded of those that pass.
+    /// Retries the cases that failed after waiting, the shortest first, and replaces the transcripts of those that pass.
     pub(super) async fn retry(&self, context: &Context<'_>, transcript: &mut Transcript) {
         let ran = transcript.cases.iter().flatten().count();
         if !self.retries || ran < 2 {
@@ -42,19 +42,18 @@ impl Runner<'_> {
             if failed_again == FAILED_AGAIN || begun.elapsed() >= TIME {
                 return;
             }
-            let mut last = None;
             for retry in 1..=PASSES {
-                let case = self.case_once(context, &context.plan.cases[index], retry).await;
-                last = matches!(verdict(context, index, &case), Verdict::Pass | Verdict::Warn).then_some(case);
-                if last.is_none() {
+                let mut case = self.case_once(context, &context.plan.cases[index], retry).await;
+                let passed = matches!(verdict(context, index, &case), Verdict::Pass | Verdict::Warn);
+                if let Some(first) = transcript.cases[index].as_mut().filter(|_| passed && retry == PASSES) {
+                    std::mem::swap(first, &mut case);
+                }
+                // What is left in `case` is dropped.
+                self.released(case.exchanges.iter().chain(&case.twin));
+                if !passed {
                     failed_again += 1;
                     break;
                 }
-            }
-            if last.is_some()
-                && let Some(first) = std::mem::replace(&mut transcript.cases[index], last)
-            {
-                self.released(first.exchanges.iter().chain(&first.twin));
             }
         }
     }

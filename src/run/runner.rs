@@ -23,7 +23,7 @@ pub struct Runner<'r> {
     pub(super) start: Instant,
     /// Whether cases run even where the probes show that none can be judged.
     pub(super) judges_every_target: bool,
-    /// Whether a case that fails after a wait in vain is tried again, alone.
+    /// Whether a case that fails after waiting is retried alone.
     pub(super) retries: bool,
     pub(super) secrets: Vec<String>,
     pub(super) requests: AtomicU64,
@@ -81,7 +81,7 @@ impl<'r> Runner<'r> {
         Self { judges_every_target: true, ..self }
     }
 
-    /// Tries no case again: for a target that is known to fail.
+    /// Retries no case: for a target that is meant to fail.
     #[must_use]
     pub fn without_retries(self) -> Self {
         Self { retries: false, ..self }

@@ -61,7 +61,7 @@ pub struct CaseTranscript {
     pub twin_started_ms: u64,
     /// From its first step to its last, in milliseconds.
     pub elapsed_ms: u64,
-    /// How often it was tried before: the values of each try are its own.
+    /// Number of the retry, 0 for the first try. Each has values of its own.
     pub retry: u64,
 }
 

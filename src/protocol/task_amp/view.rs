@@ -71,8 +71,9 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         view.set_member("logged", Value::text(logged(exchange, entries, &view)));
     }
     if exchange.operation == "list-errors" {
-        let unnamed =
-            |errors: &Value| Value::array(errors.as_array().unwrap_or_default().iter().filter(is_unnamed).cloned());
+        let unnamed = |errors: &Value| {
+            Value::array(errors.as_array().unwrap_or_default().iter().filter(|entry| is_unnamed(entry)).cloned())
+        };
         put(&mut view, "unnamed", errors.as_ref().map(unnamed));
     }
     put(&mut view, "errors", errors);
@@ -308,11 +309,7 @@ fn refusal_in(entries: &[Value], id: Option<&str>, digest: Option<&str>) -> &'st
     if entries.iter().any(|entry| names(entry, id) || holds(entry, digest)) {
         return "named";
     }
-    let unnamed = if few {
-        entries.iter().any(|entry| is_unnamed(&entry))
-    } else {
-        entries.iter().all(|entry| is_unnamed(&entry))
-    };
+    let unnamed = if few { entries.iter().any(is_unnamed) } else { entries.iter().all(is_unnamed) };
     if unnamed && !entries.is_empty() { "unnamed" } else { "missing" }
 }
 
@@ -329,7 +326,7 @@ fn has_word(text: &str, name: &str) -> bool {
 }
 
 /// Whether an entry of the error log names no message, as E03 permits.
-fn is_unnamed(entry: &&Value) -> bool {
+fn is_unnamed(entry: &Value) -> bool {
     !any_text(entry, &names_something)
 }
 
