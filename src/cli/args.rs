@@ -470,12 +470,17 @@ pub struct ProveOptions {
     /// Faults to plant, by name; may be repeated [default: all]
     #[arg(long, value_name = "NAME")]
     pub fault: Vec<String>,
-    /// Run every case against every fault, not only the cases that cover a broken requirement; takes minutes
+    /// Only cases whose id matches: `*` any text, `?` one character; may be repeated. Plants the faults that they should catch
+    #[arg(long, value_name = "PATTERN")]
+    pub only: Vec<String>,
+    /// Run every case against every fault and trivial target, not only the cases that cover a broken requirement, and a sample;
+    /// takes minutes
     #[arg(long)]
     pub all_cases: bool,
-    /// Faults that run against every case, to measure how many requirements one fault fails; the seed selects them
-    #[arg(long, value_name = "N", default_value_t = 12)]
-    pub blame: usize,
+    /// Faults that run against every case, to measure how many requirements one fault fails; the seed selects them [default: 2 to
+    /// 12, fewer in a long suite]
+    #[arg(long, value_name = "N")]
+    pub blame: Option<usize>,
     /// Change each member of each answer, one at a time, and list the changes that no case detects
     #[arg(long)]
     pub wire: bool,

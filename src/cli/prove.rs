@@ -55,6 +55,7 @@ pub(super) fn run(options: &ProveOptions, program: &Program) -> Result<u8, Failu
                 facts: Facts { seed, identity_seed: seed, clock, profile: Profile::Lenient },
                 begun,
                 faults: options.fault.clone(),
+                only: options.only.clone(),
                 all_cases: options.all_cases,
                 blame: options.blame,
                 wire: options.wire,

@@ -18,6 +18,35 @@ use crate::walk::{Context, Features};
 /// Timeout for a silent target: any other target on this machine answers faster.
 const PATIENCE: Duration = Duration::from_millis(400);
 
+/// How many runs of cases against trivial targets there are at most, unless every case is to run against every one.
+const RUNS: usize = 80_000;
+
+/// The cases that run against each trivial target: all of them, or each case against one of `of` targets, others with another
+/// seed.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    of: usize,
+    offset: usize,
+}
+
+/// How many of the cases each of `kinds` trivial targets gets.
+pub(super) fn share(kinds: usize, baseline: &Baseline<'_, '_>, options: &Options) -> Share {
+    let runs = kinds * baseline.plan.cases.iter().filter(|ready| options.is_chosen(&ready.id)).count();
+    let of = if options.all_cases { 1 } else { runs.div_ceil(RUNS).max(1) };
+    Share { of, offset: usize::try_from(options.facts.seed % of as u64).unwrap_or_default() }
+}
+
+impl Share {
+    /// The share of the trivial target with this number.
+    pub(super) const fn of(self, number: usize) -> Self {
+        Self { offset: self.offset + number, ..self }
+    }
+
+    const fn contains(self, case: usize) -> bool {
+        (case + self.offset).is_multiple_of(self.of)
+    }
+}
+
 /// Every kind of trivial target for the protocol of a baseline.
 pub(super) fn kinds(baseline: &Baseline<'_, '_>) -> Vec<Kind> {
     let mut kinds = trivial::kinds();
@@ -59,8 +88,8 @@ fn point(target: &mut Target, ports: &Ports) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs every case against a trivial target.
-pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, options: &Options) -> FloorRow {
+/// Runs cases against a trivial target.
+pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, share: Share, options: &Options) -> FloorRow {
     let failed = |why: String| FloorRow {
         target: kind.name.clone(),
         ran: 0,
@@ -80,7 +109,8 @@ pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, options: &Options) -
     let knowledge = baseline.plan.knowledge;
     let selection = crate::plan::Selection::default();
     let plan: Plan<'_> = crate::plan::build(knowledge, &target, &selection);
-    let all: BTreeSet<usize> = (0..plan.cases.len()).collect();
+    let runs = |index: &usize| share.contains(*index) && options.is_chosen(&plan.cases[*index].id);
+    let all: BTreeSet<usize> = (0..plan.cases.len()).filter(runs).collect();
     let transcript = on_runtime(async {
         let endpoint = Endpoint::start(kind.behaviour.clone(), ports, framing).map_err(|error| error.to_string())?;
         let url = url::Url::parse(&endpoint.url).map_err(|error| error.to_string())?;

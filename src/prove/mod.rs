@@ -46,6 +46,10 @@ const MANY: usize = 60;
 /// The same for a fault that runs against every case, whose failures are counted.
 const FIRST_ROUND_OF_ALL: Duration = Duration::from_secs(30);
 
+/// How many faults run against every case at most, and how many runs of cases that may be: then it is as quick for every suite.
+const BLAMED: usize = 12;
+const RUNS_OF_BLAMED: usize = 7_000;
+
 /// Proves the suites of one protocol.
 ///
 /// # Errors
@@ -65,9 +69,17 @@ pub fn prove(
     if !options.faults.is_empty() {
         faults.retain(|fault| options.faults.contains(&fault.name));
     }
-    let sample = sample(faults.len(), options);
     let plans: Vec<Plan<'_>> =
         settings.iter().map(|setting| plan::build(knowledge, &setting.target, &Selection::default())).collect();
+    if !options.only.is_empty() {
+        let chosen = plans.iter().flat_map(|plan| &plan.cases).filter(|ready| options.is_chosen(&ready.id));
+        let covered: BTreeSet<&str> = chosen.flat_map(|ready| &ready.covers).map(|id| id.as_str()).collect();
+        if covered.is_empty() {
+            return Err(format!("no case matches {}", options.only.join(" or ")));
+        }
+        faults.retain(|fault| fault.breaks.iter().any(|id| covered.contains(id.as_str())));
+    }
+    let sample = sample(faults.len(), plans.first().map_or(0, |plan| plan.cases.len()), options);
     let only_some = !options.faults.is_empty();
     progress.part("the clean subject, planted faults and trivial targets", settings.len() + faults.len());
     // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
@@ -97,7 +109,7 @@ pub fn prove(
     let (cases, requirements) =
         if only_some { (Vec::new(), Vec::new()) } else { search::rows(knowledge, &benches, &rows, options, progress) };
     let wire = options.wire.then(|| wire::prove(&benches[0], subject, options, progress));
-    let uncovered = uncovered(knowledge);
+    let uncovered = if options.only.is_empty() { uncovered(knowledge) } else { Vec::new() };
     let mut proof = Proof {
         schema: SCHEMA.to_owned(),
         proofmark: env!("CARGO_PKG_VERSION").to_owned(),
@@ -121,8 +133,10 @@ pub fn prove(
 }
 
 /// The faults that run against every case: so many, as far apart as they can be, and others with another seed.
-fn sample(faults: usize, options: &Options) -> BTreeSet<usize> {
-    let wanted = if options.faults.is_empty() { options.blame.min(faults) } else { 0 };
+fn sample(faults: usize, cases: usize, options: &Options) -> BTreeSet<usize> {
+    let affordable = || (RUNS_OF_BLAMED / cases.max(1)).clamp(2, BLAMED);
+    let whole = options.faults.is_empty() && options.only.is_empty();
+    let wanted = if whole { options.blame.unwrap_or_else(affordable).min(faults) } else { 0 };
     let first = usize::try_from(options.facts.seed % faults.max(1) as u64).unwrap_or_default();
     (0..wanted).map(|index| (first + index * faults / wanted) % faults).collect()
 }
@@ -151,7 +165,11 @@ fn lay_all<'b, 'k>(
         // Trivial targets answer as the clean subject did.
         let floor = scope.spawn(|| {
             let kinds = if options.faults.is_empty() { floor::kinds(&first) } else { Vec::new() };
-            parallel::map(options.jobs, &kinds, |kind| floor::run(kind, &first, options))
+            let share = floor::share(kinds.len(), &first, options);
+            let numbered: Vec<_> = kinds.iter().enumerate().collect();
+            parallel::map(options.jobs, &numbered, |(number, kind)| {
+                floor::run(kind, &first, share.of(*number), options)
+            })
         });
         let others = all.map(|(setting, plan)| {
             let baseline = lay(subject, setting, plan, options, &mut ran);
@@ -175,8 +193,11 @@ fn lay<'b, 'k>(
     options: &Options,
     ran: &mut Ran,
 ) -> Result<Baseline<'b, 'k>, String> {
-    let new: BTreeSet<usize> =
-        (0..plan.cases.len()).filter(|index| !ran.contains(&name_of(&plan.cases[*index]))).collect();
+    let cases = || plan.cases.iter().enumerate();
+    // A sweep needs the messages of the other cases.
+    let every = cases().any(|(_, ready)| options.is_chosen(&ready.id) && ready.case.is_sweep());
+    let runs = |ready: &ReadyCase<'_>| (every || options.is_chosen(&ready.id)) && !ran.contains(&name_of(ready));
+    let new: BTreeSet<usize> = cases().filter(|(_, ready)| runs(ready)).map(|(index, _)| index).collect();
     let transcript = on_runtime(async {
         let running = subject.start(setting, None).await?;
         let transcript = exchange(plan, &new, options, &running.connections).await;
@@ -264,6 +285,7 @@ fn plant(
     let covers = |index: &usize| {
         let ready = &plan.cases[*index];
         ready.skip.is_none()
+            && options.is_chosen(&ready.id)
             && (every || ready.covers.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str())))
     };
     let chosen: BTreeSet<usize> = (0..plan.cases.len()).filter(covers).collect();

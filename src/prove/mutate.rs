@@ -50,10 +50,12 @@ pub enum Change {
     Value,
     /// It gets one more member.
     Extra,
+    /// A whole number becomes the same number in floating point.
+    Float,
 }
 
 impl Change {
-    /// Every way.
+    /// The ways that apply to members in general.
     pub const ALL: [Self; 4] = [Self::Remove, Self::Type, Self::Value, Self::Extra];
 
     /// Its name in data and reports.
@@ -63,6 +65,7 @@ impl Change {
             Self::Type => "with another type",
             Self::Value => "with another value",
             Self::Extra => "with an additional member",
+            Self::Float => "as a floating-point number",
         }
     }
 }
@@ -238,6 +241,139 @@ pub fn set(
         (STATUS | MEDIA_TYPE, _) => false,
         (place, _) => alter_body(place, Work { alteration: Alteration::Set(value), protocol }, received),
     }
+}
+
+/// The message in a request or an answer: the decoded body, or what a call of a library carries as `message`.
+pub fn message(body: &Body, transport: Transport) -> Option<Value> {
+    let document = Document::read(&body.0)?;
+    if transport != Transport::Adapter {
+        return Some(document.value).filter(|value| value.as_map().is_some());
+    }
+    let inner = document.value.member("params").or_else(|| document.value.member("result"))?.member("message")?;
+    Document::inside("message", inner).map(|inner| inner.value)
+}
+
+/// Makes a message that arrived in answer to one message the answer to another: a member that repeats a member of the former
+/// repeats that of the latter. Returns whether anything was changed.
+pub fn readdress(protocol: &dyn Protocol, received: &mut Incoming, from: &Value, to: &Value) -> bool {
+    let echoes = |value: &Value| {
+        let repeated = from.as_map()?.iter().find(|(_, member)| member == value && is_telling(value))?;
+        to.member(repeated.0.as_text()?).cloned()
+    };
+    rewrite(protocol, received, &|message| {
+        let Value::Map(members) = message else { return false };
+        let mut any = false;
+        for (_, member) in members.iter_mut() {
+            if let Some(other) = echoes(member).filter(|other| other != member) {
+                *member = other;
+                any = true;
+            }
+        }
+        any
+    })
+}
+
+/// Makes an answer to `asked` carry the content of `request`, as if the target had sent what proofmark sends: the members that
+/// repeat one of `asked` stay, all others are those of the request. Returns whether anything was changed.
+pub fn reflect(protocol: &dyn Protocol, received: &mut Incoming, asked: &Value, request: &Value) -> bool {
+    rewrite(protocol, received, &|message| {
+        let Some(members) = message.as_map() else { return false };
+        let repeats = |value: &Value| {
+            is_telling(value) && asked.as_map().is_some_and(|all| all.iter().any(|(_, own)| own == value))
+        };
+        let kept: Vec<(Value, Value)> = members.iter().filter(|(_, member)| repeats(member)).cloned().collect();
+        let names = |name: &Value| kept.iter().any(|(own, _)| own == name);
+        let taken = request.as_map().into_iter().flatten().filter(|(name, _)| !names(name)).cloned();
+        *message = Value::Map(kept.iter().cloned().chain(taken).collect());
+        true
+    })
+}
+
+/// Encodes every CBOR message of an answer in another layout. Returns whether that changed a byte.
+pub fn lay(protocol: &dyn Protocol, received: &mut Incoming, layout: &str) -> bool {
+    let mut any = false;
+    for body in std::iter::once(&mut received.body).chain(received.arrived.iter_mut().map(|arrival| &mut arrival.body))
+    {
+        let Some(mut document) = Document::read(&body.0) else { continue };
+        let other = match document.form {
+            Form::Cbor => protocol.codec().encode(&document.value, layout),
+            _ => {
+                lay_below(protocol, &mut document.value, layout);
+                document.write(&[], protocol)
+            }
+        };
+        any |= body.0 != other;
+        *body = Body(other);
+    }
+    any
+}
+
+/// The same for the messages in hex in the result of a library.
+fn lay_below(protocol: &dyn Protocol, value: &mut Value, layout: &str) {
+    let Value::Map(members) = value else { return };
+    for (name, member) in members.iter_mut() {
+        match name.as_text().and_then(|name| Document::inside(name, member)) {
+            Some(inner) if inner.form == Form::Cbor && member.as_text().is_some() => {
+                *member = Value::Text(data_encoding::HEXLOWER.encode(&protocol.codec().encode(&inner.value, layout)));
+            }
+            _ => lay_below(protocol, member, layout),
+        }
+    }
+}
+
+/// What messages of one kind have in common: the names of their members, and small numbers.
+pub fn shape(message: &Value) -> String {
+    const SMALL: i128 = 0x1_0000;
+    match message {
+        Value::Map(members) => {
+            let one = |(name, member): &(Value, Value)| format!("{}:{}", json::compact(name), shape(member));
+            members.iter().map(one).collect::<Vec<_>>().join(",")
+        }
+        Value::Integer(number) if *number < SMALL => number.to_string(),
+        Value::Array(items) => items.first().map(shape).unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+/// Whether two equal values are the same value, and not equal by chance.
+fn is_telling(value: &Value) -> bool {
+    const TELLING: usize = 8;
+    value.as_text().is_some_and(|text| text.len() >= TELLING)
+        || matches!(value, Value::Bytes(bytes) if bytes.len() >= TELLING)
+}
+
+/// Rewrites every message in an answer.
+fn rewrite(protocol: &dyn Protocol, received: &mut Incoming, change: &dyn Fn(&mut Value) -> bool) -> bool {
+    let mut any = false;
+    for body in std::iter::once(&mut received.body).chain(received.arrived.iter_mut().map(|arrival| &mut arrival.body))
+    {
+        let Some(mut document) = Document::read(&body.0) else { continue };
+        if rewrite_below(protocol, &mut document.value, change) {
+            *body = Body(document.write(&[], protocol));
+            any = true;
+        }
+    }
+    any
+}
+
+/// Rewrites the message that a value is, or those in the result of a library.
+fn rewrite_below(protocol: &dyn Protocol, value: &mut Value, change: &dyn Fn(&mut Value) -> bool) -> bool {
+    let is_call = value.member("jsonrpc").is_some();
+    if !is_call {
+        return change(value);
+    }
+    let Value::Map(members) = value else { return false };
+    let Some((_, result)) = members.iter_mut().find(|(name, _)| name.as_text() == Some("result")) else { return false };
+    let Value::Map(results) = result else { return false };
+    let mut any = false;
+    for (name, holder) in results.iter_mut() {
+        let Some(mut inner) = name.as_text().and_then(|name| Document::inside(name, holder)) else { continue };
+        if change(&mut inner.value) {
+            *holder = inner.as_inside(holder, &[], protocol);
+            any = true;
+        }
+    }
+    any
 }
 
 /// The objects in an answer that have members.
@@ -498,6 +634,9 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
             Value::Map(members)
         }
         (Change::Extra, _) => return false,
+        #[expect(clippy::cast_precision_loss, reason = "any number near it will do")]
+        (Change::Float, Value::Integer(number)) => Value::Float(*number as f64),
+        (Change::Float, _) => return false,
         (Change::Type, Value::Text(text)) => {
             text.parse::<i64>().map_or(Value::Integer(5), |number| Value::Integer(number.into()))
         }

@@ -9,16 +9,16 @@ use super::mutate::{self, Change, Member, Stock};
 use super::proof::{CaseRow, FaultRow, RequirementRow};
 use super::subject::{Options, Progress};
 use super::wanted::Wanted;
-use crate::exchange::{Body, Ended, Exchange, Incoming, Transport};
+use crate::exchange::{Ended, Exchange, Incoming, Outgoing, Transport};
 use crate::judge::{self, Gate, Swept};
 use crate::parallel;
 use crate::plan::{Knowledge, ReadyCase, Selection};
 use crate::protocol::Protocol;
-use crate::requirement::Testable;
+use crate::requirement::{RequirementId, Testable};
 use crate::value::Value;
 use crate::verdict::Profile;
 use crate::walk::{CaseTranscript, Context};
-use crate::wire::{cbor, json};
+use crate::wire::json;
 
 /// Maximum number of changes that are tried for one case.
 const TRIES: usize = 2_000;
@@ -31,6 +31,9 @@ const ANSWERS: usize = 12;
 
 /// Number of exchanges that are searched for a case that sweeps for rare messages.
 const RARE: usize = 6;
+
+/// Number of messages that proofmark sends which are judged as if the target had sent them, over each transport.
+const REFLECTED: usize = 240;
 
 /// The delays of a late answer, in milliseconds: after the longest a message may have expired, so that it decides nothing.
 const LATE_MS: [u64; 3] = [6_000, 15_000, 60_000];
@@ -83,7 +86,7 @@ pub(super) fn rows(
         for index in &baseline.own {
             let ready = &baseline.plan.cases[*index];
             // The same case over another transport in a later setting has the same id.
-            if settings.contains_key(ready.id.as_str()) {
+            if settings.contains_key(ready.id.as_str()) || !options.is_chosen(&ready.id) {
                 continue;
             }
             settings.insert(&ready.id, &baseline.setting.name);
@@ -95,7 +98,9 @@ pub(super) fn rows(
         }
     }
     progress.part("cases that catch no fault", candidates.len());
-    let pool = Pool::new(benches, options);
+    let reflected: Vec<Reflected<'_, '_>> =
+        benches.iter().map(|baseline| Reflected { baseline, exchanges: reflect(baseline, options) }).collect();
+    let pool = Pool::new(benches, &reflected, options);
     // One case that fails for a requirement is enough, so a case does not search for what another one has found.
     let shown = Mutex::new(BTreeSet::new());
     let found: BTreeMap<String, Found> = parallel::map(parallel::processors(), &candidates, |candidate| {
@@ -110,6 +115,7 @@ pub(super) fn rows(
         .plan
         .cases
         .iter()
+        .filter(|ready| options.is_chosen(&ready.id))
         .map(|ready| {
             let id = ready.id.as_str();
             let kills = kills.get(id).copied().unwrap_or(0);
@@ -121,15 +127,19 @@ pub(super) fn rows(
             }
         })
         .collect();
+    let covering = |id: &RequirementId| {
+        let chosen = benches[0].plan.cases.iter().filter(|ready| options.is_chosen(&ready.id));
+        chosen.filter(|ready| ready.covers.contains(&id)).count()
+    };
     let requirements = knowledge
         .catalogue
         .requirements
         .iter()
         .filter(|requirement| requirement.testable != Testable::No)
+        .filter(|requirement| options.only.is_empty() || covering(&requirement.id.value) > 0)
         .map(|requirement| {
             let id = requirement.id.value.as_str();
-            let covering =
-                benches[0].plan.cases.iter().filter(|ready| ready.covers.contains(&&requirement.id.value)).count();
+            let covering = covering(&requirement.id.value);
             let faults = proven.get(id).cloned().unwrap_or_default();
             let mutation = found.values().find_map(|found| found.by_requirement.get(id)).cloned();
             RequirementRow {
@@ -206,8 +216,8 @@ impl Mutation<'_> {
                 let of = |refusal: bool| pool.answers.get(&(operation.clone(), sent.transport, refusal));
                 let refused = mutate::is_refusal(received);
                 let mut others = [of(!refused), of(refused)].into_iter().flatten().flatten();
-                let other = others.nth(*place).filter(|other| *other != received);
-                other.is_some_and(|other| replace(received, other, sent.transport))
+                let other = others.nth(*place).filter(|other| other.received != *received);
+                other.is_some_and(|other| replace(received, other, sent, protocol))
             }
             Self::Late(by_ms) => {
                 received.arrived.iter_mut().for_each(|arrival| arrival.at_ms += by_ms);
@@ -218,21 +228,11 @@ impl Mutation<'_> {
                 let nothing = Incoming::nothing(Ended::TimedOut);
                 sent.transport.is_channel() && std::mem::replace(received, nothing.clone()) != nothing
             }
-            Self::Laid(layout) => {
-                let arrived = received.arrived.iter_mut().map(|arrival| &mut arrival.body);
-                let mut any = false;
-                for body in std::iter::once(&mut received.body).chain(arrived) {
-                    let Ok(value) = cbor::parse(&body.0) else { continue };
-                    let other = Body(pool.protocol.codec().encode(&value, layout));
-                    any |= *body != other;
-                    *body = other;
-                }
-                any
-            }
+            Self::Laid(layout) => mutate::lay(protocol, received, layout),
             Self::Stale => {
                 let same = |other: &&Exchange| other.operation == *operation && other.received.body != received.body;
-                let stale = others.iter().rev().find(same).map(|other| other.received.clone());
-                stale.is_some_and(|stale| replace(received, &stale, sent.transport))
+                let stale = others.iter().rev().find(same).cloned();
+                stale.is_some_and(|stale| replace(received, &stale, sent, protocol))
             }
         }
     }
@@ -256,35 +256,102 @@ impl std::fmt::Display for Mutation<'_> {
     }
 }
 
-/// Replaces an answer by another one, as an answer to the same call.
-fn replace(received: &mut Incoming, other: &Incoming, transport: Transport) -> bool {
+/// Replaces an answer by the one to another message, as an answer to the same message.
+fn replace(received: &mut Incoming, other: &Exchange, sent: &Outgoing, protocol: &dyn Protocol) -> bool {
     let id = json::parse(&received.body.0).ok().and_then(|body| body.member("id").cloned());
-    received.clone_from(other);
-    if let (Transport::Adapter, Some(id), Ok(mut body)) = (transport, id, json::parse(&received.body.0)) {
+    received.clone_from(&other.received);
+    if let (Transport::Adapter, Some(id), Ok(mut body)) = (sent.transport, id, json::parse(&received.body.0)) {
         body.set_member("id", id);
         received.body.0 = json::compact(&body).into_bytes();
     }
+    let asked = |sent: &Outgoing| mutate::message(&sent.body, sent.transport);
+    if let (Some(from), Some(to)) = (asked(&other.sent), asked(sent)) {
+        mutate::readdress(protocol, received, &from, &to);
+    }
     true
+}
+
+/// Answers of the clean subject in one setting that carry what proofmark sent: messages that the subject does not send by itself,
+/// for sweeping cases.
+struct Reflected<'b, 'k> {
+    baseline: &'b Baseline<'b, 'k>,
+    exchanges: Vec<Exchange>,
+}
+
+/// Messages of different shapes that proofmark sent over each transport, each in place of the message in one answer.
+fn reflect(baseline: &Baseline<'_, '_>, options: &Options) -> Vec<Exchange> {
+    let plan = baseline.plan;
+    let protocol = plan.knowledge.protocol;
+    let context = baseline.context(options.facts);
+    let mut reflected = Vec::new();
+    for transport in &plan.transports {
+        let sweeps =
+            |ready: &&ReadyCase<'_>| ready.transport == *transport && ready.case.is_sweep() && ready.skip.is_none();
+        let cases = || {
+            let ran =
+                plan.cases.iter().zip(&baseline.transcript.cases).filter(|(ready, _)| ready.transport == *transport);
+            ran.filter_map(|(_, case)| case.as_ref()).flat_map(|case| &case.exchanges)
+        };
+        let seen_in = context.observation_context(*transport);
+        let asked = |exchange: &Exchange| mutate::message(&exchange.sent.body, *transport);
+        let carries = |exchange: &&Exchange| {
+            let received = &exchange.received;
+            received.body.len() + received.arrived.len() > 0
+                && (asked(exchange).is_some() || *transport == Transport::Adapter)
+                && protocol.emitted(exchange, &seen_in).len() == 1
+        };
+        if !plan.cases.iter().any(|ready| sweeps(&ready)) {
+            continue;
+        }
+        let Some(carrier) = cases().find(carries) else { continue };
+        let to = asked(carrier).unwrap_or(Value::Null);
+        let mut shapes = BTreeSet::new();
+        // A library is given messages by cases over any transport.
+        let all = plan.cases.iter().zip(&baseline.transcript.cases).filter_map(|(_, case)| case.as_ref());
+        for exchange in all.flat_map(|case| &case.exchanges) {
+            let Some(request) = mutate::message(&exchange.sent.body, exchange.sent.transport) else { continue };
+            let size = exchange.sent.body.len();
+            if size > 10_000 || shapes.len() >= REFLECTED || !shapes.insert(mutate::shape(&request)) {
+                continue;
+            }
+            let mut one = carrier.clone();
+            if mutate::reflect(protocol, &mut one.received, &to, &request) {
+                reflected.push(one);
+            }
+        }
+    }
+    reflected
 }
 
 /// The recorded answers from which changes are made.
 struct Pool<'b> {
     stock: Stock,
     /// Answers to each operation over each transport, rejections and successes, of different shapes.
-    answers: BTreeMap<(String, Transport, bool), Vec<Incoming>>,
+    answers: BTreeMap<(String, Transport, bool), Vec<Exchange>>,
     /// All messages of the clean subject, for sweeping cases, by setting.
     swept: BTreeMap<&'b str, Swept<'b>>,
+    /// The same for messages that it does not send by itself.
+    reflected: BTreeMap<&'b str, Vec<Swept<'b>>>,
     protocol: &'static dyn Protocol,
 }
 
 impl<'b> Pool<'b> {
-    fn new(benches: &'b [Baseline<'_, '_>], options: &Options) -> Self {
+    fn new(benches: &'b [Baseline<'_, '_>], reflected: &'b [Reflected<'b, '_>], options: &Options) -> Self {
         let protocol = benches[0].plan.knowledge.protocol;
+        let mirrored = |one: &'b Reflected<'b, '_>| {
+            let context = one.baseline.context(options.facts);
+            let of = |transport: &Transport| {
+                let over = one.exchanges.iter().filter(|exchange| exchange.sent.transport == *transport);
+                Swept::of(&context, *transport, over.collect())
+            };
+            (one.baseline.setting.name.as_str(), one.baseline.plan.transports.iter().map(of).collect())
+        };
+        let reflected = reflected.iter().map(mirrored).collect();
         let swept = |baseline: &'b Baseline<'_, '_>| {
             (baseline.setting.name.as_str(), Swept::new(&baseline.context(options.facts), &baseline.transcript))
         };
         let swept = benches.iter().map(swept).collect();
-        let mut pool = Self { stock: Stock::new(), answers: BTreeMap::new(), swept, protocol };
+        let mut pool = Self { stock: Stock::new(), answers: BTreeMap::new(), swept, reflected, protocol };
         let mut shapes = BTreeSet::new();
         for exchange in benches
             .iter()
@@ -296,11 +363,11 @@ impl<'b> Pool<'b> {
             let received = &exchange.received;
             let kind = (exchange.operation.clone(), exchange.sent.transport, mutate::is_refusal(received));
             let whole = received.ended == Ended::Complete && received.body.len() < 10_000;
-            // Answers of the same shape have similar lengths and the same number of parts.
-            let shape = (received.status, received.body.len() / 16, received.arrived.len());
+            // Answers of the same shape have the same members and the same number of parts.
+            let shape = (received.status, mutate::members(exchange), received.arrived.len());
             let answers = pool.answers.entry(kind.clone()).or_default();
             if whole && answers.len() < ANSWERS && shapes.insert((kind, shape)) {
-                answers.push(received.clone());
+                answers.push(exchange.clone());
             }
         }
         pool
@@ -327,7 +394,10 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
     let members: BTreeSet<Member> = answers().flat_map(mutate::members).collect();
     let mut own = Stock::new();
     answers().for_each(|exchange| mutate::store(exchange, &mut own));
-    let changes = members.iter().flat_map(|member| Change::ALL.map(|change| Mutation::Member(member, change)));
+    let changes = members.iter().flat_map(|member| {
+        let all = Change::ALL.into_iter().chain([Change::Float]);
+        all.map(move |change| Mutation::Member(member, change))
+    });
     let grafts = own.keys().flat_map(|at| {
         let names = pool.stock.get(at).into_iter().flatten();
         names.flat_map(move |(name, value)| [Mutation::Graft(at, name, value), Mutation::Graft(at, name, &ODD)])
@@ -357,6 +427,17 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
     let everywhere = mutations.iter().map(|mutation| (mutation, None));
     let alone = (0..count).rev().flat_map(|place| mutations.iter().map(move |mutation| (mutation, Some(place))));
     let in_lists = (0..count).rev().flat_map(|place| lists.iter().map(move |mutation| (mutation, Some(place))));
+    if ready.case.is_sweep() {
+        // Some of these the subject has not sent itself.
+        for id in judged_failed(&context, *index, transcript) {
+            let words = "a message that proofmark sends".to_owned();
+            if wanted.contains(&id) {
+                shown.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+                found.by_requirement.insert(id, words.clone());
+            }
+            found.any = Some(words);
+        }
+    }
     let is_done = |found: &Found| {
         let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
         found.any.is_some() && wanted.iter().all(|id| shown.contains(id))
@@ -436,6 +517,9 @@ fn sample(baseline: &Baseline<'_, '_>, ready: &ReadyCase<'_>, pool: &Pool<'_>, o
     let swept = pool.swept.get(baseline.setting.name.as_str());
     let rare = swept.map(|swept| swept.concerning(&context, ready, RARE)).unwrap_or_default();
     sample.exchanges.extend(rare.into_iter().cloned());
+    for swept in pool.reflected.get(baseline.setting.name.as_str()).into_iter().flatten() {
+        sample.exchanges.extend(swept.concerning(&context, ready, RARE).into_iter().cloned());
+    }
     sample
 }
 

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Instant;
 
+use crate::plan::glob;
 use crate::target::Target;
 use crate::transport::Connections;
 use crate::walk::Facts;
@@ -76,14 +77,24 @@ pub struct Options {
     pub begun: Instant,
     /// Faults to plant, by name; empty means all.
     pub faults: Vec<String>,
-    /// Run every case against every fault, not only those that cover a broken requirement.
+    /// Patterns of case ids: only these cases are proven, and the faults that they should catch are planted; empty means all.
+    pub only: Vec<String>,
+    /// Run every case against every fault and every trivial target, not only those that cover a broken requirement, and a sample.
     pub all_cases: bool,
-    /// How many faults run against every case, to measure the requirements that one fault fails. With `all_cases` all do.
-    pub blame: usize,
+    /// How many faults run against every case, to measure the requirements that one fault fails. With `all_cases` all do;
+    /// `None` means fewer, the more cases there are.
+    pub blame: Option<usize>,
     /// Change the answers of the subject one member at a time, and list the members that no case checks.
     pub wire: bool,
     /// How many runs against the subject or a trivial target may be under way, each in a thread that mostly waits.
     pub jobs: usize,
+}
+
+impl Options {
+    /// Whether a case is proven.
+    pub(super) fn is_chosen(&self, case: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|pattern| glob(pattern, case))
+    }
 }
 
 /// Receives the progress of a proof.

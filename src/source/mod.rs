@@ -73,7 +73,7 @@ impl Span {
     pub fn line_column(&self) -> (usize, usize) {
         let before = &self.source.text[..self.start];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        (before.bytes().filter(|byte| *byte == b'\n').count() + 1, before[line_start..].chars().count() + 1)
+        (memchr::memchr_iter(b'\n', before.as_bytes()).count() + 1, before[line_start..].chars().count() + 1)
     }
 
     /// `file:line:column`.

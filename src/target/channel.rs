@@ -44,6 +44,9 @@ pub enum WsMessages {
 pub struct TcpProfile {
     /// Type bytes, which follow the length; `None` if frames have no type.
     pub types: Option<FrameTypes>,
+    /// Length in bytes that no frame may exceed, whatever the two sides have agreed. A longer one is broken framing; one that is
+    /// only longer than proofmark reads decides nothing.
+    pub longest: Option<u64>,
 }
 
 /// The type bytes of frames over TCP.
@@ -117,7 +120,7 @@ mod tests {
         let arrival =
             |kind: ArrivalKind, code| Arrival { kind, code, body: Body::default(), at_ms: 0, host: String::new() };
         let types = Some(FrameTypes { message: 1, ping: Some(3), pong: Some(4) });
-        let typed = ChannelProfile { tcp: TcpProfile { types }, ..ChannelProfile::default() };
+        let typed = ChannelProfile { tcp: TcpProfile { types, ..TcpProfile::default() }, ..ChannelProfile::default() };
         let bare = ChannelProfile::default();
         for (kind, code, ping, keep_alive) in [
             (ArrivalKind::WsPing, None, true, true),

@@ -344,8 +344,14 @@ impl Connection {
                     return;
                 }
                 Received::Nothing => {}
-                Received::TooLong { .. } => {
+                Received::TooLong { declared } => {
+                    let impossible = |longest| message.transport == Transport::Tcp && declared > longest;
                     received.ended = Ended::TooLong;
+                    if profile.tcp.longest.is_some_and(impossible) {
+                        let why = Ending::Overlong { declared }.to_string();
+                        received.ended = Ended::Closed(why.clone());
+                        self.end(why);
+                    }
                     return;
                 }
                 Received::Ended(ending) => {

@@ -139,6 +139,12 @@ fn configured(plan: &Plan<'_>, feature: &Feature, transport: Transport) -> Optio
     (transport == Transport::Http && plan.target.routes.contains_key(&operation.value)).then_some(FeatureState::Offered)
 }
 
+/// Whether a feature is read from what is known about the target, which holds whatever it answers.
+fn is_known(feature: &Feature) -> bool {
+    let mut conditions = feature.missing.iter().chain(&feature.offered);
+    conditions.all(|condition| condition.at.value.to_string().starts_with("/target/"))
+}
+
 fn state_of(
     unprobed: &Context<'_>,
     probes: &[ReadyCase<'_>],
@@ -155,7 +161,7 @@ fn state_of(
     let spoke = last.sent.transport.is_channel() && !last.received.arrived.is_empty();
     let whole = last.received.ended == Ended::Complete;
     let closed = matches!(last.received.ended, Ended::Closed(_));
-    if !(whole || spoke && closed) {
+    if !(whole || spoke && closed || is_known(feature)) {
         return FeatureState::Unanswered;
     }
     let mut walk = Walk::new(unprobed, probe, Part::Probe, begun(exchanges));

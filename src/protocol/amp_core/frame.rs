@@ -29,6 +29,9 @@ pub mod kind {
 /// The types that keep a connection going.
 pub const TYPES: FrameTypes = FrameTypes { message: kind::AMP_MESSAGE, ping: Some(kind::PING), pong: Some(kind::PONG) };
 
+/// No frame is longer: what the two sides agree on is at most what the longest handshake of a suite announces.
+pub const LONGEST: u64 = 64 << 20;
+
 /// Whether frames have a type byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Framing {

@@ -213,7 +213,10 @@ impl Channel for AmpCore {
                 subprotocol: Some(operations::SUBPROTOCOL.to_owned()),
                 messages: WsMessages::Binary,
             },
-            tcp: TcpProfile { types: (word("frames") != Some("bare")).then_some(frame::TYPES) },
+            tcp: TcpProfile {
+                types: (word("frames") != Some("bare")).then_some(frame::TYPES),
+                longest: Some(frame::LONGEST),
+            },
             http: HttpProfile { path: operations::MESSAGES.to_owned(), media_type: operations::CBOR.to_owned() },
             ..ChannelProfile::default()
         }

@@ -100,7 +100,12 @@ impl Session {
                 Err(_) => return Err(Some((close_code::NORMAL, "idle"))),
                 Ok(None) => return Ok(()),
                 Ok(Some(Err(error))) => return Err(reason(error)),
-                Ok(Some(Ok(Message::Close(_)))) => continue, // answered by the library, which then ends the stream
+                Ok(Some(Ok(Message::Close(_)))) => {
+                    // The library answers while it is read from; nothing more may be sent (5.4), queued or not.
+                    let drained = async { while let Some(Ok(_)) = socket.recv().await {} };
+                    timeout(LINGER, drained).await.ok();
+                    return Ok(());
+                }
                 Ok(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => continue, // 5.3: answered by the library
                 Ok(Some(Ok(Message::Binary(message)))) => message,
                 // 5.2: text is refused.
