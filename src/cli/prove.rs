@@ -1,12 +1,13 @@
 //! `prove`: runs the suites against the reference implementation with planted faults.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::{IsTerminal, Write};
 use std::pin::Pin;
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::args::{DataFormat, ProveOptions};
 use super::check::random;
@@ -16,8 +17,9 @@ use super::program::Program;
 use super::reference::{self, Reference, Start};
 use super::start::now;
 use crate::exchange::TargetClass;
+use crate::parallel;
 use crate::plan::Knowledge;
-use crate::prove::{self, Fault, Options, Progress, Running, Setting, Subject};
+use crate::prove::{self, Fault, Options, Progress, Proof, Running, Setting, Subject};
 use crate::report::files;
 use crate::target::Target;
 use crate::template::Clock;
@@ -30,66 +32,92 @@ const FILES: [&str; 3] = ["proof.json", "proof.md", "matrix.csv"];
 /// How many runs are under way at once for each processor: nearly all of their time they wait.
 const RUNS_EACH: usize = 16;
 
+/// How many protocols are proven at once: the runs of one wait while another computes.
+const PROTOCOLS: usize = 2;
+
 /// Proves the suites of each protocol that has a reference implementation.
 pub(super) fn run(options: &ProveOptions, program: &Program) -> Result<u8, Failure> {
     let known = data::knowledge(&options.data, program)?;
-    let mut code = 0;
+    let mut begun = Vec::new();
     for knowledge in &known {
         let slug = knowledge.protocol.slug();
-        let folder = options.out.join(slug);
         for name in FILES {
-            files::remove(&folder.join(name))?;
+            files::remove(&options.out.join(slug).join(name))?;
         }
         let implementation = program.implementation(slug)?;
         for fault in &options.fault {
             reference::check_fault(implementation, fault)?;
         }
-        let begun = Instant::now();
-        let (clock, _) = now();
-        let seed = options.seed.unwrap_or_else(random);
-        let subject = Embedded::new(implementation, knowledge, clock, begun)?;
-        let proof = prove::prove(
-            knowledge,
-            &subject,
-            &Options {
-                facts: Facts { seed, identity_seed: seed, clock, profile: Profile::Lenient },
-                begun,
-                faults: options.fault.clone(),
-                only: options.only.clone(),
-                all_cases: options.all_cases,
-                blame: options.blame,
-                wire: options.wire,
-                jobs: options.jobs.unwrap_or_else(|| {
-                    RUNS_EACH * std::thread::available_parallelism().map_or(2, std::num::NonZeroUsize::get)
-                }),
-            },
-            &Bar::new(options.quiet, slug),
-        )
-        .map_err(Failure::Internal)?;
-        let mut json = serde_json::to_vec_pretty(&proof).map_err(|error| Failure::Internal(error.to_string()))?;
-        json.push(b'\n');
-        let mut markdown = Vec::new();
-        prove::write_markdown(&proof, &mut markdown)?;
-        let mut csv = Vec::new();
-        prove::write_csv(&proof, &mut csv)?;
-        for (name, bytes) in FILES.iter().zip([&json, &markdown, &csv]) {
-            files::write_bytes(&folder.join(name), bytes)?;
-        }
-        let mut out = anstream::stdout();
-        match options.format {
-            DataFormat::Json => out.write_all(&json)?,
-            DataFormat::Text => {
-                writeln!(out, "{slug}: {} cases, {} faults", proof.cases.len(), proof.faults.len())?;
-                prove::write_text(&proof, &mut out)?;
-                let names: Vec<String> = FILES.iter().map(|name| folder.join(name).display().to_string()).collect();
-                writeln!(out, "Written: {}", names.join("  "))?;
-            }
-        }
+        begun.push((knowledge, implementation));
+    }
+    // The longest first.
+    begun.sort_by_key(|(knowledge, _)| std::cmp::Reverse(knowledge.cases().count()));
+    let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let proven = parallel::map(PROTOCOLS, &begun, |(knowledge, implementation)| {
+        let slug = knowledge.protocol.slug();
+        (slug, one(options, knowledge, *implementation, &Bar::new(options.quiet, slug, &bars)))
+    });
+    let mut proofs: BTreeMap<&str, Proof> = BTreeMap::new();
+    for (slug, proof) in proven {
+        proofs.insert(slug, proof?);
+    }
+    let mut code = 0;
+    for slug in known.iter().map(|knowledge| knowledge.protocol.slug()) {
+        let Some(proof) = proofs.get(slug) else { continue };
+        write(options, slug, proof)?;
         if !proof.problems.is_empty() {
             code = 1;
         }
     }
     Ok(code)
+}
+
+fn one(
+    options: &ProveOptions,
+    knowledge: &Knowledge,
+    implementation: &'static dyn reference_impl::Implementation,
+    bar: &Bar,
+) -> Result<Proof, Failure> {
+    let begun = Instant::now();
+    let (clock, _) = now();
+    let seed = options.seed.unwrap_or_else(random);
+    let subject = Embedded::new(implementation, knowledge, clock, begun)?;
+    let options = Options {
+        facts: Facts { seed, identity_seed: seed, clock, profile: Profile::Lenient },
+        begun,
+        faults: options.fault.clone(),
+        only: options.only.clone(),
+        all_cases: options.all_cases,
+        blame: options.blame,
+        wire: options.wire,
+        jobs: options.jobs.unwrap_or_else(|| RUNS_EACH * parallel::processors()),
+    };
+    prove::prove(knowledge, &subject, &options, bar).map_err(Failure::Internal)
+}
+
+/// Writes the files of a proof, and prints it.
+fn write(options: &ProveOptions, slug: &str, proof: &Proof) -> Result<(), Failure> {
+    let folder = options.out.join(slug);
+    let mut json = serde_json::to_vec_pretty(proof).map_err(|error| Failure::Internal(error.to_string()))?;
+    json.push(b'\n');
+    let mut markdown = Vec::new();
+    prove::write_markdown(proof, &mut markdown)?;
+    let mut csv = Vec::new();
+    prove::write_csv(proof, &mut csv)?;
+    for (name, bytes) in FILES.iter().zip([&json, &markdown, &csv]) {
+        files::write_bytes(&folder.join(name), bytes)?;
+    }
+    let mut out = anstream::stdout();
+    match options.format {
+        DataFormat::Json => out.write_all(&json)?,
+        DataFormat::Text => {
+            writeln!(out, "{slug}: {} cases, {} faults", proof.cases.len(), proof.faults.len())?;
+            prove::write_text(proof, &mut out)?;
+            let names: Vec<String> = FILES.iter().map(|name| folder.join(name).display().to_string()).collect();
+            writeln!(out, "Written: {}", names.join("  "))?;
+        }
+    }
+    Ok(())
 }
 
 /// The embedded reference implementation of one protocol.
@@ -181,13 +209,9 @@ struct Bar {
 }
 
 impl Bar {
-    fn new(quiet: bool, slug: &str) -> Self {
+    fn new(quiet: bool, slug: &str, bars: &MultiProgress) -> Self {
         let terminal = std::io::stderr().is_terminal() && std::env::var_os("CI").is_none();
-        let bar = if terminal && !quiet {
-            ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr())
-        } else {
-            ProgressBar::hidden()
-        };
+        let bar = if terminal && !quiet { bars.add(ProgressBar::new(0)) } else { ProgressBar::hidden() };
         if let Ok(style) = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len} {msg} {elapsed}") {
             bar.set_style(style.progress_chars("=> "));
         }

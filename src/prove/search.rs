@@ -27,13 +27,13 @@ const TRIES: usize = 2_000;
 const SAMPLE: usize = 48;
 
 /// Number of answers of each kind that replace others.
-const ANSWERS: usize = 12;
+const ANSWERS: usize = 40;
 
 /// Number of exchanges that are searched for a case that sweeps for rare messages.
 const RARE: usize = 6;
 
 /// Number of messages that proofmark sends which are judged as if the target had sent them, over each transport.
-const REFLECTED: usize = 240;
+const REFLECTED: usize = 800;
 
 /// The delays of a late answer, in milliseconds: after the longest a message may have expired, so that it decides nothing.
 const LATE_MS: [u64; 3] = [6_000, 15_000, 60_000];

@@ -318,7 +318,14 @@ pub(crate) fn encode(message: &Message, rules: Rules) -> Vec<u8> {
     if let Some(ext) = &message.ext {
         map.set("ext", ext.clone());
     }
-    cbor::encode(&map)
+    // 4.1: a member that is not needed is left out, and is not null.
+    planted!(rules.fault, "ext-null-sent", message.ext.is_none() => map.set("ext", Cbor::Null));
+    // 8.7: ext is not signed, so nothing in it gives authority.
+    planted!(rules.fault, "ext-carries-token", map.set("ext", Cbor::map([("token", "proofmark".into())])));
+    let mut bytes = cbor::encode(&map);
+    // 2.4: one item and nothing else.
+    planted!(rules.fault, "message-ends-with-line-feed", bytes.push(b'\n'));
+    bytes
 }
 
 /// 4.1: only alg, mode, nonce and ciphertext.

@@ -25,6 +25,7 @@ pub(crate) fn body(code: Code, details: Option<Cbor>, rules: Rules) -> ErrorBody
     // 15.3: whether a retry helps is a matter of the code.
     planted!(rules.fault, "error-retry-inverted", code == Code::InvalidSignature => retry = true);
     planted!(rules.fault, "error-retry-never", retry = false);
+    planted!(rules.fault, "error-retry-always", retry = true);
     if rules.is_other() {
         // Other, E33: the category as spelled in the table of 15.2, no retry, no text.
         let category = category[..1].to_ascii_uppercase() + &category[1..];
@@ -45,7 +46,9 @@ pub(crate) fn build(
     rules: Rules,
 ) -> Built {
     let to = To::One(did::without_fragment(to).to_owned());
-    let mut headers = Headers::new(sender, to, typ::ERROR, now, ERROR_TTL_MS, rules);
+    // 4.3: an ERROR has a type of its own.
+    let kind = if rules.fault.is("error-as-proc-fail") { typ::PROC_FAIL } else { typ::ERROR };
+    let mut headers = Headers::new(sender, to, kind, now, ERROR_TTL_MS, rules);
     // 15.1: an ERROR references its message.
     if !rules.fault.is("error-without-reply-to") {
         headers.reply_to = reply_to.map(<[u8]>::to_vec);

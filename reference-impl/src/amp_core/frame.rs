@@ -106,6 +106,12 @@ impl Decoder {
         Ok(Some(Frame { kind: whole[4], payload: whole[5..].to_vec() }))
     }
 
+    /// Type and payload of an incomplete frame, as far as they have arrived.
+    pub(crate) fn cut(&mut self) -> Option<(u8, Vec<u8>)> {
+        let rest = std::mem::take(&mut self.buffer);
+        Some((*rest.get(4)?, rest.get(5..)?.to_vec()))
+    }
+
     /// The bytes of an incomplete frame.
     #[must_use]
     pub(crate) fn rest(&self) -> &[u8] {

@@ -29,6 +29,9 @@ pub(crate) fn make(ts: u64, random: [u8; 8], rules: Rules) -> Vec<u8> {
     let time = if rules.fault.is("id-little-endian") { ts.to_le_bytes() } else { ts.to_be_bytes() };
     // 4.2: the time is that of ts, in milliseconds.
     let time = if rules.fault.is("id-time-in-seconds") { (ts / 1000).to_be_bytes() } else { time };
+    // 4.2: so ids sort in the order of creation.
+    let earlier = ts.saturating_sub(u64::from(random[0]) * 3).to_be_bytes();
+    let time = if rules.fault.is("id-time-scattered") { earlier } else { time };
     [time, random].concat()
 }
 

@@ -266,7 +266,11 @@ fn refuse_body(code: Code, rules: Rules) -> Rejection {
 
 /// 1.5, 13.4: unknown types are refused by name of their code.
 fn check_type(typ: u64, rules: Rules) -> Result<(), Rejection> {
-    if codes::is_handled(typ) {
+    let fault = rules.fault;
+    // 2.4: whoever is full supports streams. 2.7: and credentials.
+    let refused = (matches!(typ, typ::STREAM_START..=typ::STREAM_END) && fault.is("streams-unsupported"))
+        || (matches!(typ, typ::CRED_ISSUE..=typ::CRED_VERIFY) && fault.is("credentials-unsupported"));
+    if codes::is_handled(typ) && !refused {
         return Ok(());
     }
     // 4.3, E37: unassigned types are unknown.

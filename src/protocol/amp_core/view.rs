@@ -43,7 +43,7 @@ struct Sent {
 /// | `/outcome` | `accepted`, `refused`, `rejected` (HELLO_REJECT), `cached`, `quiet` (no answer arrived and none is required), `silent`, `other` |
 /// | `/code` | the code of an ERROR, or of a transport ERROR frame |
 /// | `/refusal` | how it was rejected: `error`, `frame`, `http`, `close` or `reset` |
-/// | `/replies` | every message that arrived, as in [`reading::read`]; batches of replies and wrappers are unpacked |
+/// | `/replies` | every message that arrived, as in [`reading::read`]; batches of replies and wrappers are unpacked; `rest` has the bytes after one that are no message |
 /// | `/reply` | the first that answers the message |
 /// | `/ack`, `/error`, `/response`, `/proc`, `/pong`, `/hello_ack`, `/hello_reject` | the first answer of that type |
 /// | `/result_batch` | the BATCH that contained the answers |
@@ -356,7 +356,8 @@ fn made_by_library(result: &Value) -> Vec<Vec<u8>> {
     found
 }
 
-/// Reads bytes as one message, a BATCH of replies, or a sequence of messages (E70).
+/// Reads bytes as one message, a BATCH of replies, or a sequence of messages (E70). Bytes after a message that are not another one
+/// are its `/rest`.
 fn unpack(
     bytes: &[u8],
     channel: &str,
@@ -366,15 +367,19 @@ fn unpack(
 ) {
     let mut rest = bytes;
     while !rest.is_empty() && found.len() < MESSAGES {
-        let Ok((_, after)) = cbor::read_prefix(rest, Limits::default()) else { return };
-        let one = &rest[..rest.len() - after.len()];
-        rest = after;
-        let Some(view) = reading::read(one, channel, context) else { continue };
+        let next = cbor::read_prefix(rest, Limits::default()).ok();
+        let one = next.as_ref().map_or(rest, |(_, after)| &rest[..rest.len() - after.len()]);
+        rest = &rest[one.len()..];
         // A wrapper of RFC 002 is not an incomplete message.
         let is_message = |map: &Value| ["id", "typ", "sig"].iter().any(|name| map.member(name).is_some());
-        if !view.member("message").is_some_and(is_message) {
+        let view = next.and_then(|_| reading::read(one, channel, context));
+        let Some(view) = view.filter(|view| view.member("message").is_some_and(is_message)) else {
+            if let Some(last) = found.last_mut() {
+                let shown = &one[..one.len().min(SHOWN)];
+                last.set_member("rest", Value::Text(data_encoding::HEXLOWER.encode(shown)));
+            }
             continue;
-        }
+        };
         let is_batch = view.member("message").and_then(|map| map.member("typ")).and_then(Value::as_integer);
         let items = view.member("body").and_then(|body| body.member("items")).and_then(Value::as_array);
         match (is_batch == Some(typ::BATCH), items) {

@@ -84,6 +84,7 @@ impl From<io::Error> for End {
 pub(super) struct Reader {
     half: OwnedReadHalf,
     decoder: Decoder,
+    rules: Rules,
 }
 
 /// The half of a connection that frames go to.
@@ -98,7 +99,7 @@ pub(super) struct Writer {
 pub(super) fn halves(stream: TcpStream, limit: usize, rules: Rules) -> (Reader, Writer) {
     stream.set_nodelay(true).ok(); // only affects performance
     let (read, write) = stream.into_split();
-    let reader = Reader { half: read, decoder: Decoder::new(limit, rules) };
+    let reader = Reader { half: read, decoder: Decoder::new(limit, rules), rules };
     (reader, Writer { half: write, rules, limit })
 }
 
@@ -124,6 +125,8 @@ impl Reader {
                 timeout_at(end, self.half.read(&mut piece)).await.map_err(late)??
             };
             if read == 0 {
+                // 3.2: a frame that ends early is no frame.
+                planted!(self.rules.fault, "tcp-cut-frame-taken", frame in self.decoder.cut() => return Ok(frame));
                 return Err(End::Closed);
             }
             self.decoder.push(&piece[..read]);
@@ -166,7 +169,11 @@ async fn session(server: Server, stream: TcpStream) {
         }
         // Other, E72: closing without an ERROR frame is permitted as well.
         Err(End::Refused(..) | End::Failed) => true,
-        Err(End::Closed) | Ok(()) => false,
+        Err(End::Closed) | Ok(()) => {
+            // 4.5: a GOAWAY says why, if there is one.
+            planted!(rules.fault, "tcp-goaway-without-reason", writer.map(kind::GOAWAY, &Cbor::map([])).await.ok());
+            false
+        }
         Err(End::Gone) => return,
     };
     writer.half.shutdown().await.ok();
@@ -253,7 +260,9 @@ async fn without_handshake(
 async fn handshake(server: &Server, reader: &mut Reader, writer: &mut Writer) -> Result<Option<String>, End> {
     let first = timeout(HANDSHAKE_DEADLINE, reader.frame()).await;
     let (kind, payload) = first.map_err(|_| End::Refused(Code::InvalidMessage, "no handshake arrived"))??;
-    if kind != kind::HANDSHAKE {
+    // 4.3: the type of the frame decides, not what its payload looks like.
+    let handshake = kind == kind::HANDSHAKE || server.node.rules().fault.is("tcp-handshake-in-any-frame");
+    if !handshake {
         return Err(End::Refused(Code::InvalidMessage, "the first frame is a handshake"));
     }
     shake_hands(server, &payload, reader, writer).await

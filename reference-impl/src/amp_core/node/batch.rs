@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use super::super::codes::Code;
+use super::super::did;
 use super::super::envelope;
 use super::super::receive::{self, Authentic};
 use super::super::rejection::{Rejection, Stage};
@@ -49,6 +50,13 @@ impl Node {
                 }
                 continue;
             }
+            // 4.5: an item may be of another sender than the container.
+            let foreign = peek.from.as_deref().is_some_and(|from| !did::is_same(from, &message.headers.from));
+            planted!(rules.fault, "batch-foreign-items-refused", foreign => {
+                let item = Cause { from: &message.headers.from, id: peek.id.as_deref().unwrap_or_default(), ..cause };
+                taken.replies.push(voice.error(item, &Code::Unauthorized.into()));
+                continue;
+            });
             // 4.5: and each by its own signature.
             planted!(rules.fault, "batch-trusts-container", self.trust(&item, now, &mut taken.replies) => continue);
             let one = Box::pin(self.take_at_depth(item, channel, depth + 1)).await;

@@ -13,6 +13,7 @@ use super::super::message::{Headers, To};
 use super::super::negotiation;
 use super::super::rules::Rules;
 use crate::cbor::Cbor;
+use crate::fault::planted;
 
 /// The lifetime of the messages of a node: the default of 8.3.
 pub(crate) const TTL: u64 = 86_400_000;
@@ -81,6 +82,8 @@ impl Voice<'_> {
     fn answering(self, cause: Cause<'_>, kind: u64, reply_to: Option<&[u8]>) -> Headers {
         let mut headers = self.headers(cause.from, kind, reply_to);
         headers.thread_id = cause.thread.map(<[u8]>::to_vec);
+        // 4.1.1: the thread is that of the conversation, whatever message is answered.
+        planted!(self.rules.fault, "thread-id-is-reply-to", cause.thread.is_some() => headers.thread_id = Some(cause.id.to_vec()));
         headers
     }
 

@@ -13,6 +13,7 @@ use super::super::store::{kept, queue, seen};
 use super::channel::{Carrier, Channel};
 use super::{Answer, Later, Node};
 use crate::cbor::Cbor;
+use crate::fault::planted;
 
 /// Maximum duration of a slow request, in milliseconds.
 const SLOW_LIMIT: u64 = 60_000;
@@ -47,6 +48,9 @@ impl Node {
         if self.rules().is_other() && replies[0].0 == typ::RESPONSE {
             replies.insert(0, (typ::PROC_OK, Cbor::map([])));
         }
+        // 4.3: a request with a RESPONSE has not failed.
+        let answered = replies.last().is_some_and(|(kind, _)| *kind == typ::RESPONSE);
+        planted!(self.rules().fault, "proc-fail-beside-response", answered => replies.push((typ::PROC_FAIL, failure("done"))));
         Ok(self.confirmed(message, replies, now))
     }
 
