@@ -367,13 +367,29 @@ fn rewrite_below(protocol: &dyn Protocol, value: &mut Value, change: &dyn Fn(&mu
     let Value::Map(results) = result else { return false };
     let mut any = false;
     for (name, holder) in results.iter_mut() {
-        let Some(mut inner) = name.as_text().and_then(|name| Document::inside(name, holder)) else { continue };
-        if change(&mut inner.value) {
-            *holder = inner.as_inside(holder, &[], protocol);
-            any = true;
+        let name = name.as_text().unwrap_or_default();
+        if let Value::Array(items) = holder {
+            items.iter_mut().for_each(|item| any |= rewrite_inside(protocol, "*", item, change));
+        } else {
+            any |= rewrite_inside(protocol, name, holder, change);
         }
     }
     any
+}
+
+/// Rewrites the message that a value holds in hex.
+fn rewrite_inside(
+    protocol: &dyn Protocol,
+    name: &str,
+    holder: &mut Value,
+    change: &dyn Fn(&mut Value) -> bool,
+) -> bool {
+    let Some(mut inner) = Document::inside(name, holder) else { return false };
+    let changed = change(&mut inner.value);
+    if changed {
+        *holder = inner.as_inside(holder, &[], protocol);
+    }
+    changed
 }
 
 /// The objects in an answer that have members.

@@ -438,6 +438,9 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
             found.any = Some(words);
         }
     }
+    // Such a case judges each message by itself, so only the changed ones count.
+    let compares = ready.case.all_steps().into_iter().any(|step| !step.expect_all.is_empty());
+    let one_by_one = ready.case.is_sweep() && !compares;
     let is_done = |found: &Found| {
         let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
         found.any.is_some() && wanted.iter().all(|id| shown.contains(id))
@@ -446,14 +449,29 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
         if is_done(&found) {
             return found;
         }
-        let mut changed = transcript.clone();
-        let mut any = false;
-        for (position, exchange) in changed.exchanges.iter_mut().chain(&mut changed.twin).enumerate() {
-            if place.is_none_or(|place| place == position) {
-                any |= mutation.apply(exchange, &transcript.exchanges, pool);
+        let affects = |position: usize| place.is_none_or(|place| place == position);
+        let changed = match one_by_one {
+            true => {
+                let affected = transcript.exchanges.iter().enumerate().filter(|(position, _)| affects(*position));
+                let apply = |(_, exchange): (usize, &Exchange)| {
+                    let mut one = exchange.clone();
+                    mutation.apply(&mut one, &transcript.exchanges, pool).then_some(one)
+                };
+                let exchanges: Vec<Exchange> = affected.filter_map(apply).collect();
+                (!exchanges.is_empty()).then(|| CaseTranscript { exchanges, ..CaseTranscript::default() })
             }
-        }
-        let ids = if any { judged_failed(&context, *index, &changed) } else { Vec::new() };
+            false => {
+                let mut changed = transcript.clone();
+                let mut any = false;
+                for (position, exchange) in changed.exchanges.iter_mut().chain(&mut changed.twin).enumerate() {
+                    if affects(position) {
+                        any |= mutation.apply(exchange, &transcript.exchanges, pool);
+                    }
+                }
+                any.then_some(changed)
+            }
+        };
+        let ids = changed.map(|changed| judged_failed(&context, *index, &changed)).unwrap_or_default();
         if ids.is_empty() {
             continue;
         }
@@ -513,6 +531,7 @@ fn sample(baseline: &Baseline<'_, '_>, ready: &ReadyCase<'_>, pool: &Pool<'_>, o
             sample.exchanges.push(exchange.clone());
         }
     }
+    // Those that matter last: the search begins with the last answer.
     let context = baseline.context(crate::walk::Facts { profile: Profile::Strict, ..options.facts });
     let swept = pool.swept.get(baseline.setting.name.as_str());
     let rare = swept.map(|swept| swept.concerning(&context, ready, RARE)).unwrap_or_default();

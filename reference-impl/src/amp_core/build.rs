@@ -67,8 +67,6 @@ pub(crate) fn sealed(
     let mine = sender.agreement.first().ok_or(Code::Unauthorized)?.private;
     // 8.6: sign first, then encrypt the very bytes that were signed.
     let plaintext = body_bytes(body, rules);
-    let input = sig_input(&headers, None, &plaintext, rules);
-    let sig = signature::sign(sender, &input);
     let nonce = nonce.unwrap_or_else(|| fresh_nonce(rules));
     if nonce.len() != NONCE_LENGTH {
         return Err(Code::InvalidMessage);
@@ -76,6 +74,10 @@ pub(crate) fn sealed(
     // 8.5.1: the static key of the sender, and no epk.
     let ephemeral = rules.fault.is("box-ephemeral-sender").then(faults::new_private_key);
     let private = ephemeral.unwrap_or(mine);
+    // 4.1: what is encrypted is the deterministic encoding.
+    let plaintext = if rules.fault.is("box-body-indefinite") { faults::without_length(plaintext) } else { plaintext };
+    let input = sig_input(&headers, None, &plaintext, rules);
+    let sig = signature::sign(sender, &input);
     let ciphertext = seal::seal(&private, &theirs, &nonce, &plaintext, rules).map_err(|_| Code::Unauthorized)?;
     let content = Content::Sealed { nonce: nonce.clone(), ciphertext: ciphertext.clone() };
     let message = Message { headers, content, sig, ext: None, unknown: Vec::new(), form: cbor::Form::default() };

@@ -1,6 +1,5 @@
 //! Versions (13.1, 13.3): what their major is, and which of several is selected.
 
-use super::faults::version as faults;
 use super::rules::Rules;
 use crate::fault::planted;
 
@@ -55,8 +54,6 @@ pub(crate) fn select(supported: &[String], offered: &[String], rules: Rules) -> 
     if rules.is_other() {
         return fitting.next().cloned();
     }
-    // 13.5: the same offer gets the same answer, however often.
-    planted!(fault, "hello-selects-in-turn", return faults::in_turn(&fitting.collect::<Vec<_>>()));
     // The first of equals: max_by_key would take the last.
     fitting.rev().max_by_key(|version| numbers(version, rules)).cloned()
 }

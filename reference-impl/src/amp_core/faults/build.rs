@@ -30,3 +30,11 @@ pub(in crate::amp_core) fn with_public_key_of(message: Vec<u8>, ephemeral: Optio
         None => message,
     }
 }
+
+/// `box-body-indefinite`: A map in the encoding of indefinite length.
+pub(in crate::amp_core) fn without_length(map: Vec<u8>) -> Vec<u8> {
+    match map.split_first() {
+        Some((0xa0..=0xb7, members)) => [&[0xbf], members, &[0xff]].concat(),
+        _ => map,
+    }
+}

@@ -1,5 +1,8 @@
 //! Faults of a node.
 
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
 use crate::amp_core::bodies::Body;
 use crate::cbor::Cbor;
 
@@ -9,4 +12,15 @@ pub(in crate::amp_core) fn echo(body: &Body) -> Cbor {
         Body::Other(body) if *body != Cbor::Null => body.clone(),
         _ => Cbor::map([("pong", true.into())]), // nothing that could be echoed
     }
+}
+
+/// `hello-selects-in-turn`: Whether this is the second HELLO of a sender, or the fourth, and so on.
+pub(in crate::amp_core) fn is_again(sender: &str) -> bool {
+    static ODD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut odd = ODD.lock().unwrap_or_else(PoisonError::into_inner);
+    let again = odd.remove(sender);
+    if !again {
+        odd.insert(sender.to_owned());
+    }
+    again
 }

@@ -153,6 +153,10 @@ impl Writer {
 
     /// Sends a map as a frame.
     pub(super) async fn map(&mut self, kind: u8, map: &Cbor) -> Result<(), End> {
+        // 4.5: an ERROR frame has a code and a message.
+        let bare = kind == kind::ERROR && self.rules.fault.is("tcp-error-frame-without-message");
+        let code = || Cbor::map([("code", map.get("code").cloned().unwrap_or(Cbor::Null))]);
+        let map = if bare { &code() } else { map };
         self.frame(kind, &cbor::encode(map)).await
     }
 }

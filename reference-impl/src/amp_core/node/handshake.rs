@@ -6,11 +6,18 @@ use tokio::sync::mpsc::Receiver;
 use super::super::bodies::Body;
 use super::super::codes::Code;
 use super::super::did;
+use super::super::faults::node as faults;
 use super::super::negotiation::{self, Event, Negotiation, State};
 use super::super::receive::{self, Authentic};
 use super::channel::{Carrier, Channel};
 use super::replies::Cause;
 use super::{Answer, Node};
+use crate::fault::planted;
+
+/// The last version of an offer.
+fn last(offered: &[String]) -> &[String] {
+    &offered[offered.len().saturating_sub(1)..]
+}
 
 impl Node {
     /// The offered and supported versions (E50).
@@ -36,6 +43,9 @@ impl Node {
     /// 13.5: selects a version, or rejects all.
     pub(super) fn greet(&self, offered: &[String], cause: Cause<'_>, now: u64) -> Answer {
         let (voice, rules) = (self.voice(now), self.rules());
+        // 13.5: the same offer gets the same answer, however often.
+        let mut offered = offered;
+        planted!(rules.fault, "hello-selects-in-turn", faults::is_again(cause.from) => offered = last(offered));
         match negotiation::answer(&self.supported(), offered, rules) {
             Ok((said, _)) => {
                 // Other, E43: peer and state are sufficient.
