@@ -126,6 +126,7 @@ const ORDINARY: Setup = Setup {
             ("failing-requests", true),
             ("stoppable", true),
         ],
+        settings: &[],
         tokens: &[],
     },
 };
@@ -157,6 +158,7 @@ const SETUPS: &[Setup] = &[
                 ("failing-requests", true),
                 ("principals", true),
             ],
+            settings: &[],
             tokens: &[("alice", "alice"), ("bob", "bob"), ("carol", "carol"), ("wrong", "not-a-key")],
         },
         ..ORDINARY
