@@ -154,11 +154,13 @@ pub struct Declared {
     pub kinds: &'static [&'static str],
     /// Options that it has or lacks.
     pub options: &'static [(&'static str, bool)],
+    /// Settings of the target file, in JSON.
+    pub settings: Pairs,
     /// The bearer token of each actor.
     pub tokens: Pairs,
 }
 
 impl Declared {
     /// None.
-    pub const NOTHING: Self = Self { levels: &[], kinds: &[], options: &[], tokens: &[] };
+    pub const NOTHING: Self = Self { levels: &[], kinds: &[], options: &[], settings: &[], tokens: &[] };
 }

@@ -43,6 +43,8 @@ pub enum Kind {
     Text(&'static str),
     /// `LEFT=RIGHT`. The words are the placeholders in help texts.
     Pair(&'static str, &'static str),
+    /// A whole number from 1 on.
+    Number,
     /// So many bytes in hexadecimal.
     Bytes(usize),
     /// A time span such as `500ms`, `2s` or `1m`.
@@ -67,6 +69,7 @@ impl Kind {
             Self::Url => "URL".to_owned(),
             Self::Text(word) => word.to_owned(),
             Self::Pair(left, right) => format!("{left}={right}"),
+            Self::Number => "NUMBER".to_owned(),
             Self::Bytes(_) => "HEX".to_owned(),
             Self::Duration => "TIME".to_owned(),
             Self::File => "FILE".to_owned(),
@@ -87,6 +90,7 @@ impl Kind {
             Self::Url => (is_url(text), "a URL such as http://127.0.0.1:8787".to_owned()),
             Self::Text(word) => (!text.is_empty(), format!("{word}, which is not empty")),
             Self::Pair(left, right) => (pair(text).is_some(), format!("{left}={right}")),
+            Self::Number => (number(text).is_some(), "a whole number from 1 on".to_owned()),
             Self::Bytes(count) => {
                 let bytes = bytes(text).filter(|bytes| bytes.len() == count);
                 (bytes.is_some(), format!("{} hexadecimal digits", 2 * count))
@@ -181,6 +185,10 @@ impl Settings {
         self.text(name).and_then(address)
     }
 
+    pub(crate) fn number(&self, name: &str) -> Option<u32> {
+        self.text(name).and_then(number)
+    }
+
     pub(crate) fn bytes(&self, name: &str) -> Option<Vec<u8>> {
         self.text(name).and_then(bytes)
     }
@@ -214,6 +222,10 @@ fn pair(text: &str) -> Option<(&str, &str)> {
     text.split_once('=').filter(|(left, _)| !left.is_empty())
 }
 
+fn number(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|number| *number > 0)
+}
+
 fn bytes(text: &str) -> Option<Vec<u8>> {
     data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()
 }
@@ -245,6 +257,7 @@ mod tests {
         setting("next-hop", Kind::Url, None, false),
         setting("role", Kind::Text("URI"), None, true),
         setting("auth", Kind::Pair("KEY", "ACTOR"), None, true),
+        setting("capacity", Kind::Number, None, false),
         setting("seed", Kind::Bytes(2), None, false),
         setting("timeout", Kind::Duration, None, false),
         setting("tree", Kind::Directory, None, false),
@@ -261,6 +274,7 @@ mod tests {
             ("next-hop", "http://host:1/path", "host:1"),
             ("role", "urn:x", ""),
             ("auth", "key=a=b", "key"),
+            ("capacity", "12", "0"),
             ("seed", "00fF", "00f"),
             ("timeout", "500ms", "500"),
             ("tree", "state", ""),

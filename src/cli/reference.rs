@@ -111,7 +111,7 @@ pub fn stand_in(implementation: &dyn Implementation, target: &mut Target) -> Res
     Ok(())
 }
 
-/// Copies the claims and credentials of a setup to a target. A setup that declares kinds of target is reached over their
+/// Copies the claims, settings and credentials of a setup to a target. A setup that declares kinds of target is reached over their
 /// transports only.
 pub fn describe(knowledge: &Knowledge, implementation: &dyn Implementation, setup: &Setup, target: &mut Target) {
     let protocol = knowledge.protocol;
@@ -137,6 +137,10 @@ pub fn describe(knowledge: &Knowledge, implementation: &dyn Implementation, setu
     }
     if target.kinds.is_empty() {
         target.kinds = words(declared.kinds);
+    }
+    for (name, text) in declared.settings {
+        let value = json::parse(text.as_bytes()).expect("the settings of a setup are JSON");
+        target.settings.entry((*name).to_owned()).or_insert(value);
     }
     for (actor, token) in declared.tokens {
         let credential = Credential { header: "authorization".to_owned(), value: format!("Bearer {token}") };

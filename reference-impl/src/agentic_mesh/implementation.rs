@@ -132,6 +132,7 @@ const ORDINARY: Setup = Setup {
         levels: &["message", "node", "intermediary", "security"],
         kinds: &["node", "library"],
         options: OPTIONS,
+        settings: &[],
         tokens: &[],
     },
 };
@@ -180,6 +181,7 @@ const SETUPS: &[Setup] = &[
                 ("validates-memorygram", true),
                 ("declared-blocks", true),
             ],
+            settings: &[],
             tokens: &[],
         },
         ..ORDINARY

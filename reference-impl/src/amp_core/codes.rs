@@ -7,6 +7,11 @@ pub(crate) mod typ {
     pub(crate) const ACK: u64 = 0x03;
     pub(crate) const PROC_OK: u64 = 0x04;
     pub(crate) const PROC_FAIL: u64 = 0x05;
+    pub(crate) const CONTACT_REQUEST: u64 = 0x06;
+    pub(crate) const CONTACT_RESPONSE: u64 = 0x07;
+    pub(crate) const CONTACT_REVOKE: u64 = 0x08;
+    pub(crate) const PROCESSING: u64 = 0x09;
+    pub(crate) const INPUT_REQUIRED: u64 = 0x0b;
     pub(crate) const ERROR: u64 = 0x0f;
     pub(crate) const MESSAGE: u64 = 0x10;
     pub(crate) const REQUEST: u64 = 0x11;
@@ -15,6 +20,10 @@ pub(crate) mod typ {
     pub(crate) const STREAM_DATA: u64 = 0x14;
     pub(crate) const STREAM_END: u64 = 0x15;
     pub(crate) const BATCH: u64 = 0x16;
+    pub(crate) const CAP_QUERY: u64 = 0x20;
+    pub(crate) const CAP_DECLARE: u64 = 0x21;
+    pub(crate) const CAP_INVOKE: u64 = 0x22;
+    pub(crate) const CAP_RESULT: u64 = 0x23;
     pub(crate) const DOC_SEND: u64 = 0x30;
     pub(crate) const DOC_REQUEST: u64 = 0x31;
     pub(crate) const CRED_ISSUE: u64 = 0x40;
@@ -90,6 +99,13 @@ pub(crate) fn type_code(name: &str) -> Option<u64> {
 #[must_use]
 pub(crate) fn is_handled(code: u64) -> bool {
     TYPES.iter().any(|(known, _, handled)| *known == code && *handled)
+}
+
+/// Whether a companion document defines the type, and a node handles it that is told to: contact (RFC 008), provisional
+/// answers (RFC 006), capabilities (RFC 004).
+#[must_use]
+pub(crate) fn is_of_companion(code: u64) -> bool {
+    matches!(code, typ::CONTACT_REQUEST..=typ::INPUT_REQUIRED | typ::CAP_QUERY..=typ::CAP_RESULT)
 }
 
 /// Whether this is one of the three types of the handshake (13.2).

@@ -6,8 +6,9 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
 use super::adapter::Adapter;
-use super::keys::Identity;
+use super::keys::{AgreementKey, Identity};
 use super::node::clock::Clock;
+use super::node::companions::{Companions, Contact};
 use super::node::{Node, Settings};
 use super::role::Role;
 use super::rules::Rules;
@@ -102,6 +103,64 @@ const SETTINGS: &[Setting] = &[
         repeats: true,
         summary: "A bearer token and its principal (RFC 002 section 7.1); if set, requests need a token.",
     },
+    Setting {
+        name: "companions",
+        value: Kind::Switch,
+        default: Some("off"),
+        repeats: false,
+        summary: "Whether it handles capabilities (RFC 004), checks delegations (RFC 005), reports slow work (RFC 006) and \
+                  answers requests for contact (RFC 008).",
+    },
+    Setting {
+        name: "contact",
+        value: Kind::Pair("active|required|denied", "DID"),
+        default: None,
+        repeats: true,
+        summary: "The state of contact with a party (RFC 008 section 7): an active contact has no rate limit, and authority \
+                  over the guarded capability; a party without a state may send without asking.",
+    },
+    Setting {
+        name: "rate-limit",
+        value: Kind::Number,
+        default: None,
+        repeats: false,
+        summary: "How many messages of one sender are taken at once, and in a minute after that (RFC 001 section 15.3: 3005).",
+    },
+    Setting {
+        name: "capacity",
+        value: Kind::Number,
+        default: None,
+        repeats: false,
+        summary: "How many slow requests of one sender are worked on at once (RFC 001 section 15.3: 5004).",
+    },
+    Setting {
+        name: "deadline",
+        value: Kind::Duration,
+        default: None,
+        repeats: false,
+        summary: "How long a slow request is worked on (RFC 001 section 15.3: 5003).",
+    },
+    Setting {
+        name: "maintenance",
+        value: Kind::Text("OP"),
+        default: None,
+        repeats: true,
+        summary: "An operation of the application that is out of service (RFC 001 section 15.3: 5002).",
+    },
+    Setting {
+        name: "webhook",
+        value: Kind::Switch,
+        default: Some("off"),
+        repeats: false,
+        summary: "Whether trusted relays may push messages to /amp/v1/webhook (RFC 002 section 6.3).",
+    },
+    Setting {
+        name: "former-agreement-key",
+        value: Kind::Bytes(32),
+        default: None,
+        repeats: false,
+        summary: "A private X25519 key that was replaced, and still decrypts (RFC 001 section 8.9); only with `did`.",
+    },
 ];
 
 /// The parties of proofmark that a server must know.
@@ -126,6 +185,7 @@ const ORDINARY: Setup = Setup {
             ("failing-requests", true),
             ("stoppable", true),
         ],
+        settings: &[],
         tokens: &[],
     },
 };
@@ -157,12 +217,73 @@ const SETUPS: &[Setup] = &[
                 ("failing-requests", true),
                 ("principals", true),
             ],
+            settings: &[],
             tokens: &[("alice", "alice"), ("bob", "bob"), ("carol", "carol"), ("wrong", "not-a-key")],
         },
         ..ORDINARY
     },
+    COMPANION,
     Setup { name: "other", about: "every other reading that the errata tolerate", variant: Variant::Other, ..ORDINARY },
 ];
+
+/// A party that has to request contact, and one whose request was denied, for the feature `contact-gate`.
+const COMPANION: Setup = Setup {
+    name: "companion",
+    about: "the optional features of companion documents, and limits",
+    instances: &[Instance {
+        name: "main",
+        settings: &[
+            DOCUMENTS,
+            BOTH,
+            CONTROL,
+            RELAY,
+            // A did:key has one agreement key; a document may have several.
+            ("did", "did:web:companion.proofmark.test"),
+            ("former-agreement-key", "a8c1f6d0c2e94b7f8a36e1d05b7c4f2e9d3a6b81c5e07f42d9b8a3c6e1f05d74"),
+            ("companions", "on"),
+            ("contact", "active=${did alice}"),
+            ("contact", "active=${did bob}"),
+            ("contact", "active=${did carol}"),
+            ("contact", "active=${did relay}"),
+            // Many cases use these names.
+            ("contact", "active=${did me}"),
+            ("contact", "active=${did reader}"),
+            ("contact", "required=${did stranger}"),
+            ("contact", "denied=${did unwanted}"),
+            ("rate-limit", "220"),
+            ("capacity", "4"),
+            ("deadline", "400ms"),
+            ("maintenance", "archive"),
+            ("webhook", "on"),
+        ],
+    }],
+    declared: Declared {
+        levels: ORDINARY.declared.levels,
+        kinds: &[],
+        options: &[
+            ("relay", true),
+            ("federation", true),
+            ("initiator", true),
+            ("failing-requests", true),
+            ("capabilities", true),
+            ("delegation-evidence", true),
+            ("delegation-rules", true),
+            ("provisional", true),
+            ("webhook", true),
+            ("maximum", true),
+            ("rate-limit", true),
+            ("second-agreement-key", true),
+            ("contact-gate", true),
+            ("unavailable-requests", true),
+            ("slow-requests", true),
+            ("limited-requests", true),
+            ("rare-errors", true),
+        ],
+        settings: &[("max_message", "4194304")],
+        tokens: &[],
+    },
+    ..ORDINARY
+};
 
 impl Implementation for AmpCore {
     fn slug(&self) -> &'static str {
@@ -219,8 +340,11 @@ impl Implementation for AmpCore {
     ) -> Work<std::io::Result<()>> {
         Box::pin(async move {
             let invalid = |error| std::io::Error::new(std::io::ErrorKind::InvalidInput, error);
+            // The caller of a library decides how much it has to do.
+            let contacts = companions(&config).map_err(invalid)?.contacts;
             let rules = rules(config).map_err(invalid)?;
-            server::adapter::serve(Adapter::new(rules), reader, writer).await
+            let adapter = Adapter::new(rules, Companions { contacts, ..Companions::default() });
+            server::adapter::serve(adapter, reader, writer).await
         })
     }
 }
@@ -234,7 +358,8 @@ fn rules(mut config: Config) -> Result<Rules, ServeError> {
     if let Some(name) = &config.level {
         return Err(ServeError::level(name, &[]));
     }
-    Ok(Rules { fault: config.plant(&[careless::FAULTS, fault::FAULTS])?, variant: config.variant })
+    let fault = config.plant(&[careless::FAULTS, fault::FAULTS])?;
+    Ok(Rules { fault, variant: config.variant, companions: config.settings.is_on("companions") })
 }
 
 fn role(config: &Config) -> Role {
@@ -244,7 +369,7 @@ fn role(config: &Config) -> Role {
 fn settings(config: &Config) -> Result<Settings, ServeError> {
     let given = &config.settings;
     let seed = given.bytes("seed").and_then(|bytes| bytes.try_into().ok()).unwrap_or(TARGET_SEED);
-    let me = match given.text("did") {
+    let mut me = match given.text("did") {
         Some(name) if !did::is_did(name) => return Err(ServeError::setting("did", format!("`{name}` is not a DID"))),
         Some(name) if did::key_of(name).is_some() => {
             return Err(ServeError::setting("did", format!("`{name}` is given by its seed")));
@@ -253,6 +378,14 @@ fn settings(config: &Config) -> Result<Settings, ServeError> {
         Some(name) => Identity::new(name.to_owned(), seed, Some(Sha256::digest(AGREEMENT).into())),
         None => Identity::of_seed(seed),
     };
+    if let Some(private) = given.bytes("former-agreement-key").and_then(|bytes| bytes.try_into().ok()) {
+        if did::key_of(&me.did).is_some() {
+            return Err(ServeError::setting("former-agreement-key", "a did:key has one agreement key".to_owned()));
+        }
+        // Behind the id of the current key, which is the smaller one (8.9).
+        let id = format!("{}#key-agreement-former", did::bare(&me.did));
+        me.agreement.push(AgreementKey { id, private });
+    }
     let trusted_relays: Vec<String> = given.all("trusted-relay").into_iter().map(str::to_owned).collect();
     if let Some(relay) = trusted_relays.iter().find(|relay| !did::is_did(relay)) {
         return Err(ServeError::setting("trusted-relay", format!("`{relay}` is not a DID")));
@@ -261,7 +394,33 @@ fn settings(config: &Config) -> Result<Settings, ServeError> {
         given.duration("ack-timeout").map_or(u64::MAX, |span| u64::try_from(span.as_millis()).unwrap_or(u64::MAX));
     let (rules, role) = (rules(config.clone())?, role(config));
     let versions = version::VERSIONS.to_vec();
-    Ok(Settings { me, rules, role, trusted_relays, versions, ack_timeout, serves: true })
+    Ok(Settings {
+        me,
+        rules,
+        role,
+        trusted_relays,
+        versions,
+        ack_timeout,
+        serves: true,
+        companions: companions(config)?,
+    })
+}
+
+/// The optional behaviour of a node.
+fn companions(config: &Config) -> Result<Companions, ServeError> {
+    let given = &config.settings;
+    let contact = |(state, party): (String, String)| match Contact::parse(&state) {
+        Some(contact) if did::is_did(&party) => Ok((contact, party)),
+        Some(_) => Err(ServeError::setting("contact", format!("`{party}` is not a DID"))),
+        None => Err(ServeError::setting("contact", format!("`{state}` is not active, required or denied"))),
+    };
+    Ok(Companions {
+        contacts: given.pairs("contact").into_iter().map(contact).collect::<Result<_, _>>()?,
+        rate: given.number("rate-limit"),
+        capacity: given.number("capacity"),
+        deadline: given.duration("deadline"),
+        maintenance: given.all("maintenance").into_iter().map(str::to_owned).collect(),
+    })
 }
 
 fn clock(config: &Config) -> Result<Clock, ServeError> {
@@ -283,7 +442,8 @@ async fn node(config: Config) -> Result<Node, ServeError> {
 }
 
 fn server(node: &Node, config: &Config) -> net::Server {
-    net::Server::new(node.clone(), &config.settings.pairs("auth"), config.settings.is_on("control"))
+    let given = &config.settings;
+    net::Server::new(node.clone(), &given.pairs("auth"), given.is_on("control"), given.is_on("webhook"))
 }
 
 async fn serve(config: Config) -> Result<Handle, ServeError> {

@@ -14,6 +14,7 @@ pub(crate) mod ack;
 pub(crate) mod batch;
 pub(crate) mod bodies;
 pub(crate) mod build;
+pub(crate) mod capability;
 pub(crate) mod careless;
 pub(crate) mod codes;
 pub(crate) mod did;

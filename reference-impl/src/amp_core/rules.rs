@@ -11,12 +11,14 @@ pub(crate) struct Rules {
     pub(crate) fault: Planted,
     /// Which readings are taken.
     pub(crate) variant: Variant,
+    /// Whether the types of companion documents are handled.
+    pub(crate) companions: bool,
 }
 
 impl Rules {
     /// Rules without a fault, in the readings of the rulings.
     #[cfg(test)]
-    pub(crate) const PLAIN: Self = Self { fault: Planted::NONE, variant: Variant::Own };
+    pub(crate) const PLAIN: Self = Self { fault: Planted::NONE, variant: Variant::Own, companions: false };
 
     /// Whether the readings that no ruling prefers are taken.
     #[must_use]

@@ -123,7 +123,13 @@ const ORDINARY: Setup = Setup {
     variant: Variant::Own,
     level: None,
     instances: &[Instance { name: "main", settings: &[CONTROL] }],
-    declared: Declared { levels: &[], kinds: &["mesh", "websocket", "library"], options: SERVICES, tokens: &[] },
+    declared: Declared {
+        levels: &[],
+        kinds: &["mesh", "websocket", "library"],
+        options: SERVICES,
+        settings: &[],
+        tokens: &[],
+    },
 };
 
 const AGENT: Setup = Setup {
@@ -134,6 +140,7 @@ const AGENT: Setup = Setup {
         levels: &[],
         kinds: &["agent"],
         options: &[("context", true), ("negotiation", true), ("delegation", true), ("websocket", true)],
+        settings: &[],
         tokens: &[],
     },
     ..ORDINARY
@@ -146,7 +153,13 @@ const SETUPS: &[Setup] = &[
         name: "registry",
         about: "registration and discovery only",
         instances: &[Instance { name: "main", settings: &[CONTROL, ("kind", "registry")] }],
-        declared: Declared { levels: &[], kinds: &["registry"], options: &[("websocket", true)], tokens: &[] },
+        declared: Declared {
+            levels: &[],
+            kinds: &["registry"],
+            options: &[("websocket", true)],
+            settings: &[],
+            tokens: &[],
+        },
         ..ORDINARY
     },
     Setup {
@@ -168,6 +181,7 @@ const SETUPS: &[Setup] = &[
                 ("control", true),
                 ("client-token", true),
             ],
+            settings: &[],
             tokens: &[],
         },
         ..ORDINARY
@@ -189,6 +203,7 @@ const SETUPS: &[Setup] = &[
             levels: &[],
             kinds: &["agent"],
             options: &[("context", false), ("negotiation", false), ("delegation", false), ("websocket", true)],
+            settings: &[],
             tokens: &[],
         },
         ..ORDINARY
@@ -208,6 +223,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("api-key", true),
             ],
+            settings: &[],
             tokens: &[("a", KEY), ("b", KEY), ("c", KEY)],
         },
         ..ORDINARY
@@ -227,6 +243,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("jwt", true),
             ],
+            settings: &[],
             tokens: &[],
         },
         ..ORDINARY
@@ -246,6 +263,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("hmac", true),
             ],
+            settings: &[],
             tokens: &[],
         },
         ..ORDINARY
@@ -265,6 +283,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("rate-limit", true),
             ],
+            settings: &[],
             tokens: &[],
         },
         ..ORDINARY
@@ -284,6 +303,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("enforce_registration", true),
             ],
+            settings: &[],
             tokens: &[],
         },
         ..ORDINARY

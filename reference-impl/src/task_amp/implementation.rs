@@ -110,13 +110,13 @@ const ORDINARY: Setup = Setup {
     variant: Variant::Own,
     level: None,
     instances: BUS,
-    declared: Declared { levels: &[], kinds: &["ssot", "library"], options: &[], tokens: &[] },
+    declared: Declared { levels: &[], kinds: &["ssot", "library"], options: &[], settings: &[], tokens: &[] },
 };
 
-const WITH_ROLES: Declared = Declared { levels: &[], kinds: &["bundle"], options: &[], tokens: &[] };
+const WITH_ROLES: Declared = Declared { levels: &[], kinds: &["bundle"], options: &[], settings: &[], tokens: &[] };
 
 const HOSTED: (&str, &str) = ("ssot-url", "${hosts/ssot}");
-const ONE_ROLE: Declared = Declared { levels: &[], kinds: &["role"], options: &[], tokens: &[] };
+const ONE_ROLE: Declared = Declared { levels: &[], kinds: &["role"], options: &[], settings: &[], tokens: &[] };
 
 const SETUPS: &[Setup] = &[
     ORDINARY,
@@ -173,7 +173,7 @@ const SETUPS: &[Setup] = &[
         name: "tree",
         about: "the store is a tree of files",
         instances: &[Instance { name: "main", settings: &[HOOKS, ("tree", "${folder}")] }],
-        declared: Declared { levels: &[], kinds: &["tree"], options: &[], tokens: &[] },
+        declared: Declared { levels: &[], kinds: &["tree"], options: &[], settings: &[], tokens: &[] },
         ..ORDINARY
     },
     Setup { name: "other", about: "every other reading that the errata tolerate", variant: Variant::Other, ..ORDINARY },

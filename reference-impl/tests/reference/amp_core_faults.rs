@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::library::{self, Library, library_config};
 use ciborium::cbor;
-use reference_impl::{Config, Fault};
+use reference_impl::{Config, Fault, Needs};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -450,7 +450,8 @@ fn of_the_library() -> Vec<&'static str> {
     let others: Vec<String> =
         OF_A_NODE.iter().filter(|name| folder().join(name).exists()).flat_map(|name| names(name)).collect();
     let all = planted(&folder());
-    let table = faults().iter().map(|fault| fault.name);
+    // A library has no settings of a node.
+    let table = faults().iter().filter(|fault| fault.needs == Needs::Nothing).map(|fault| fault.name);
     table.filter(|name| all.iter().any(|known| known == name) && !others.iter().any(|other| other == name)).collect()
 }
 

@@ -54,8 +54,13 @@ async fn every_fault_of_the_server_shows() {
     let names: Vec<String> = ["node", "net"].iter().flat_map(|part| planted(&source.join(part))).collect();
     assert!(names.len() > 40);
     let turns = Arc::new(Semaphore::new(CONVERSATIONS));
-    let plain = Arc::new((conversation(None, false).await, conversation(None, true).await));
-    assert_eq!(conversation(None, false).await, plain.0, "the conversation is not repeatable");
+    let mut plain = Vec::new();
+    for setup in SETUPS {
+        let first = conversation(None, setup).await;
+        assert_eq!(conversation(None, setup).await, first, "the conversation of {setup} is not repeatable");
+        plain.push((setup, first));
+    }
+    let plain = Arc::new(plain);
     let silent = Arc::new(Mutex::new(Vec::new()));
     let mut running = tokio::task::JoinSet::new();
     for name in names {
@@ -63,9 +68,9 @@ async fn every_fault_of_the_server_shows() {
         running.spawn(async move {
             let _turn = turns.acquire().await.expect("open");
             let row = amp_core().faults().iter().find(|fault| fault.name == name).expect("a row");
-            let tokens = row.needs == Needs::Setup("auth");
-            let said = conversation(Some(&name), tokens).await;
-            if said == if tokens { &plain.1 } else { &plain.0 }.clone() {
+            let setup = if let Needs::Setup(setup) = row.needs { setup } else { SETUPS[0] };
+            let said = conversation(Some(&name), setup).await;
+            if plain.iter().any(|(known, plain)| *known == setup && *plain == said) {
                 silent.lock().await.push(name);
             }
         });
@@ -78,24 +83,54 @@ async fn every_fault_of_the_server_shows() {
     assert!(silent.is_empty(), "faults without an observable effect: {silent:?}");
 }
 
-fn faulty(fault: Option<&str>, tokens: bool) -> Config {
+/// The setups in which faults show.
+const SETUPS: [&str; 3] = ["default", "auth", "companion"];
+
+fn faulty(fault: Option<&str>, setup: &str) -> Config {
     let relay = Party::named("relay").did;
     let settings = [("role", "both"), ("trusted-relay", &relay), ("ack-timeout", "10ms")];
     let config = set(Config { fault: fault.map(str::to_owned), ..config() }, &settings);
-    if tokens { set(config, &[("auth", &format!("secret={}", Party::named("alice").did))]) } else { config }
+    let pair = |left: &str, name: &str| format!("{left}={}", Party::named(name).did);
+    match setup {
+        "auth" => set(config, &[("auth", &pair("secret", "alice"))]),
+        "companion" => set(
+            config,
+            &[
+                ("companions", "on"),
+                ("contact", &pair("active", "alice")),
+                ("contact", &pair("required", "stranger")),
+                ("contact", &pair("denied", "unwanted")),
+                ("rate-limit", "3"),
+                ("capacity", "1"),
+                ("deadline", "200ms"),
+                ("maintenance", "archive"),
+                ("webhook", "on"),
+            ],
+        ),
+        _ => config,
+    }
 }
 
 /// The answers about messages, without values that change between runs.
-async fn conversation(fault: Option<&str>, tokens: bool) -> Vec<String> {
-    let handle = start(faulty(fault, tokens)).await;
+async fn conversation(fault: Option<&str>, setup: &str) -> Vec<String> {
+    let handle = start(faulty(fault, setup)).await;
     let mut said = Vec::new();
-    if tokens {
+    if setup == "companion" {
+        return with_companions(&handle).await;
+    }
+    if setup == "auth" {
         let (alice, bob, me) = (Party::named("alice"), Party::named("bob"), did(&handle).to_owned());
         for (party, token) in [(&alice, "secret"), (&alice, "wrong"), (&bob, "secret")] {
             let header = format!("Content-Type: application/cbor\r\nAuthorization: Bearer {token}\r\n");
             let bytes = party.message(&me, MESSAGE, Value::Null).bytes;
             said.push(http(address(&handle), "POST", "/amp/v1/messages", &header, &bytes).await.0.to_string());
         }
+        // A message of another party than the owner of the token, which then looks for it.
+        let header = "Content-Type: application/cbor\r\nAuthorization: Bearer secret\r\n";
+        let bytes = bob.message(&alice.did, MESSAGE, Value::Null).bytes;
+        http(address(&handle), "POST", "/amp/v1/messages", header, &bytes).await;
+        let (_, page) = http(address(&handle), "GET", "/amp/v1/messages", header, b"").await;
+        said.push(format!("{} bytes wait", page.len()));
         return said;
     }
     said.extend(as_agent(&handle).await);
@@ -104,7 +139,7 @@ async fn conversation(fault: Option<&str>, tokens: bool) -> Vec<String> {
     said.extend(on_connections(&handle).await);
     said.extend(as_sender(&handle).await);
     // Only a relay accepts messages for others.
-    let agent = start(set(faulty(fault, false), &[("role", "agent")])).await;
+    let agent = start(set(faulty(fault, setup), &[("role", "agent")])).await;
     said.push(ask(&agent, &Party::named("alice").message(&Party::named("carol").did, MESSAGE, Value::Null)).await);
     said
 }
@@ -203,6 +238,74 @@ async fn as_agent(handle: &Handle) -> Vec<String> {
     said.push(ask(handle, &request).await);
     sleep(Duration::from_millis(1100)).await;
     said.push(ask(handle, &request).await);
+    said
+}
+
+/// The same message with ext, which is not signed.
+fn with_ext(sent: &Sent, ext: Value) -> Sent {
+    let value: Value = ciborium::from_reader(&sent.bytes[..]).expect("CBOR");
+    let mut pairs = value.into_map().expect("a map");
+    pairs.push(("ext".into(), ext));
+    Sent { id: sent.id.clone(), bytes: encoded(&Value::Map(pairs)) }
+}
+
+/// Optional features and limits.
+async fn with_companions(handle: &Handle) -> Vec<String> {
+    let (alice, mallory, dave) = (Party::named("alice"), Party::named("mallory"), Party::named("dave"));
+    let me = did(handle).to_owned();
+    let invoke = |party: &Party, capability: &str| {
+        party.message(&me, 0x22, map(vec![("capability", capability.into()), ("params", map(Vec::new()))]))
+    };
+    let query = |name: &str| map(vec![("filter", map(vec![("capability", name.into())]))]);
+    let evidence = || map(vec![("delegation", map(vec![("credential", "x".into())]))]);
+    let grant = |body: Vec<(&str, Value)>| alice.message(&me, 0x50, map(body));
+    let slow = || alice.message(&me, REQUEST, map(vec![("op", "slow".into()), ("ms", 5000.into())]));
+    let named = |name: &str| Party::named(name).message(&me, MESSAGE, Value::Null);
+    let first = slow();
+    let mut said = Vec::new();
+    for probe in [
+        alice.message(&me, 0x20, query("proofmark.delegated")),
+        alice.message(&me, 0x20, query("proofmark.nothing")),
+        invoke(&alice, "org.agentries.echo:1.0"),
+        invoke(&alice, "org.agentries.echo:99.0"),
+        invoke(&alice, "org.proofmark.nothing:1.0"),
+        invoke(&mallory, "proofmark.delegated:1.0"),
+        with_ext(&invoke(&mallory, "proofmark.delegated:1.0"), evidence()),
+        alice.message(&me, MESSAGE, evidence()),
+        grant(vec![("scope", map(Vec::new()))]),
+        with_ext(&grant(vec![]), map(vec![("credential", "e30.e30.x".into())])),
+        grant(vec![("credential", "e30.e30.x".into())]),
+        grant(vec![("credential", Value::Bytes(vec![1; 40]))]),
+        alice.message(&me, 0x51, map(vec![("delegation_id", "".into())])),
+        mallory.message(&me, 0x51, map(vec![("delegation_id", "d".into())])),
+        first.clone(),
+        slow(),
+        alice.message(&me, REQUEST, map(vec![("op", "archive".into())])),
+        named("stranger"),
+        named("unwanted"),
+        named("dave"),
+        named("dave"),
+        named("dave"),
+        named("dave"),
+        dave.message(&me, 6, map(vec![("reason", "test".into())])),
+        alice.message(&me, MESSAGE, text_body(&"x".repeat(4 * 1024 * 1024))),
+    ] {
+        said.push(ask(handle, &probe).await);
+    }
+    sleep(Duration::from_millis(400)).await;
+    said.push(ask(handle, &first).await);
+    let relay = Party::named("relay").did;
+    let pushed = map(vec![
+        ("message", Value::Bytes(named("alice").bytes)),
+        ("relay", relay.as_str().into()),
+        ("sent_at", now().into()),
+    ]);
+    let header = format!(
+        "Content-Type: application/cbor\r\nX-AMP-Relay: {relay}\r\nX-AMP-Timestamp: {}\r\nX-AMP-Signature: {}\r\n",
+        now() / 1000,
+        "00".repeat(64)
+    );
+    said.push(http(address(handle), "POST", "/amp/v1/webhook", &header, &encoded(&pushed)).await.0.to_string());
     said
 }
 

@@ -94,6 +94,11 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     });
     let echo = Value::map([("op", Value::text("echo")), ("data", Value::text("proofmark"))]);
     known.insert("probe_request".to_owned(), setting("probe_request", echo));
+    let slow = Value::map([("op", Value::text("slow")), ("ms", Value::Integer(60_000))]);
+    known.insert("slow_request".to_owned(), setting("slow_request", slow));
+    let unavailable = Value::map([("op", Value::text("archive"))]);
+    known.insert("unavailable_request".to_owned(), setting("unavailable_request", unavailable));
+    known.insert("capability".to_owned(), setting("capability", Value::text("org.agentries.echo")));
     let versions = Value::array([Value::text("1.0"), Value::text("1.0.0")]);
     known.insert("hello_versions".to_owned(), setting("hello_versions", versions));
     known.insert("max_clock_skew_ms".to_owned(), setting("max_clock_skew_ms", skew.unwrap_or(Value::Integer(30_000))));
@@ -115,6 +120,9 @@ pub(super) const KNOWN: &[&str] = &[
     "documents",
     "trusted_relays",
     "probe_request",
+    "slow_request",
+    "unavailable_request",
+    "capability",
     "hello_versions",
     "majors",
     "max_clock_skew_ms",

@@ -71,6 +71,19 @@ pub(super) const SETTINGS: &[Setting] = &[
         "1048576",
     ),
     any("probe_request", "The body of a REQUEST that it answers (E40).", "{ op: echo, data: proofmark }"),
+    any(
+        "slow_request",
+        "The body of a REQUEST on which it works longer than it may; cases about that need the option `slow-requests` or \
+        `limited-requests`.",
+        "{ op: slow, ms: 60000 }",
+    ),
+    any(
+        "unavailable_request",
+        "The body of a REQUEST for an operation that is out of service; cases about that need the option \
+        `unavailable-requests`.",
+        "{ op: archive }",
+    ),
+    any("capability", "The name of a capability that it offers to every party (RFC 004).", "org.agentries.echo"),
     one_of("frames", "Whether frames over TCP have a type byte (RFC 002 section 4.2).", &["typed", "bare"], "typed"),
     any("ws_path", "The path of its WebSocket endpoint below the URL.", "/amp/v1/ws"),
 ];

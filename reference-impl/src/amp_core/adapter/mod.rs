@@ -8,6 +8,7 @@ mod node;
 pub(crate) mod params;
 mod pure;
 
+use super::node::companions::Companions;
 use super::rules::Rules;
 use crate::json::{Object, Value};
 use crate::server::adapter::{Library, RpcError};
@@ -87,8 +88,8 @@ impl Library for Adapter {
 }
 
 impl Adapter {
-    pub(crate) fn new(rules: Rules) -> Self {
-        Self { rules, machines: Machines::new(rules), nodes: Nodes::new(rules) }
+    pub(crate) fn new(rules: Rules, companions: Companions) -> Self {
+        Self { rules, machines: Machines::new(rules), nodes: Nodes::new(rules, companions) }
     }
 }
 

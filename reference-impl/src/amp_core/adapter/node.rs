@@ -7,6 +7,7 @@ use super::pure::{accepted, rejected};
 use crate::amp_core::message::To;
 use crate::amp_core::node::channel::Carrier;
 use crate::amp_core::node::clock::Clock;
+use crate::amp_core::node::companions::Companions;
 use crate::amp_core::node::outbound::Order;
 use crate::amp_core::node::{Node, Outcome, Settings};
 use crate::amp_core::role::Role;
@@ -26,6 +27,7 @@ const ACK_TIMEOUT: u64 = 1000;
 #[derive(Debug)]
 pub(super) struct Nodes {
     rules: Rules,
+    companions: Companions,
     nodes: HashMap<String, Node>,
     opened: u64,
 }
@@ -35,8 +37,8 @@ fn impossible(message: impl Into<String>) -> RpcError {
 }
 
 impl Nodes {
-    pub(super) fn new(rules: Rules) -> Self {
-        Self { rules, nodes: HashMap::new(), opened: 0 }
+    pub(super) fn new(rules: Rules, companions: Companions) -> Self {
+        Self { rules, companions, nodes: HashMap::new(), opened: 0 }
     }
 
     /// The answer of the method `name`; `None` if it is not one of these.
@@ -74,6 +76,7 @@ impl Nodes {
             versions: self.versions(params)?,
             ack_timeout,
             serves: false,
+            companions: self.companions.clone(),
         };
         let clock = Clock::Frozen(unsigned(params, "now")?);
         let node = Node::open(None, settings, clock).await.map_err(|error| impossible(error.to_string()))?;

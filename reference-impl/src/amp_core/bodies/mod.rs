@@ -177,6 +177,8 @@ impl Body {
         // 4.4: a body has the members of its schema.
         let any = || Ok(Self::typed(typ, body).unwrap_or_else(|| Self::Other(body.clone())));
         planted!(rules.fault, "schema-unchecked", typ != typ::BATCH => return any());
+        // 7.1: a grant has a credential.
+        planted!(rules.fault, "delegation-without-credential", typ == typ::DELEG_GRANT => return any());
         check(schema, body, rules).map_err(refuse)?;
         check_document(typ, body, rules).map_err(refuse)?;
         Self::typed(typ, body).ok_or_else(|| refuse("body"))
@@ -253,6 +255,8 @@ impl Body {
 fn code(typ: u64, rules: Rules) -> Code {
     match typ {
         _ if rules.is_other() => Code::BadRequest, // Other, E34: invalid parameters of any origin
+        // RFC 005, 8.
+        typ::DELEG_GRANT..=typ::DELEG_QUERY if rules.companions => Code::InvalidMessage,
         typ::DOC_SEND..=typ::DELEG_QUERY => Code::SchemaViolation,
         _ => Code::InvalidMessage, // of the protocol itself
     }

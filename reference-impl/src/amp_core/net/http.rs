@@ -6,18 +6,14 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode};
 use axum::routing::{get, post};
 use axum::serve::Listener;
-use bytes::Bytes;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use super::reply::{acceptable, cbor, empty, principal, receive, status_code, text};
+use super::reply::{acceptable, answer, cbor, empty, principal, receive, text};
 use super::server::Server;
-use super::{control, relay, ws};
-use crate::amp_core::codes::Code;
-use crate::amp_core::node::Taken;
+use super::{control, relay, webhook, ws};
 use crate::amp_core::node::channel::Carrier;
-use crate::fault::planted;
 
 /// The default and maximum number of messages of a page (RFC 002, 6.2).
 const PAGE: usize = 50;
@@ -34,6 +30,9 @@ pub(super) async fn serve<L: Listener<Addr: Debug>>(server: Server, listener: L)
         router = router
             .route("/amp/v1/relay/forward", post(relay::forward))
             .route("/amp/v1/relay/commit", post(relay::commit));
+    }
+    if server.webhook {
+        router = router.route(webhook::WEBHOOK, post(webhook::push));
     }
     // Never by default: any client of it can send in the name of this node.
     if server.control {
@@ -65,32 +64,6 @@ async fn submit(State(server): State<Server>, request: Request) -> Response<Body
     let channel = server.node.exchange(Carrier::Http, principal);
     let taken = server.node.take(body, &channel).await;
     answer(&server, &taken)
-}
-
-/// The answer to a message that was posted (binding.md, 4).
-fn answer(server: &Server, taken: &Taken) -> Response<Body> {
-    let rules = server.node.rules();
-    // 6.1: the envelope is checked before the message is accepted.
-    planted!(rules.fault, "http-bare-202-for-bad", taken.refusal.is_some() => return empty(StatusCode::ACCEPTED));
-    // RFC 002, 6.4: a mistake of the sender is not a failure of the server.
-    let failed = || empty(StatusCode::INTERNAL_SERVER_ERROR);
-    planted!(rules.fault, "http-500-for-bad", taken.refusal.is_some() => return failed());
-    // 1.5, 2.4: errors are messages like any other.
-    planted!(rules.fault, "http-reencodes-json-error", code in taken.refusal => return json_error(taken.status, code));
-    let body = match &taken.replies[..] {
-        [] => return empty(status_code(taken.status)),
-        [reply] => reply.clone(),
-        // Other, E70: the replies one after the other.
-        replies if rules.is_other() => Bytes::from(replies.concat()),
-        replies => server.node.batch(replies),
-    };
-    cbor(status_code(taken.status), body)
-}
-
-/// An error as JSON, not as a message.
-fn json_error(status: u16, code: Code) -> Response<Body> {
-    let body = format!("{{\"error\":{{\"code\":{},\"message\":\"{}\"}}}}", code.number(), code.name());
-    text(status_code(status), "application/json", &body)
 }
 
 /// 6.2: GET of what waits for the principal.

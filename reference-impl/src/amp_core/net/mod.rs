@@ -8,6 +8,7 @@ mod relay;
 mod reply;
 mod server;
 mod tcp;
+mod webhook;
 mod ws;
 
 use tokio::net::TcpListener;

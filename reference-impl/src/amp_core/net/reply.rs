@@ -5,6 +5,9 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 
 use super::server::{MESSAGE_DEADLINE, MESSAGE_LIMIT, SLACK, Server};
+use crate::amp_core::codes::Code;
+use crate::amp_core::node::Taken;
+use crate::fault::planted;
 
 /// The media type of messages and wrappers.
 const CBOR: &str = "application/cbor";
@@ -46,6 +49,32 @@ pub(super) async fn receive(body: Body, limit: usize) -> Result<Bytes, StatusCod
     let body = tokio::time::timeout(MESSAGE_DEADLINE, axum::body::to_bytes(body, MESSAGE_LIMIT + SLACK)).await;
     let body = body.map_err(|_| StatusCode::REQUEST_TIMEOUT)?.map_err(|_| StatusCode::PAYLOAD_TOO_LARGE)?;
     if body.len() > limit { Err(StatusCode::PAYLOAD_TOO_LARGE) } else { Ok(body) }
+}
+
+/// The answer to a message that was posted (binding.md, 4).
+pub(super) fn answer(server: &Server, taken: &Taken) -> Response<Body> {
+    let rules = server.node.rules();
+    // 6.1: the envelope is checked before the message is accepted.
+    planted!(rules.fault, "http-bare-202-for-bad", taken.refusal.is_some() => return empty(StatusCode::ACCEPTED));
+    // RFC 002, 6.4: a mistake of the sender is not a failure of the server.
+    let failed = || empty(StatusCode::INTERNAL_SERVER_ERROR);
+    planted!(rules.fault, "http-500-for-bad", taken.refusal.is_some() => return failed());
+    // 1.5, 2.4: errors are messages like any other.
+    planted!(rules.fault, "http-reencodes-json-error", code in taken.refusal => return json_error(taken.status, code));
+    let body = match &taken.replies[..] {
+        [] => return empty(status_code(taken.status)),
+        [reply] => reply.clone(),
+        // Other, E70: the replies one after the other.
+        replies if rules.is_other() => Bytes::from(replies.concat()),
+        replies => server.node.batch(replies),
+    };
+    cbor(status_code(taken.status), body)
+}
+
+/// An error as JSON, not as a message.
+fn json_error(status: u16, code: Code) -> Response<Body> {
+    let body = format!("{{\"error\":{{\"code\":{},\"message\":\"{}\"}}}}", code.number(), code.name());
+    text(status_code(status), "application/json", &body)
 }
 
 pub(super) fn status_code(status: u16) -> StatusCode {

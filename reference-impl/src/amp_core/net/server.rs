@@ -31,15 +31,17 @@ pub(crate) struct Server {
     pub(crate) tokens: Arc<[(String, String)]>,
     /// Whether the control endpoint is there.
     pub(crate) control: bool,
+    /// Whether relays may push messages (RFC 002, 6.3).
+    pub(crate) webhook: bool,
     /// True when the server is to end.
     pub(crate) stop: watch::Sender<bool>,
     pub(super) connections: Arc<Semaphore>,
 }
 
 impl Server {
-    pub(crate) fn new(node: Node, tokens: &[(String, String)], control: bool) -> Self {
+    pub(crate) fn new(node: Node, tokens: &[(String, String)], control: bool, webhook: bool) -> Self {
         let connections = Arc::new(Semaphore::new(CONNECTION_LIMIT));
-        Self { node, tokens: tokens.into(), control, stop: watch::Sender::new(false), connections }
+        Self { node, tokens: tokens.into(), control, webhook, stop: watch::Sender::new(false), connections }
     }
 
     /// Returns when the server is to end.
@@ -49,6 +51,8 @@ impl Server {
 
     /// The largest message that is taken.
     pub(super) fn limit(&self) -> usize {
+        // RFC 002, 6.4: the limit holds.
+        planted!(self.node.rules().fault, "oversized-accepted", return MESSAGE_LIMIT + SLACK);
         // RFC 002, 3.2: at least 1 MiB.
         if self.node.rules().fault.is("size-limit-too-small") { 512 * 1024 } else { MESSAGE_LIMIT }
     }

@@ -26,6 +26,10 @@ impl Node {
     pub(super) fn apply(&self, db: &Connection, message: &Authentic, body: Body, now: u64) -> rusqlite::Result<Answer> {
         let headers = &message.headers;
         let (voice, cause) = (self.voice(now), Cause::of(headers));
+        // 4.6: evidence of a delegation belongs to CAP_INVOKE.
+        if self.has_stray_evidence(message) {
+            return Ok(Answer::refused(voice, cause, &Complaint::because(Code::BadRequest, "delegation")));
+        }
         match (headers.typ, body) {
             (typ::PING, body) => Ok(self.pong(message, &body, now)),
             (typ::HELLO, Body::Hello(versions)) => Ok(self.greet(&versions, cause, now)),
@@ -37,6 +41,13 @@ impl Node {
                 kept::count(db, kept::RUNS)?;
                 Ok(self.confirmed(message, Vec::new(), now))
             }
+            (typ::CAP_DECLARE | typ::CAP_RESULT | typ::CONTACT_RESPONSE..=typ::INPUT_REQUIRED, _) => {
+                self.replied(db, headers)
+            }
+            (typ::CONTACT_REQUEST, _) => Ok(self.contact_requested(message, now)),
+            (typ::CAP_QUERY | typ::CAP_INVOKE, _) if !self.has_application() => Ok(self.not_offered(cause, now)),
+            (typ::CAP_QUERY, _) => Ok(self.declare(message, now)),
+            (typ::CAP_INVOKE, _) => self.invoke(db, message, now),
             (typ::REQUEST, _) if !self.has_application() => Ok(self.not_offered(cause, now)),
             (typ::REQUEST, _) => self.request(db, message, now),
             (typ::STREAM_START..=typ::STREAM_END | typ::DOC_SEND..=typ::DELEG_QUERY, _) if !self.has_application() => {
@@ -66,10 +77,15 @@ impl Node {
             (typ::DELEG_GRANT..=typ::DELEG_QUERY, _) => {
                 let name = message.body.get("delegation_id").and_then(Cbor::as_text).unwrap_or_default();
                 // 4.4: an id names something.
-                if headers.typ != typ::DELEG_GRANT && name.is_empty() {
+                let named = !name.is_empty() || self.rules().fault.is("delegation-id-empty-accepted");
+                if headers.typ != typ::DELEG_GRANT && !named {
                     return Ok(Answer::refused(voice, cause, &Complaint::because(Code::BadRequest, "delegation_id")));
                 }
-                self.keep(db, message, "delegation", &Sha256::digest(&message.body_bytes), name, now)
+                match headers.typ {
+                    typ::DELEG_GRANT if self.rules().companions => self.grant(db, message, now),
+                    typ::DELEG_REVOKE if self.rules().companions => self.revoke(db, message, name, now),
+                    _ => self.keep(db, message, "delegation", &Sha256::digest(&message.body_bytes), name, now),
+                }
             }
             // Only reachable with a planted fault.
             _ => Ok(self.confirmed(message, Vec::new(), now)),
@@ -98,7 +114,9 @@ impl Node {
     /// A reply with content: encrypted if the answered message was.
     pub(super) fn answer_to(&self, message: &Authentic, kind: u64, body: Cbor, now: u64) -> bytes::Bytes {
         let (voice, cause) = (self.voice(now), Cause::of(&message.headers));
-        let secret = message.encrypted && matches!(kind, typ::RESPONSE | typ::DOC_SEND);
+        // RFC 006, 6: provisional answers name the request.
+        planted!(self.rules().fault, "processing-without-reply-to", kind == typ::PROCESSING => return voice.unrelated(kind, cause, body));
+        let secret = message.encrypted && matches!(kind, typ::RESPONSE | typ::DOC_SEND | typ::CAP_RESULT);
         let documents = self.documents();
         let sealed = secret.then(|| voice.sealed_reply(documents.as_ref(), kind, cause, &body)).flatten();
         sealed.unwrap_or_else(|| voice.reply(kind, cause, body))
@@ -121,7 +139,7 @@ impl Node {
     }
 
     /// Keeps a body and confirms it.
-    fn keep(
+    pub(super) fn keep(
         &self,
         db: &Connection,
         message: &Authentic,

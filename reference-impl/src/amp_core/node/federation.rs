@@ -15,7 +15,7 @@ use super::super::receive::{self, Recipient};
 use super::super::store::outbound::{self, Outbound};
 use super::super::store::queue;
 use super::super::store::transfers::{self, Key, Transfer};
-use super::{Node, receipt, replies};
+use super::{Node, cose, replies};
 use crate::cbor::{self, Cbor, Limits};
 
 /// Maximum number of relays of a message (RFC 003, 5.6.2).
@@ -199,7 +199,7 @@ impl Node {
         let document = Document::of_identity(me, &[]);
         let kid = document.assertion.first().cloned().unwrap_or_default();
         let pairs = members.iter().map(|(name, value)| (Cbor::from(*name), value.clone())).collect();
-        receipt::sign(me, &kid, &Cbor::Map(pairs))
+        cose::sign(me, &kid, &Cbor::Map(pairs))
     }
 
     /// The relay that the document of a recipient names, if it is another one (RFC 003, 5.6.1).
@@ -251,7 +251,8 @@ impl Node {
             return; // the next attempt, if any, follows later
         }
         let receipt = answer.get("receipt").and_then(Cbor::as_bytes).map(<[u8]>::to_vec);
-        let content = receipt.map(|receipt| receipt::verify(&receipt, self.documents().as_ref(), now, self.rules()));
+        let content = receipt
+            .map(|receipt| cose::verify(&receipt, "downstream_relay", self.documents().as_ref(), now, self.rules()));
         let (node, handle) = (self.clone(), handle.to_vec());
         let noted = self.0.store.write(move |db| {
             match content {
@@ -297,7 +298,7 @@ impl Node {
         }
         let report = map.get("commit_receipt").and_then(Cbor::as_bytes).ok_or_else(|| malformed("commit_receipt"))?;
         // 6.6: verified before anything changes.
-        let content = receipt::verify(report, self.documents().as_ref(), self.now(), self.rules())
+        let content = cose::verify(report, "downstream_relay", self.documents().as_ref(), self.now(), self.rules())
             .map_err(|code| Refused(code, "commit_receipt"))?;
         let text = |name| content.get(name).and_then(Cbor::as_text).unwrap_or_default().to_owned();
         let peer = text("downstream_relay");

@@ -7,17 +7,23 @@
 
 mod apply;
 mod batch;
+mod capabilities;
 pub(crate) mod channel;
 pub(crate) mod clock;
+pub(crate) mod companions;
+mod cose;
+mod credential;
+mod delegation;
 mod documents;
 mod federation;
 mod handshake;
+mod load;
 pub(crate) mod outbound;
-mod receipt;
 mod relay;
 mod replies;
 mod request;
 mod streams;
+mod welcome;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -32,6 +38,7 @@ use super::codes::{Code, typ};
 use super::did;
 use super::document::Documents;
 use super::envelope;
+use super::faults::node as faults;
 use super::keys::Identity;
 use super::message::Headers;
 use super::negotiation::Event;
@@ -47,6 +54,8 @@ use crate::store::{OpenError, Store, StoreError};
 
 use channel::{Channel, Directory};
 use clock::Clock;
+use companions::Companions;
+use load::{Load, Slot};
 use replies::{Cause, Complaint, Voice};
 
 /// Maximum nesting of BATCH (E55).
@@ -69,15 +78,20 @@ pub(crate) struct Settings {
     pub(crate) ack_timeout: u64,
     /// Whether the node has a transport of its own; a library hands everything to its caller.
     pub(crate) serves: bool,
+    /// What it does beyond that.
+    pub(crate) companions: Companions,
 }
 
 /// An answer that is given later.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Later {
     pub(crate) after: Duration,
     /// The answered message; kept whole, since its sender may require encryption.
     pub(crate) message: Box<Authentic>,
-    pub(crate) body: Cbor,
+    /// The body of the RESPONSE, or why there is none.
+    pub(crate) outcome: Result<Cbor, Code>,
+    /// The place that the work takes until then.
+    pub(crate) slot: Option<Slot>,
 }
 
 /// A node. Clones are the same one.
@@ -91,6 +105,7 @@ struct Inner {
     clock: Mutex<Clock>,
     documents: RwLock<Arc<Documents>>,
     directory: Directory,
+    load: Load,
     /// Notified when there is something new to send.
     sending: Notify,
     /// Types and endpoints of the services in the document of this node.
@@ -170,6 +185,7 @@ impl Node {
             clock: Mutex::new(clock),
             documents: RwLock::default(),
             directory: Directory::default(),
+            load: Load::default(),
             sending: Notify::new(),
             services: Mutex::default(),
         }));
@@ -263,6 +279,9 @@ impl Node {
         if let Some(taken) = self.out_of_turn(&message.headers, channel, depth, now) {
             return taken;
         }
+        if let Some(code) = self.unwelcome(&message.headers) {
+            return self.turn_away(&message.headers, code, false, now);
+        }
         // 4.5: the items of a batch are messages of their own.
         if message.headers.typ == typ::BATCH {
             return self.take_batch(message, channel, depth, now).await;
@@ -297,19 +316,11 @@ impl Node {
 
     /// Principal and order: the transport requirements on a valid message (RFC 002, 3.3 and 7.1).
     fn out_of_turn(&self, headers: &Headers, channel: &Channel, depth: usize, now: u64) -> Option<Taken> {
-        let refuse = |code: Code, close| {
-            let rejection = Rejection::new(code, Stage::Recipient, "out of order");
-            let answer = Answer::refused(self.voice(now), Cause::of(headers), &code.into());
-            let (replies, silent) =
-                if headers.typ == typ::ERROR { (Vec::new(), true) } else { (answer.replies, false) };
-            let outcome = Outcome::Rejected(rejection);
-            Some(Taken { replies, status: answer.status, refusal: Some(code), close, silent, outcome })
-        };
         // RFC 002, 7.1: the sender is the authenticated peer. The items of a batch may be by others (E55).
         let lenient = self.rules().fault.is("principal-unchecked");
         let other = |principal: &String| !lenient && !did::is_same(principal, &headers.from);
         if depth == 0 && channel.principal.as_ref().is_some_and(other) {
-            return refuse(Code::Unauthorized, true);
+            return Some(self.turn_away(headers, Code::Unauthorized, true, now));
         }
         // RFC 002, 3.3: the first message on a connection is HELLO.
         if !channel.needs_hello() || super::codes::is_handshake(headers.typ) || depth > 0 {
@@ -318,7 +329,17 @@ impl Node {
         let out_of_order = channel.event(Event::Message(headers.v)).error;
         let code = out_of_order.filter(|_| !self.rules().fault.is("ws-hello-not-required"))?;
         // Other, E72: the connection ends.
-        refuse(code, self.rules().is_other())
+        Some(self.turn_away(headers, code, self.rules().is_other(), now))
+    }
+
+    /// The answer to a valid message that is not taken.
+    fn turn_away(&self, headers: &Headers, code: Code, close: bool, now: u64) -> Taken {
+        let answer = Answer::refused(self.voice(now), Cause::of(headers), &code.into());
+        // E32: an ERROR is not answered by an ERROR.
+        let silent = headers.typ == typ::ERROR;
+        let replies = if silent { Vec::new() } else { answer.replies };
+        let outcome = Outcome::Rejected(Rejection::new(code, Stage::Recipient, "out of order"));
+        Taken { replies, status: answer.status, refusal: Some(code), close, silent, outcome }
     }
 
     /// Steps 9 to 11 of E31 and their effects, in one transaction.
@@ -332,6 +353,10 @@ impl Node {
             let replies = seen.replies.into_iter().map(Bytes::from).collect();
             return Ok(Answer { status: seen.status, cached: true, ..Answer::of(replies) });
         }
+        // 7.1, 8.7: only the signed body counts.
+        let extended =
+            rules.fault.is("delegation-credential-from-ext").then(|| faults::with_credential_of_ext(message));
+        let message = extended.as_ref().unwrap_or(message);
         let body = receive::admit(message, rules).map_err(Trouble::Rejected)?;
         let answer = self.apply(db, message, body, now)?;
         // E47: a failed message leaves no entry, so that it can be retried.

@@ -6,10 +6,13 @@ use rusqlite::Connection;
 use super::super::bodies::{AckSource, Body};
 use super::super::codes::{Code, typ};
 use super::super::did;
+use super::super::document::Resolve;
 use super::super::envelope;
-use super::super::message::Headers;
+use super::super::key_selection::signature_key;
+use super::super::message::{Headers, Message};
 use super::super::receive::{self, Authentic, Recipient};
 use super::super::rejection::{Rejection, Stage};
+use super::super::signature;
 use super::super::store::{queue, seen};
 use super::channel::Channel;
 use super::federation::Way;
@@ -46,6 +49,8 @@ impl Node {
             Err(rejection) => return self.refuse(bytes, rejection, now).await,
         };
         if let Some(taken) = self.out_of_turn(&message.headers, channel, depth, now) {
+            // RFC 002, A.6: what is refused is not passed on.
+            planted!(rules.fault, "principal-refused-but-queued", self.queue_refused(&message, bytes, others).await);
             return taken;
         }
         // RFC 002, 2: the bytes survive the transport.
@@ -200,6 +205,28 @@ impl Node {
             self.0.directory.hand_over(other, raw);
         }
         Ok(())
+    }
+
+    /// Queues a message that was refused.
+    async fn queue_refused(&self, message: &Message, raw: &Bytes, others: Vec<String>) {
+        let (headers, raw) = (message.headers.clone(), raw.clone());
+        let work = self.0.store.write(move |db| {
+            let (sender, expires_at) = (did::without_fragment(&headers.from), headers.expiry());
+            queue::put(db, queue::Parcel { sender, id: &headers.id, raw: &raw, expires_at }, &others, None)
+        });
+        work.await.ok(); // the fault is in the attempt
+    }
+
+    /// RFC 002, 6.3: whether `sig` is a signature of `data` by a trusted relay.
+    pub(crate) async fn is_from_relay(&self, relay: &str, data: &[u8], sig: &[u8]) -> bool {
+        if !self.0.settings.trusted_relays.iter().any(|trusted| did::is_same(trusted, relay)) {
+            return false;
+        }
+        let now = self.now();
+        self.fetch_document(relay, now).await;
+        let Some(document) = self.documents().resolve(relay) else { return false };
+        let key = signature_key(&document, relay, now, self.rules());
+        key.is_ok_and(|key| signature::verify(&key.public_key, data, sig, self.rules()))
     }
 
     /// Removes the messages of a page, as if they were confirmed.

@@ -5,12 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use rusqlite::Connection;
 
-use super::super::codes::typ;
+use super::super::codes::{Code, typ};
 use super::super::did;
 use super::super::message_id;
 use super::super::receive::Authentic;
 use super::super::store::{kept, queue, seen};
 use super::channel::{Carrier, Channel};
+use super::replies::Cause;
 use super::{Answer, Later, Node};
 use crate::cbor::Cbor;
 use crate::fault::planted;
@@ -21,24 +22,52 @@ const SLOW_LIMIT: u64 = 60_000;
 impl Node {
     /// 4.3: a REQUEST gets an ACK, and then its outcome.
     pub(super) fn request(&self, db: &Connection, message: &Authentic, now: u64) -> rusqlite::Result<Answer> {
-        let runs = kept::count(db, kept::RUNS)?;
+        let (voice, cause, fault) = (self.voice(now), Cause::of(&message.headers), self.rules().fault);
         let body = &message.body;
+        let op = body.get("op").and_then(Cbor::as_text);
+        let companions = &self.0.settings.companions;
+        if op.is_some_and(|op| companions.maintenance.iter().any(|closed| closed == op)) {
+            // 15.3: out of service for a while.
+            let code = if fault.is("unavailable-as-5001") { Code::InternalError } else { Code::Unavailable };
+            return Ok(Answer::refused(voice, cause, &code.into()));
+        }
+        let runs = kept::count(db, kept::RUNS)?;
         let data = body.get("data").cloned().unwrap_or(Cbor::Null);
-        let said = match body.get("op").and_then(Cbor::as_text) {
+        let said = match op {
             Some("echo") => (typ::RESPONSE, Cbor::map([("data", data)])),
             Some("count") => (typ::RESPONSE, Cbor::map([("count", runs.into())])),
             // 16.1: a failure is not reported as success.
-            Some("fail") if self.rules().fault.is("proc-ok-for-failure") => (typ::PROC_OK, Cbor::map([])),
+            Some("fail") if fault.is("proc-ok-for-failure") => (typ::PROC_OK, Cbor::map([])),
             Some("fail") => (typ::PROC_FAIL, failure("failure requested")),
             Some("slow") => {
                 let wanted = body.get("ms").and_then(Cbor::as_unsigned).unwrap_or(0);
-                let after = Duration::from_millis(wanted.min(SLOW_LIMIT));
+                let mut after = Duration::from_millis(wanted.min(SLOW_LIMIT));
                 let response = Cbor::map([("data", data)]);
                 if !self.0.settings.serves {
                     return Ok(self.confirmed(message, vec![(typ::RESPONSE, response)], now));
                 }
-                let later = Later { after, message: Box::new(message.clone()), body: response };
-                return Ok(Answer { later: Some(later), ..self.confirmed(message, Vec::new(), now) });
+                let mut slot = None;
+                if let Some(capacity) = companions.capacity {
+                    slot = self.0.load.slot(did::without_fragment(&message.headers.from), capacity);
+                    if slot.is_none() {
+                        // 15.3: at capacity.
+                        let code = if fault.is("overload-as-4001") { Code::BadRequest } else { Code::Overloaded };
+                        return Ok(Answer::refused(voice, cause, &code.into()));
+                    }
+                }
+                let mut outcome = Ok(response);
+                if let Some(deadline) = companions.deadline.filter(|deadline| *deadline < after) {
+                    // 15.3: work that takes too long is given up.
+                    let code = if fault.is("timeout-as-5001") { Code::InternalError } else { Code::Timeout };
+                    (after, outcome) = (deadline, Err(code));
+                }
+                // RFC 006, 6.1: the work goes on.
+                let mut said = Vec::new();
+                if self.rules().companions {
+                    said.push((typ::PROCESSING, Cbor::map([("cancellable", false.into())])));
+                }
+                let later = Later { after, message: Box::new(message.clone()), outcome, slot };
+                return Ok(Answer { later: Some(later), ..self.confirmed(message, said, now) });
             }
             // E40: any body is valid; an unsupported one is an outcome of processing.
             _ => (typ::PROC_FAIL, failure("unknown op")),
@@ -61,7 +90,12 @@ impl Node {
         tokio::spawn(async move {
             tokio::time::sleep(later.after).await;
             let now = node.now();
-            let reply = node.answer_to(&later.message, typ::RESPONSE, later.body, now);
+            let Later { message, outcome, slot, .. } = later;
+            drop(slot);
+            let reply = match outcome {
+                Ok(body) => node.answer_to(&message, typ::RESPONSE, body, now),
+                Err(code) => node.voice(now).error(Cause::of(&message.headers), &code.into()),
+            };
             let sent = match out.filter(|_| connected) {
                 Some(out) => out.send(reply.clone()).await.is_ok(),
                 None => false,

@@ -41,6 +41,12 @@ pub(crate) fn by_name(db: &Connection, kind: &str, name: &str) -> rusqlite::Resu
     db.prepare_cached(sql)?.query_row(params![kind, name], |row| Ok((row.get(0)?, row.get(1)?))).optional()
 }
 
+/// Whether `sender` sent an entry with this name.
+pub(crate) fn is_from(db: &Connection, kind: &str, sender: &str, name: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM kept WHERE kind = ? AND sender = ? AND name = ?)";
+    db.prepare_cached(sql)?.query_row(params![kind, sender, name], |row| row.get(0))
+}
+
 /// Adds one to a counter and returns its new value.
 pub(crate) fn count(db: &Connection, name: &str) -> rusqlite::Result<u64> {
     let sql = "INSERT INTO counter VALUES (?, 1) ON CONFLICT DO UPDATE SET value = value + 1 RETURNING value";

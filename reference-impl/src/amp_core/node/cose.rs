@@ -1,4 +1,5 @@
-//! Receipts between relays (RFC 003, 4.1 to 4.4): COSE_Sign1 with EdDSA over a deterministic map.
+//! Signed maps: the receipts between relays (RFC 003, 4.1 to 4.4) and the credentials of delegations (RFC 005, 4.4).
+//! Both are COSE_Sign1 with EdDSA over a deterministic map that names its signer.
 
 use super::super::codes::Code;
 use super::super::did;
@@ -34,15 +35,21 @@ pub(super) fn sign(me: &Identity, kid: &str, payload: &Cbor) -> Vec<u8> {
     cbor::encode(&Cbor::Tag(TAG, Box::new(Cbor::Array(parts))))
 }
 
-/// The payload of a receipt, if `downstream_relay` in it signed it.
+/// The payload of a signed map, if the party that its member `signer` names signed it.
 ///
 /// # Errors
 ///
 /// 3001 for everything that does not verify.
-pub(super) fn verify(receipt: &[u8], documents: &dyn Resolve, now: u64, rules: Rules) -> Result<Cbor, Code> {
+pub(super) fn verify(
+    bytes: &[u8],
+    signer: &str,
+    documents: &dyn Resolve,
+    now: u64,
+    rules: Rules,
+) -> Result<Cbor, Code> {
     let refused = Code::Unauthorized;
     let read = |bytes: &[u8]| cbor::read(bytes, Limits::default()).map(|item| item.value).map_err(|_| refused);
-    let parts = match read(receipt)? {
+    let parts = match read(bytes)? {
         Cbor::Tag(TAG, parts) => *parts,
         untagged => untagged,
     };
@@ -58,18 +65,18 @@ pub(super) fn verify(receipt: &[u8], documents: &dyn Resolve, now: u64, rules: R
         return Err(refused);
     }
     let content = read(&payload)?;
-    let relay = content.get("downstream_relay").and_then(Cbor::as_text).ok_or(refused)?;
+    let signer = content.get(signer).and_then(Cbor::as_text).ok_or(refused)?;
     // RFC 002, 6.6: an unsigned receipt is not trusted.
     let kid = match labelled(KID) {
         Some(Cbor::Bytes(kid)) => String::from_utf8(kid).map_err(|_| refused)?,
         Some(Cbor::Text(kid)) => kid,
         _ => return Err(refused), // the profile requires one
     };
-    // 4.1: the key is one of the downstream relay.
-    if did::bare(&kid) != did::bare(relay) {
+    // RFC 003, 4.1; RFC 005, 4.4: the key is one of the signer.
+    if did::bare(&kid) != did::bare(signer) {
         return Err(refused);
     }
-    let document = documents.resolve(relay).ok_or(refused)?;
+    let document = documents.resolve(signer).ok_or(refused)?;
     let key = signature_key(&document, &kid, now, rules)?;
     let good = signature::verify(&key.public_key, &signed(&protected, &payload), &sig, rules);
     if good { Ok(content) } else { Err(refused) }
