@@ -65,6 +65,8 @@ pub enum Command {
     Rejudge(RejudgeOptions),
     /// Render reports from a record
     Report(ReportOptions),
+    /// Compare two records, or one case in several records
+    Compare(CompareOptions),
     /// Print a JSON Schema for editors
     Schema(SchemaOptions),
     /// Write a commented target file
@@ -564,6 +566,40 @@ pub struct ReportOptions {
     /// Print each undecided case and each case that did not run
     #[arg(long, short)]
     pub verbose: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark compare main/report.json reports/local/report.json
+  proofmark compare old.json new.json --format markdown > comparison.md
+  proofmark compare --case 'agentic/deposit#*' server-a.json server-b.json
+
+Exit codes:
+  0  no new failures
+  1  a case fails or ends in an error, and did not before or for another cause
+  2  wrong usage, or a file that is not a record")]
+pub struct CompareOptions {
+    /// The old and the new record; with --case any number of records
+    #[arg(value_name = "REPORT.JSON", required = true)]
+    pub records: Vec<PathBuf>,
+    /// Print verdict and cause of this case in each record; a pattern with * and ? names several cases
+    #[arg(long, value_name = "ID")]
+    pub case: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = PageFormat::Text)]
+    pub format: PageFormat,
+}
+
+/// Output format of a command that prints data or a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    /// Human-readable
+    Text,
+    /// A page for a CI job summary or a pull request
+    Markdown,
+    /// Machine-readable
+    Json,
 }
 
 /// Arguments of `schema`.

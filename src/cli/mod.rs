@@ -3,6 +3,7 @@
 mod adapter;
 mod args;
 mod check;
+mod compare;
 mod data;
 mod exit;
 mod explain;
@@ -14,6 +15,7 @@ mod launch;
 mod list;
 mod program;
 mod prove;
+mod record;
 pub mod reference;
 mod report;
 mod schema;
@@ -70,6 +72,7 @@ fn run(arguments: Arguments, program: &Program) -> Result<u8, Failure> {
         Command::Init(options) => init::run(&options, program),
         Command::New(options) => init::new(&options, program),
         Command::Rejudge(options) => report::rejudge(&options, program),
+        Command::Compare(options) => compare::run(&options),
         Command::Report(options) => report::run(&options),
         Command::Completions(options) => {
             let mut command = <Arguments as clap::CommandFactory>::command();

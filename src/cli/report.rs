@@ -1,6 +1,5 @@
 //! `report` and `rejudge`: render a record, or judge it again.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::args::{ProfileWord, RejudgeOptions, ReportOptions};
@@ -8,6 +7,7 @@ use super::check::{print, report_file, target_of_record};
 use super::data;
 use super::exit::Failure;
 use super::program::Program;
+use super::record::read;
 use crate::exchange::Exchange;
 use crate::judge;
 use crate::plan::{self, Knowledge, PROBE_STEPS, SETUP_STEPS, Selection};
@@ -18,12 +18,6 @@ use crate::target::{Waiver, WaiverSubject};
 use crate::template::{Clock, parse_time};
 use crate::verdict::Profile;
 use crate::walk::{CaseTranscript, Context, Facts, Features, Transcript};
-
-fn read(path: &Path) -> Result<RunRecord, Failure> {
-    let bytes =
-        std::fs::read(path).map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
-    report::json::read(&bytes).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
-}
 
 /// Renders reports from a record.
 pub(super) fn run(options: &ReportOptions) -> Result<u8, Failure> {

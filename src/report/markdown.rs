@@ -378,7 +378,7 @@ fn fenced(text: &str) -> String {
 }
 
 /// `text`, one line, as a code span that is also safe in a table.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
@@ -398,7 +398,7 @@ fn code(text: &str) -> String {
 }
 
 /// `text` as plain text of the page: escapes markup, links and hidden characters.
-fn escape(text: &str) -> Cow<'_, str> {
+pub(super) fn escape(text: &str) -> Cow<'_, str> {
     let text = printable::line(text);
     match text.contains(is_markup) || text.contains("www") {
         true => Cow::Owned(references(&text)),
