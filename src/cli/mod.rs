@@ -2,6 +2,7 @@
 
 mod adapter;
 mod args;
+mod baseline;
 mod check;
 mod compare;
 mod data;
@@ -13,6 +14,7 @@ mod init;
 mod interrupt;
 mod launch;
 mod list;
+mod merge;
 mod program;
 mod prove;
 mod record;
@@ -72,8 +74,14 @@ fn run(arguments: Arguments, program: &Program) -> Result<u8, Failure> {
         Command::Init(options) => init::run(&options, program),
         Command::New(options) => init::new(&options, program),
         Command::Rejudge(options) => report::rejudge(&options, program),
+        Command::Baseline(options) => match &options.command {
+            args::BaselineCommand::Update(update) => baseline::update(update),
+        },
         Command::Compare(options) => compare::run(&options),
-        Command::Report(options) => report::run(&options),
+        Command::Report(options) => match &options.command {
+            Some(args::ReportCommand::Merge(merge)) => merge::run(merge, program),
+            None => report::run(&options),
+        },
         Command::Completions(options) => {
             let mut command = <Arguments as clap::CommandFactory>::command();
             clap_complete::generate(options.shell, &mut command, "proofmark", &mut std::io::stdout());

@@ -51,10 +51,13 @@ fn words(operation: &str, place: &str, expected: &str, observed: &str) -> String
 }
 
 /// The causes of the failed cases of `protocol`, the one with most cases first. Waived cases do not count.
-pub(super) fn causes(protocol: &ProtocolRecord) -> Vec<Cause<'_>> {
+///
+/// Known failures do not count either: the reports list them apart.
+pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -> Vec<Cause<'r>> {
     let index = view::requirement_index(protocol);
     let mut groups: BTreeMap<Kind<'_>, Cause<'_>> = BTreeMap::new();
-    for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::Fail) {
+    for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::Fail && !known.contains(case.id.as_str()))
+    {
         let mut failed: Vec<Option<&FindingRecord>> =
             case.findings.iter().filter(|finding| finding.verdict == Verdict::Fail).map(Some).collect();
         if failed.is_empty() {

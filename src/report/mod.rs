@@ -8,6 +8,7 @@ use std::io;
 
 use crate::record::RunRecord;
 
+mod baseline;
 mod cause;
 pub mod compare;
 mod diff;

@@ -52,10 +52,10 @@ const LONG_ID: usize = 16;
 /// What follows a number that is a measurement.
 const UNITS: [&str; 8] = ["ms", "s", "seconds", "milliseconds", "byte", "bytes", "characters", "KiB"];
 
-/// The shape of `text` without anything that differs between two runs of one defect: also without ports, measured times and
-/// sizes, and ids in any alphabet.
+/// The shape of `text` without anything that differs between two runs of one defect: also without quoted sentences, which may
+/// contain generated words, positions in lists, ports, measured times and sizes, and ids in any alphabet.
 pub(super) fn stable(text: &str) -> String {
-    let shape = shape(text);
+    let shape = without_quoted(&shape(text));
     let words: Vec<(&str, &str)> = shape
         .split_inclusive(|c: char| !c.is_ascii_alphanumeric())
         .map(|word| match word.char_indices().last() {
@@ -64,11 +64,27 @@ pub(super) fn stable(text: &str) -> String {
         })
         .collect();
     let unit_after = |at: usize| words.get(at + 1).is_some_and(|(word, _)| UNITS.contains(word));
+    let mark_before = |at: usize| at.checked_sub(1).map_or("", |before| words[before].1);
     let shown = words.iter().enumerate().map(|(at, (word, mark))| {
         let is_measured = is_digits(word) && *mark == " " && unit_after(at);
-        [if is_measured || is_volatile(word) { "…" } else { word }, mark]
+        let is_position = is_digits(word) && mark_before(at) == "/";
+        [if is_measured || is_position || is_volatile(word) { "…" } else { word }, mark]
     });
     shown.flatten().collect()
+}
+
+fn without_quoted(text: &str) -> String {
+    let mut rest = text;
+    let mut kept = String::with_capacity(text.len());
+    while let Some(at) = rest.find('"') {
+        kept.push_str(&rest[..at]);
+        let Some(end) = string_end(&rest[at..]) else { break };
+        kept.push_str("\"…\"");
+        rest = &rest[at + end..];
+    }
+    // An unclosed quotation is the front of a text that was cut.
+    kept.push_str(rest.split('"').next().unwrap_or_default());
+    kept
 }
 
 fn is_digits(word: &str) -> bool {
@@ -157,6 +173,8 @@ mod tests {
                 "did:key:z6MknGc3ocHs3zdPiJbnaaqDi58NGb4pk1Sp9WxWufuXSdxf",
             ),
             ("a body of 532 bytes", "a body of 17 bytes"),
+            (r#"equals "pm other fcknhczr""#, r#"equals "pm other dmfzxxll""#),
+            ("nothing at /0/tags", "nothing at /2/tags"),
         ];
         for (one, other) in same {
             assert_eq!(stable(one), stable(other));
