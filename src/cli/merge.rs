@@ -272,10 +272,12 @@ fn join_protocol(
     let runs: Vec<_> = contexts.iter().zip(&transcripts).collect();
     let mut judged = judge::joined(&context, &runs, &run_of);
     let mut changed = 0;
-    for (case, at) in judged.cases.iter_mut().zip(&run_of) {
+    for ((case, ready), at) in judged.cases.iter_mut().zip(&context.plan.cases).zip(&run_of) {
         let Some(old) = recorded[*at].get(case.id.as_str()) else { continue };
         case.replay.clone_from(&old.replay);
-        changed += usize::from(old.verdict != case.verdict && old.reason != Some(NotRun::NotSelected));
+        // A sweep is judged on the messages of all runs, so that its verdict may be another one.
+        let is_comparable = old.reason != Some(NotRun::NotSelected) && !ready.case.is_sweep();
+        changed += usize::from(is_comparable && old.verdict != case.verdict);
     }
     let incomplete = (!is_complete).then_some(absent);
     Ok((judged, incomplete, changed))
