@@ -73,12 +73,15 @@ pub fn update(old: Option<&Arc<Source>>, record: &RunRecord, list_not_run: bool)
         (None, false) => None,
         (known, _) => Some(not_run(known.as_deref().unwrap_or_default(), &cases, &mut changes)),
     };
-    let mut baseline = BaselineRecord {
+    let baseline = BaselineRecord {
         file: before.file.clone(),
         entries: entries.iter().filter_map(|entry| entry.new.clone()).collect(),
         expected_not_run: patterns.as_ref().map(|patterns| patterns.iter().map(|(_, text)| text.clone()).collect()),
         ..BaselineRecord::default()
     };
+    if let Some(source) = old.filter(|source| holds(&source.text, &baseline)) {
+        return Ok(Updated { text: source.text.clone(), baseline, changes, comments_lost: false });
+    }
     let edited = old.and_then(|source| edit(source, &before, &entries, patterns.as_deref()));
     let (text, comments_lost) = match edited.filter(|text| holds(text, &baseline)) {
         Some(text) => (text, false),
@@ -87,9 +90,6 @@ pub fn update(old: Option<&Arc<Source>>, record: &RunRecord, list_not_run: bool)
             (whole(&baseline), lost)
         }
     };
-    for entry in &mut baseline.entries {
-        entry.matched.clear();
-    }
     Ok(Updated { text, baseline, changes, comments_lost })
 }
 
