@@ -30,6 +30,7 @@
 //! | [`vector`] | examples with a declared result, as cases | value, wire, source, requirement, template, suite, suggest |
 //! | [`protocol`] | operations, and how answers are observed; pure | above but bundle, edit, suite |
 //! | [`plan`] | suites and catalogue, checked and ready to run against one target | above but record |
+//! | [`baseline`] | the known failures of a target, and which of a run are known | above but bundle |
 //! | [`walk`] | the interpreter of a case: what to send next, and which expectations hold; pure | above but bundle |
 //! | [`judge`] | from transcripts to verdicts; pure | above but bundle |
 //! | [`transport`] | the only module that opens sockets and starts processes | value, wire, exchange, target |
@@ -42,6 +43,7 @@
 //! | [`cli`] | the command line, and the only module that uses the reference implementation | above |
 
 pub mod adapter_rules;
+pub mod baseline;
 pub mod bundle;
 pub mod cli;
 pub mod edit;

@@ -35,6 +35,9 @@ pub struct RunRecord {
     pub target: TargetRecord,
     /// One entry for each protocol, in the order in which proofmark lists protocols.
     pub protocols: Vec<ProtocolRecord>,
+    /// The baseline of the run, and what came of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<BaselineRecord>,
     /// Totals.
     pub summary: Summary,
 }
@@ -54,6 +57,9 @@ pub struct Asked {
     /// The part of the cases that this run included, as `K/N`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<String>,
+    /// The shards whose records were joined, as `K/N`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joined: Vec<String>,
 }
 
 /// The target, without credentials.
@@ -256,6 +262,13 @@ pub struct RequirementRecord {
     pub cases: Vec<String>,
 }
 
+impl RequirementRecord {
+    /// Whether it is a MUST, MUST NOT or SHAPE, without which no level is granted.
+    pub fn is_demand(&self) -> bool {
+        matches!(self.keyword.as_str(), "MUST" | "MUST NOT" | "SHAPE")
+    }
+}
+
 /// The result of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseRecord {
@@ -368,6 +381,100 @@ pub struct WaiverRecord {
     /// Why it is stale: it matches no case, or the waived cases pass. A stale waiver makes the run exit 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
+}
+
+/// A baseline, and what came of it. A known failure is still a failure: it changes the exit code of a run, and no verdict and
+/// no level.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BaselineRecord {
+    /// The file.
+    pub file: String,
+    /// Its entries.
+    pub entries: Vec<KnownFailure>,
+    /// Patterns of the cases that may not run; `None` if the file has no such list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_not_run: Option<Vec<String>>,
+    /// Cases that failed or were inconclusive and all of whose causes are known, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<String>,
+    /// Cases that did not run and match no pattern of `expected_not_run`, by id. They make the run exit 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unexpected_not_run: Vec<String>,
+    /// Patterns of `expected_not_run` that match no case, or only cases that ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unused_patterns: Vec<String>,
+}
+
+/// One known failure of a baseline: some cases that fail for one cause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KnownFailure {
+    /// Patterns of case ids.
+    pub cases: Vec<String>,
+    /// Identifies the cause.
+    pub fingerprint: String,
+    /// The cause in words, as the file gives it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// What it is.
+    pub kind: KnownKind,
+    /// Its owner.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub owner: String,
+    /// Where it is tracked.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub link: String,
+    /// The last day on which it counts, as `YYYY-MM-DD`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// A note of the owner.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// Where it is written: `file:line:column`.
+    pub at: String,
+    /// Cases that failed or were inconclusive for this cause, by id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matched: Vec<String>,
+    /// Patterns that match no failed case with this cause. They make the run exit 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stale: Vec<StaleCase>,
+    /// Whether it had expired when the run started. It then counts no longer, and its cases are new failures.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub expired: bool,
+}
+
+/// A pattern of a known failure that no longer holds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StaleCase {
+    /// The pattern.
+    pub case: String,
+    /// Why it is stale.
+    pub why: String,
+}
+
+/// What a known failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KnownKind {
+    /// A bug of the target that will be fixed.
+    Bug,
+    /// A deviation that the owner of the target keeps.
+    Wontfix,
+    /// The owner of the target contests the requirement or the case.
+    Disputed,
+}
+
+impl KnownKind {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Bug, Self::Wontfix, Self::Disputed];
+
+    /// Its name in data and in reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bug => "bug",
+            Self::Wontfix => "wontfix",
+            Self::Disputed => "disputed",
+        }
+    }
 }
 
 /// Totals of a run.

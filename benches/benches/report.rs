@@ -75,6 +75,7 @@ fn record() -> (f64, RunRecord) {
             config: TargetConfig::default(),
         },
         protocols: vec![judged],
+        baseline: None,
         summary: Summary::default(),
     };
     judge::conclude(&mut record);

@@ -316,6 +316,7 @@ impl Author<'_, '_> {
                 only: self.several(Self::words)?,
                 requirements: self.several(Self::words)?,
                 shard: self.some()?,
+                joined: Vec::new(),
             },
             target: TargetRecord {
                 kind: self.choose(&[TargetClass::Endpoint, TargetClass::Adapter, TargetClass::Reference])?,
@@ -331,6 +332,7 @@ impl Author<'_, '_> {
                 },
             },
             protocols,
+            baseline: None,
             summary: Summary {
                 advice: self.several(Self::words)?,
                 cases,

@@ -24,8 +24,9 @@ use crate::report::printable;
   proofmark explain AGENTIC-6.6-02
 
 Exit codes:
-  0  conformant
-  1  at least one violation, or a stale waiver
+  0  conformant, or with --baseline no new failures
+  1  at least one violation, a stale waiver, or a stale or expired entry
+     of a baseline
   2  wrong usage, or a mistake in a data file
   3  undecided: a required verdict is inconclusive, or no case was judged
   70 proofmark itself failed")]
@@ -65,6 +66,10 @@ pub enum Command {
     Rejudge(RejudgeOptions),
     /// Render reports from a record
     Report(ReportOptions),
+    /// Compare two records, or one case in several records
+    Compare(CompareOptions),
+    /// Write the known failures of a target to a file, for `check --baseline`
+    Baseline(BaselineOptions),
     /// Print a JSON Schema for editors
     Schema(SchemaOptions),
     /// Write a commented target file
@@ -133,7 +138,8 @@ pub struct TargetOptions {
   proofmark check http://127.0.0.1:8787 --protocol agentic
   proofmark check --adapter 'python3 my_adapter.py' --protocol agentic
   proofmark check --target target.yaml --only 'agentic/deposit#*'
-  proofmark check --target target.yaml --report junit=out/junit.xml")]
+  proofmark check --target target.yaml --report junit=out/junit.xml
+  proofmark check --target target.yaml --baseline baseline.yaml")]
 pub struct CheckOptions {
     #[command(flatten)]
     pub at: TargetOptions,
@@ -173,6 +179,10 @@ pub struct CheckOptions {
     /// Additional report, written to PATH; may be repeated
     #[arg(long, value_name = "FORMAT=PATH")]
     pub report: Vec<String>,
+    /// File of known failures, which do not fail the run (see `proofmark baseline update --help`). No level is granted because
+    /// of it
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
     /// Print the cases that would run, and exit
     #[arg(long)]
     pub list: bool,
@@ -552,18 +562,125 @@ pub struct RejudgeOptions {
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:
-  proofmark report reports/local/report.json --report html=site/index.html")]
+#[command(
+    after_help = "Examples:
+  proofmark report reports/local/report.json --report html=site/index.html
+  proofmark report merge shard-1.json shard-2.json --out reports/joined",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub struct ReportOptions {
+    /// Join the records of shards instead
+    #[command(subcommand)]
+    pub command: Option<ReportCommand>,
     /// The record
-    #[arg(value_name = "REPORT.JSON")]
-    pub record: PathBuf,
+    #[arg(value_name = "REPORT.JSON", required = true)]
+    pub record: Option<PathBuf>,
     /// Report to render, and its file; may be repeated [default: the terminal summary]
     #[arg(long, value_name = "FORMAT=PATH")]
     pub report: Vec<String>,
     /// Print each undecided case and each case that did not run
     #[arg(long, short)]
     pub verbose: bool,
+}
+
+/// Subcommands of `report`.
+#[derive(Debug, Subcommand)]
+pub enum ReportCommand {
+    /// Join the records of shards into one record, and write its reports
+    Merge(MergeOptions),
+}
+
+/// Arguments of `report merge`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark report merge shard-1/report.json shard-2/report.json --out joined
+  proofmark report merge a.json b.json --out joined --report text=joined.txt
+
+All shards need the same --seed, target, selection, profile and suites. The
+exit code is that of the whole run.")]
+pub struct MergeOptions {
+    /// The records of `check --shard K/N`
+    #[arg(value_name = "REPORT.JSON", required = true)]
+    pub records: Vec<PathBuf>,
+    /// Folder for report.json, report.html, junit.xml and summary.md
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Additional report, written to PATH; may be repeated
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub report: Vec<String>,
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Print only errors
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark compare main/report.json reports/local/report.json
+  proofmark compare old.json new.json --format markdown > comparison.md
+  proofmark compare --case 'agentic/deposit#*' server-a.json server-b.json
+
+Exit codes:
+  0  no new failures
+  1  a case fails or ends in an error, and did not before or for another cause
+  2  wrong usage, or a file that is not a record")]
+pub struct CompareOptions {
+    /// The old and the new record; with --case any number of records
+    #[arg(value_name = "REPORT.JSON", required = true)]
+    pub records: Vec<PathBuf>,
+    /// Print verdict and cause of this case in each record; a pattern with * and ? names several cases
+    #[arg(long, value_name = "ID")]
+    pub case: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = PageFormat::Text)]
+    pub format: PageFormat,
+}
+
+/// Output format of a command that prints data or a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PageFormat {
+    /// Human-readable
+    Text,
+    /// A page for a CI job summary or a pull request
+    Markdown,
+    /// Machine-readable
+    Json,
+}
+
+/// Arguments of `baseline`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  proofmark baseline update reports/local/report.json --baseline baseline.yaml")]
+pub struct BaselineOptions {
+    #[command(subcommand)]
+    pub command: BaselineCommand,
+}
+
+/// Subcommands of `baseline`.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// Add the failures of a record to a baseline, and remove entries that no longer hold
+    Update(BaselineUpdateOptions),
+}
+
+/// Arguments of `baseline update`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark baseline update reports/local/report.json
+  proofmark baseline update report.json --baseline known.yaml --not-run")]
+pub struct BaselineUpdateOptions {
+    /// The record
+    #[arg(value_name = "REPORT.JSON")]
+    pub record: PathBuf,
+    /// Baseline to write; entries that still hold keep their text
+    #[arg(long, value_name = "FILE", default_value = "baseline.yaml")]
+    pub baseline: PathBuf,
+    /// Also list the cases that did not run, so that every other case must run
+    #[arg(long)]
+    pub not_run: bool,
 }
 
 /// Arguments of `schema`.
@@ -589,6 +706,8 @@ pub enum SchemaKind {
     Vectors,
     /// Target files
     Target,
+    /// Baselines: known failures of a target
+    Baseline,
     /// report.json
     Record,
 }

@@ -20,7 +20,7 @@ use crate::exchange::{TargetClass, Transport};
 use crate::judge;
 use crate::plan::{self, Knowledge, Plan, Selection, TargetScope, glob};
 use crate::protocol;
-use crate::record::{Asked, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
+use crate::record::{Asked, BaselineRecord, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
 use crate::report::{self, Format};
 use crate::run::{self, Event, Runner, Sink};
 use crate::source::Source;
@@ -55,13 +55,14 @@ pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failu
     }
     routes(&target, &known)?;
     let selection = selection(options, &known)?;
+    let baseline = options.baseline.as_deref().map(super::baseline::read).transpose()?;
     limits(options, &mut target)?;
     if options.list {
         return list(program, &known, &target, &selection);
     }
     report::files::check_writable(reports.iter().map(|(_, path)| path.as_path()))?;
     let runtime = runtime()?;
-    let record = runtime.block_on(check(program, options, &known, target, &selection))?;
+    let record = runtime.block_on(check(program, options, &known, target, &selection, baseline))?;
     let written = report::files::write_all(&record, &reports);
     if !options.quiet {
         match print(&record, options.verbose, written.as_deref().unwrap_or_default()) {
@@ -449,6 +450,7 @@ async fn check(
     known: &[Knowledge],
     target: Target,
     selection: &Selection,
+    baseline: Option<BaselineRecord>,
 ) -> Result<RunRecord, Failure> {
     let seed = options.seed.unwrap_or_else(random);
     let identity_seed = if options.new_ids { random() } else { seed };
@@ -469,6 +471,7 @@ async fn check(
             only: options.only.clone(),
             requirements: options.requirement.clone(),
             shard: options.shard.map(|shard| format!("{}/{}", shard.index, shard.count)),
+            joined: Vec::new(),
         },
         target: TargetRecord {
             kind: target.class,
@@ -477,6 +480,7 @@ async fn check(
             config: TargetConfig::default(),
         },
         protocols: Vec::new(),
+        baseline,
         summary: Summary::default(),
     };
     for knowledge in known {

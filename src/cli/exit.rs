@@ -2,8 +2,8 @@
 //!
 //! | code | meaning |
 //! |---|---|
-//! | 0 | everything asked for is conformant |
-//! | 1 | at least one violation, or a stale waiver |
+//! | 0 | everything asked for is conformant, or with a baseline no failure is new |
+//! | 1 | at least one violation, or a stale waiver, or a stale or expired entry of a baseline |
 //! | 2 | wrong usage, configuration, suite or vector file |
 //! | 3 | undecided: inconclusive or error where a verdict was required, or nothing was judged |
 //! | 70 | proofmark itself failed |

@@ -2,7 +2,9 @@
 
 mod adapter;
 mod args;
+mod baseline;
 mod check;
+mod compare;
 mod data;
 mod exit;
 mod explain;
@@ -12,8 +14,10 @@ mod init;
 mod interrupt;
 mod launch;
 mod list;
+mod merge;
 mod program;
 mod prove;
+mod record;
 pub mod reference;
 mod report;
 mod schema;
@@ -70,7 +74,14 @@ fn run(arguments: Arguments, program: &Program) -> Result<u8, Failure> {
         Command::Init(options) => init::run(&options, program),
         Command::New(options) => init::new(&options, program),
         Command::Rejudge(options) => report::rejudge(&options, program),
-        Command::Report(options) => report::run(&options),
+        Command::Baseline(options) => match &options.command {
+            args::BaselineCommand::Update(update) => baseline::update(update),
+        },
+        Command::Compare(options) => compare::run(&options),
+        Command::Report(options) => match &options.command {
+            Some(args::ReportCommand::Merge(merge)) => merge::run(merge, program),
+            None => report::run(&options),
+        },
         Command::Completions(options) => {
             let mut command = <Arguments as clap::CommandFactory>::command();
             clap_complete::generate(options.shell, &mut command, "proofmark", &mut std::io::stdout());

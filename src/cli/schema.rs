@@ -14,6 +14,7 @@ pub(super) fn run(options: &SchemaOptions) -> Result<u8, Failure> {
         SchemaKind::Requirements => schema::requirements(),
         SchemaKind::Vectors => schema::vectors(),
         SchemaKind::Target => schema::target(),
+        SchemaKind::Baseline => schema::baseline(),
         SchemaKind::Record => schema::record(),
     };
     let text = serde_json::to_string_pretty(&schema).map_err(|error| Failure::Internal(error.to_string()))?;

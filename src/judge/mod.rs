@@ -16,7 +16,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::parallel;
 use crate::plan::{Plan, ReadyCase};
-use crate::record::{CaseRecord, FeatureState, ProtocolRecord, RequirementRecord, RunRecord, WaiverRecord};
+use crate::record::{
+    Because, CaseRecord, FeatureRecord, FeatureState, ProtocolRecord, RequirementRecord, RunRecord, WaiverRecord,
+};
 use crate::requirement::{RequirementId, Testable};
 use crate::suite::{Absent, Feature, LevelSet};
 use crate::target::WaiverSubject;
@@ -163,14 +165,22 @@ fn set_beyond_aside(context: &Context<'_>, cases: &mut [CaseRecord]) {
 
 /// Judges the exchanges of one protocol.
 pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecord {
+    joined(context, &[(context, transcript)], &vec![0; context.plan.cases.len()])
+}
+
+/// Judges the exchanges of several runs against one target, such as the shards of a run, as those of one run. Each case is
+/// judged in the run that `run_of` names for its position in the plan; levels are judged in `context`, on all cases. All plans
+/// have the same cases in the same order.
+pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_of: &[usize]) -> ProtocolRecord {
     let plan = context.plan;
     let knowledge = plan.knowledge;
     let mut optional = BTreeMap::new();
     let mut cases: Vec<CaseRecord> = Vec::with_capacity(plan.cases.len());
-    let swept = Swept::new(context, transcript);
+    let swept = Swept::join(runs.iter().map(|(context, transcript)| Swept::new(context, transcript)));
     let indices: Vec<usize> = (0..plan.cases.len()).collect();
     let judged = parallel::map(parallel::processors(), &indices, |index| {
-        let ready = &plan.cases[*index];
+        let (context, transcript) = runs[run_of[*index]];
+        let ready = &context.plan.cases[*index];
         let gate = gate(context, ready);
         let found = transcript.cases.get(*index).and_then(Option::as_ref);
         let record = case(context, ready, &gate, found, &swept, transcript.cut_short.as_deref());
@@ -210,14 +220,27 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
         spec: knowledge.catalogue.spec.clone(),
         suite_hash: knowledge.hash.clone(),
         levels,
-        features: features::records(context, transcript),
+        features: features_of(runs),
         requirements,
         cases,
-        hosts: transcript.hosts.clone(),
-        strays: transcript.strays.clone(),
-        more_strays: transcript.more_strays,
+        hosts: runs.first().map(|(_, transcript)| transcript.hosts.clone()).unwrap_or_default(),
+        strays: runs.iter().flat_map(|(_, transcript)| transcript.strays.iter().cloned()).collect(),
+        more_strays: runs.iter().map(|(_, transcript)| transcript.more_strays).sum(),
         waivers,
     }
+}
+
+/// The features for the record, each from the first run that probed it.
+fn features_of(runs: &[(&Context<'_>, &Transcript)]) -> Vec<FeatureRecord> {
+    let mut records: Vec<FeatureRecord> = Vec::new();
+    for record in runs.iter().flat_map(|(context, transcript)| features::records(context, transcript)) {
+        match records.iter_mut().find(|known| known.feature == record.feature) {
+            None => records.push(record),
+            Some(known) if known.state == FeatureState::Unknown => *known = record,
+            Some(_) => {}
+        }
+    }
+    records
 }
 
 /// Judges one case.
@@ -490,12 +513,29 @@ fn requirements(
         .collect()
 }
 
+/// Whether known failures are the only reason why a requirement was not met.
+fn is_known(protocol: &ProtocolRecord, because: &Because, known: &BTreeSet<&str>) -> bool {
+    if known.is_empty() || !matches!(because.verdict, Verdict::Fail | Verdict::Inconclusive) {
+        return false;
+    }
+    let stands_in_the_way = |case: &&CaseRecord| {
+        let outcome = case.outcomes.get(&because.requirement);
+        matches!(outcome, Some(Verdict::Fail | Verdict::Inconclusive | Verdict::Error))
+    };
+    protocol.cases.iter().filter(stands_in_the_way).all(|case| known.contains(case.id.as_str()))
+}
+
 /// Totals, exit code and conclusion of a run whose protocols are judged (DESIGN section 3).
 pub fn conclude(record: &mut RunRecord) {
     if let Some((why, advice)) = record.summary.cut_short.as_deref().and_then(|why| why.split_once('\n')) {
         record.summary.advice = advice.lines().map(str::to_owned).collect();
         record.summary.cut_short = Some(why.to_owned());
     }
+    crate::baseline::apply(record);
+    let known: BTreeSet<&str> =
+        record.baseline.iter().flat_map(|baseline| &baseline.known).map(String::as_str).collect();
+    let mut known_failures = 0_u64;
+    let mut not_granted_as_known = Vec::new();
     let mut totals = crate::record::CaseTotals::default();
     let mut undecided = 0_u64;
     let mut stale = 0_u64;
@@ -503,8 +543,7 @@ pub fn conclude(record: &mut RunRecord) {
     let mut refused = Vec::new();
     let mut not_granted = Vec::new();
     for protocol in &record.protocols {
-        let demands =
-            |requirement: &&RequirementRecord| matches!(requirement.keyword.as_str(), "MUST" | "MUST NOT" | "SHAPE");
+        let demands = |requirement: &&RequirementRecord| requirement.is_demand();
         let demanded: BTreeSet<&str> =
             protocol.requirements.iter().filter(demands).map(|requirement| requirement.id.as_str()).collect();
         for case in &protocol.cases {
@@ -512,7 +551,9 @@ pub fn conclude(record: &mut RunRecord) {
             let open = |(id, verdict): (&String, &Verdict)| {
                 matches!(verdict, Verdict::Inconclusive | Verdict::Error) && demanded.contains(id.as_str())
             };
-            undecided += u64::from(case.outcomes.iter().any(open));
+            let is_known = known.contains(case.id.as_str());
+            known_failures += u64::from(is_known && case.verdict == Verdict::Fail);
+            undecided += u64::from(!is_known && case.outcomes.iter().any(open));
         }
         stale += protocol.waivers.iter().filter(|waiver| waiver.stale.is_some()).count() as u64;
         for level in protocol.levels.iter().filter(|level| record.asked.levels.contains(&level.level)) {
@@ -520,38 +561,87 @@ pub fn conclude(record: &mut RunRecord) {
             match level.outcome {
                 Grant::Granted => {}
                 Grant::GrantedWaived => waived += level.waived.len() as u64,
-                Grant::Refused => refused.push(name),
-                Grant::Undecided => not_granted.push(name),
+                Grant::Refused | Grant::Undecided => {
+                    // A level that only known failures stand in the way of is not granted, and does not fail the run.
+                    let mut others =
+                        level.because.iter().filter(|because| !is_known(protocol, because, &known)).peekable();
+                    let is_as_known =
+                        others.peek().is_none() && !level.because.is_empty() && level.uncovered.is_empty();
+                    if others.any(|because| because.verdict == Verdict::Fail) {
+                        refused.push(name);
+                    } else if is_as_known {
+                        not_granted_as_known.push(name);
+                    } else {
+                        not_granted.push(name);
+                    }
+                }
             }
         }
     }
     let plural = |count: u64, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
-    let (exit_code, conclusion) = if totals.fail > 0 || !refused.is_empty() {
-        (1, format!("not conformant: {}", plural(totals.fail, "case fails", "cases fail")))
+    let new_failures = totals.fail - known_failures;
+    let also_known = match known.len() as u64 {
+        0 => String::new(),
+        known => format!(", {}", plural(known, "known failure", "known failures")),
+    };
+    let baseline = record.baseline.as_ref();
+    let entries = || baseline.into_iter().flat_map(|baseline| &baseline.entries);
+    let expired = entries().filter(|entry| entry.expired).count() as u64;
+    let stale_entries = entries().filter(|entry| !entry.stale.is_empty()).count() as u64;
+    let unexpected = baseline.map_or(0, |baseline| baseline.unexpected_not_run.len() as u64);
+    let file = baseline.map_or("", |baseline| baseline.file.as_str());
+    let (exit_code, conclusion) = if new_failures > 0 || !refused.is_empty() {
+        let expired = match expired {
+            0 => String::new(),
+            expired => format!("; {} of {file} expired", plural(expired, "entry", "entries")),
+        };
+        let failures = match baseline {
+            None => plural(totals.fail, "case fails", "cases fail"),
+            Some(_) => format!("{}{also_known}", plural(new_failures, "new failure", "new failures")),
+        };
+        (1, format!("not conformant: {failures}{expired}"))
     } else if stale > 0 {
         (1, format!("{}: remove from the target file", plural(stale, "stale waiver", "stale waivers")))
+    } else if expired > 0 {
+        (1, format!("{} of {file} expired{also_known}", plural(expired, "entry", "entries")))
+    } else if stale_entries > 0 {
+        let entries = plural(stale_entries, "stale entry", "stale entries");
+        (1, format!("{entries} in {file}: `proofmark baseline update` removes what no longer fails{also_known}"))
     } else if totals.judged() == 0 {
         let why = record.summary.cut_short.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
         (3, format!("undecided: no case was judged{why}"))
     } else if let Some(why) = &record.summary.cut_short {
         (3, format!("undecided: the run was cut short: {why}"))
+    } else if unexpected > 0 {
+        let cases = plural(unexpected, "case did not run and is", "cases did not run and are");
+        (1, format!("{cases} not listed under `expected-not-run` in {file}{also_known}"))
     } else if undecided > 0 {
         (3, format!("undecided: {} inconclusive", plural(undecided, "case was", "cases were")))
     } else if let Some(shard) = &record.asked.shard {
         // A shard has too few cases for a level.
         let passed = plural(totals.pass + totals.warn, "case", "cases");
-        (0, format!("conformant as far as shard {shard} goes: {passed} passed; it decides no level"))
+        let result = if known.is_empty() { "conformant" } else { "no new failures" };
+        (0, format!("{result} as far as shard {shard} goes: {passed} passed{also_known}; it decides no level"))
     } else if !not_granted.is_empty() {
         (3, format!("undecided: {} could not be granted", not_granted.join(", ")))
     } else {
-        let asked = record.asked.levels.join(", ");
+        // A level that is not granted is not named as one that is.
+        let is_granted =
+            |level: &&String| !not_granted_as_known.iter().any(|name: &String| name.ends_with(&format!(" {level}")));
+        let asked = record.asked.levels.iter().filter(is_granted).cloned().collect::<Vec<_>>().join(", ");
         let granted = match (asked.as_str(), waived) {
             ("", 0) => String::new(),
             ("", waived) => format!(", {waived} waived"),
             (_, 0) => format!(", {asked} granted"),
             (_, waived) => format!(", {asked} granted, {waived} waived"),
         };
-        (0, format!("conformant: {} passed{granted}", plural(totals.pass + totals.warn, "case", "cases")))
+        let refused = match not_granted_as_known.as_slice() {
+            [] => String::new(),
+            names => format!("; not granted because of known failures: {}", names.join(", ")),
+        };
+        let result = if known.is_empty() { "conformant" } else { "no new failures" };
+        let passed = plural(totals.pass + totals.warn, "case", "cases");
+        (0, format!("{result}: {passed} passed{granted}{also_known}{refused}"))
     };
     record.summary.cases = totals;
     record.summary.exit_code = exit_code;

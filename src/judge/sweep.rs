@@ -48,6 +48,18 @@ impl<'t> Swept<'t> {
         swept
     }
 
+    /// The messages of several runs, each observed in its own run.
+    pub(super) fn join(runs: impl IntoIterator<Item = Self>) -> Self {
+        let mut joined = Self::default();
+        for (transport, made) in runs.into_iter().flat_map(|run| run.0) {
+            let all = joined.0.entry(transport).or_default();
+            let before = all.exchanges.len();
+            all.exchanges.extend(made.exchanges);
+            all.messages.extend(made.messages.into_iter().map(|(at, message)| (before + at, message)));
+        }
+        joined
+    }
+
     /// The messages of some exchanges over one transport.
     pub fn of(context: &Context<'_>, transport: Transport, exchanges: Vec<&'t Exchange>) -> Self {
         let seen_in = context.observation_context(transport);

@@ -6,7 +6,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::shape::shape;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::shape::{shape, stable};
 use super::view;
 use crate::record::{CaseRecord, FindingRecord, ProtocolRecord};
 use crate::verdict::Verdict;
@@ -48,10 +51,13 @@ fn words(operation: &str, place: &str, expected: &str, observed: &str) -> String
 }
 
 /// The causes of the failed cases of `protocol`, the one with most cases first. Waived cases do not count.
-pub(super) fn causes(protocol: &ProtocolRecord) -> Vec<Cause<'_>> {
+///
+/// Known failures do not count either: the reports list them apart.
+pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -> Vec<Cause<'r>> {
     let index = view::requirement_index(protocol);
     let mut groups: BTreeMap<Kind<'_>, Cause<'_>> = BTreeMap::new();
-    for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::Fail) {
+    for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::Fail && !known.contains(case.id.as_str()))
+    {
         let mut failed: Vec<Option<&FindingRecord>> =
             case.findings.iter().filter(|finding| finding.verdict == Verdict::Fail).map(Some).collect();
         if failed.is_empty() {
@@ -90,6 +96,56 @@ pub(super) fn causes(protocol: &ProtocolRecord) -> Vec<Cause<'_>> {
 /// The requirements that a failed case of `protocol` violates.
 pub(super) fn violated<'a>(causes: &[Cause<'a>]) -> BTreeSet<&'a str> {
     causes.iter().flat_map(|cause| &cause.requirements).copied().collect()
+}
+
+/// Why a case failed or was not decided, without anything that differs between two runs: ids, digests, times, ports.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Reason {
+    /// Identifies the cause across runs, seeds and targets: `cause-` and twelve hexadecimal digits.
+    pub fingerprint: String,
+    /// The cause in one line. It comes from the target: print it with care.
+    pub text: String,
+}
+
+/// The reasons for the verdict of a case, sorted and without duplicates: of each failed finding if it failed, else of its
+/// explanation. Empty for a case that passed or did not run.
+pub fn reasons(case: &CaseRecord) -> Vec<Reason> {
+    let explained = || vec![stable_reason("", "", "", &case.because)];
+    let mut reasons = match case.verdict {
+        Verdict::Fail => {
+            let failed = case.findings.iter().filter(|finding| finding.verdict == Verdict::Fail);
+            let of_findings: Vec<_> = failed.map(|finding| reason_of(case, finding)).collect();
+            if of_findings.is_empty() { explained() } else { of_findings }
+        }
+        Verdict::Inconclusive | Verdict::Error => match case.findings.first() {
+            Some(finding) if case.because.is_empty() => vec![reason_of(case, finding)],
+            _ => explained(),
+        },
+        Verdict::Pass | Verdict::Warn | Verdict::NotRun => Vec::new(),
+    };
+    reasons.sort();
+    reasons.dedup();
+    reasons
+}
+
+fn reason_of(case: &CaseRecord, finding: &FindingRecord) -> Reason {
+    let operation = view::shown_by(case, Some(finding)).map_or("", |exchange| exchange.operation.as_str());
+    let Kind { operation, place, expected, observed } = Kind::of(operation, case, Some(finding));
+    stable_reason(operation, &place, &expected, &observed)
+}
+
+fn stable_reason(operation: &str, place: &str, expected: &str, observed: &str) -> Reason {
+    let (place, expected, observed) = (stable(place), stable(expected), stable(observed));
+    let mut digest = Sha256::new();
+    for part in [operation, &place, &expected, &observed] {
+        // The length keeps the parts apart.
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part.as_bytes());
+    }
+    let hex: String = digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let text = if expected.is_empty() { observed } else { words(operation, &place, &expected, &observed) };
+    let text = if text.is_empty() { "no reason given".to_owned() } else { text };
+    Reason { fingerprint: format!("cause-{hex}"), text }
 }
 
 /// What findings of one cause have in common.

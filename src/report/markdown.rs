@@ -4,10 +4,11 @@
 //! markup.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 
-use super::{cause, printable, view};
+use super::{baseline, cause, printable, view};
 use crate::exchange::{Body, Exchange};
 use crate::record::{CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RunRecord};
 use crate::verdict::{NotRun, Verdict};
@@ -41,12 +42,13 @@ pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<(
         page.levels(protocol);
     }
     for protocol in &record.protocols {
-        page.violation_causes(protocol);
+        page.violation_causes(protocol, &baseline::known(record));
     }
+    page.baseline(record);
     page.violations(record);
     page.details(record);
     for protocol in &record.protocols {
-        page.undecided(protocol);
+        page.undecided(protocol, &baseline::known(record));
         page.warnings(protocol);
     }
     page.totals(record);
@@ -136,8 +138,8 @@ impl Page {
     }
 
     /// The causes of the violations, and the first of them as the one to mend first.
-    fn violation_causes(&mut self, protocol: &ProtocolRecord) {
-        let causes = cause::causes(protocol);
+    fn violation_causes(&mut self, protocol: &ProtocolRecord, known: &BTreeSet<&str>) {
+        let causes = cause::causes(protocol, known);
         if causes.is_empty() {
             return;
         }
@@ -151,6 +153,18 @@ impl Page {
         }
         if causes.len() > CAUSES_SHOWN {
             let _ = writeln!(list, "\nand {} more causes", causes.len() - CAUSES_SHOWN);
+        }
+        list.push('\n');
+        self.add(SIZE_LIMIT, &list);
+    }
+
+    /// Known failures, and what no longer holds in the baseline.
+    fn baseline(&mut self, record: &RunRecord) {
+        let Some(heading) = baseline::heading(record) else { return };
+        let mut list = format!("## Baseline: {}\n\n", escape(&heading));
+        for line in baseline::lines(record) {
+            let colon = if line.label.is_empty() { "" } else { ": " };
+            let _ = writeln!(list, "- {}{colon}{}", line.label, code(&line.text));
         }
         list.push('\n');
         self.add(SIZE_LIMIT, &list);
@@ -195,8 +209,8 @@ impl Page {
         }
     }
 
-    fn undecided(&mut self, protocol: &ProtocolRecord) {
-        let groups = view::undecided(protocol);
+    fn undecided(&mut self, protocol: &ProtocolRecord, known: &BTreeSet<&str>) {
+        let groups = view::undecided(protocol, known);
         if groups.is_empty() {
             return;
         }
@@ -297,9 +311,10 @@ impl Row<'_> {
 /// One row for each requirement that a case violates, with its first finding.
 fn violations(record: &RunRecord) -> Vec<Row<'_>> {
     let mut rows = Vec::new();
+    let known = baseline::known(record);
     for protocol in &record.protocols {
         for group in view::unmet_requirements(protocol, Verdict::Fail) {
-            for (case, findings) in group.cases {
+            for (case, findings) in group.cases.into_iter().filter(|(case, _)| !known.contains(case.id.as_str())) {
                 rows.push(Row {
                     requirement: group.id,
                     keyword: group.requirement.map_or("", |r| r.keyword.as_str()),
@@ -378,7 +393,7 @@ fn fenced(text: &str) -> String {
 }
 
 /// `text`, one line, as a code span that is also safe in a table.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     if text.trim().is_empty() {
         return String::new();
     }
@@ -398,7 +413,7 @@ fn code(text: &str) -> String {
 }
 
 /// `text` as plain text of the page: escapes markup, links and hidden characters.
-fn escape(text: &str) -> Cow<'_, str> {
+pub(super) fn escape(text: &str) -> Cow<'_, str> {
     let text = printable::line(text);
     match text.contains(is_markup) || text.contains("www") {
         true => Cow::Owned(references(&text)),

@@ -8,7 +8,9 @@ use std::io;
 
 use crate::record::RunRecord;
 
+mod baseline;
 mod cause;
+pub mod compare;
 mod diff;
 pub mod files;
 mod html;
@@ -19,6 +21,8 @@ pub mod printable;
 mod shape;
 pub mod text;
 mod view;
+
+pub use cause::{Reason, reasons};
 
 /// A way to write a record.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Groupings of a record that several reports share, so that they agree on violations and undecided cases.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{printable, shape};
 use crate::exchange::{Ended, Exchange, Incoming, Transport};
@@ -69,10 +69,16 @@ pub(super) fn requirement_index(protocol: &ProtocolRecord) -> BTreeMap<&str, usi
 }
 
 /// The undecided cases of `protocol`, by the reason in words without ids and digests, the most frequent first.
-pub(super) fn undecided(protocol: &ProtocolRecord) -> Vec<(Verdict, String, Vec<&CaseRecord>)> {
+///
+/// Known ones do not count: the reports list them apart.
+pub(super) fn undecided<'r>(
+    protocol: &'r ProtocolRecord,
+    known: &BTreeSet<&str>,
+) -> Vec<(Verdict, String, Vec<&'r CaseRecord>)> {
     let mut groups: BTreeMap<(Verdict, String), Vec<&CaseRecord>> = BTreeMap::new();
     for case in &protocol.cases {
-        if matches!(case.verdict, Verdict::Inconclusive | Verdict::Error) {
+        let is_known = known.contains(case.id.as_str());
+        if matches!(case.verdict, Verdict::Inconclusive | Verdict::Error) && !is_known {
             let reason = match case.because.as_str() {
                 "" => case.findings.first().map_or("no reason given", |f| f.observed.as_str()),
                 because => because,

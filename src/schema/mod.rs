@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::matcher::{self, Matcher};
 use crate::record::RunRecord;
 use crate::source::{Choice, KeyRow, Kind, Others, Shape, Source, parse, reachable};
-use crate::{protocol, requirement, suite, target, vector};
+use crate::{baseline, protocol, requirement, suite, target, vector};
 
 /// The data files, each with the shape of its root.
 pub const FILES: &[(&str, &Shape)] = &[
@@ -22,6 +22,7 @@ pub const FILES: &[(&str, &Shape)] = &[
     ("a catalogue of requirements", &requirement::CATALOGUE),
     ("a file of vectors", &vector::FILE),
     ("a target file", &target::TARGET),
+    ("a baseline", &baseline::BASELINE),
 ];
 
 /// The schema of a file of cases.
@@ -47,6 +48,11 @@ pub fn vectors() -> Schema {
 /// The schema of a target file.
 pub fn target() -> Schema {
     of(&target::TARGET, "A target file")
+}
+
+/// The schema of a baseline.
+pub fn baseline() -> Schema {
+    of(&baseline::BASELINE, "A baseline")
 }
 
 /// The schema of `report.json`.

@@ -62,6 +62,10 @@ limits: { request: 1s }
 tree: { root: x }
 waivers: [{ case: x, reason: r }]
 ";
+const BASELINE: &str = "
+known-failures: [{ case: x, fingerprint: cause-0a1b2c3d4e5f, kind: bug }]
+expected-not-run: [x]
+";
 
 fn source(text: &str) -> Arc<Source> {
     Arc::new(Source { name: "document".into(), text: text.into() })
@@ -73,6 +77,7 @@ fn read(kind: &str, source: &Arc<Source>) -> bool {
         "manifest" => read_manifest(source).is_ok(),
         "requirements" => crate::requirement::load(source).is_ok(),
         "vectors" => crate::vector::load(source, &[]).is_ok(),
+        "baseline" => crate::baseline::load(source).is_ok(),
         _ => crate::target::load(source, &[]).is_ok(),
     }
 }
@@ -103,6 +108,7 @@ fn readers_read_every_key_of_every_table() {
             ("requirements", CATALOGUE),
             ("vectors", VECTORS),
             ("target", TARGET),
+            ("baseline", BASELINE),
         ] {
             read(kind, &source(text));
         }
@@ -187,7 +193,7 @@ fn an_earlier_name_is_an_error_that_suggests_the_new_one() {
 
 #[test]
 fn every_definition_is_described() {
-    for schema in [suite(), manifest(), requirements(), vectors(), target(), record()] {
+    for schema in [suite(), manifest(), requirements(), vectors(), target(), super::baseline(), record()] {
         let schema = schema.as_value();
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
         let definitions = schema["$defs"].as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value));
@@ -258,8 +264,13 @@ fn every_target_file_is_valid_by_its_schema() {
 /// too.
 #[test]
 fn readers_and_schemas_accept_the_same_documents() {
-    let schemas: [(&str, Schema); 4] =
-        [("suite", suite()), ("manifest", manifest()), ("requirements", requirements()), ("target", target())];
+    let schemas: [(&str, Schema); 5] = [
+        ("suite", suite()),
+        ("manifest", manifest()),
+        ("requirements", requirements()),
+        ("target", target()),
+        ("baseline", super::baseline()),
+    ];
     let both = |kind: &str, text: &str| {
         let schema = &schemas.iter().find(|(name, _)| *name == kind).expect("a kind").1;
         let node = parse(&source(text)).unwrap_or_else(|problems| panic!("{text}: {problems:?}"));
@@ -281,6 +292,7 @@ fn readers_and_schemas_accept_the_same_documents() {
         ("manifest", MANIFEST),
         ("requirements", CATALOGUE),
         ("target", limits),
+        ("baseline", BASELINE),
         (
             "target",
             "url: http://h\nplaces: { hash: /a, other: [/b, 'header:x'] }\nstatuses: { 400: [422] }\nfeatures: { auth: true }\n",
@@ -318,6 +330,11 @@ fn readers_and_schemas_accept_the_same_documents() {
         ("target", "url: http://h\nwaivers: [{ case: a, requirement: b, reason: c }]\n".to_owned()),
         ("target", "url: http://h\ncredentials: { a: { value: s } }\n".to_owned()),
         ("target", "url: http://h\nname: ~\n".to_owned()),
+        ("baseline", BASELINE.replace("kind: bug", "kind: flaw")),
+        ("baseline", BASELINE.replace("cause-0a", "cause-0A")),
+        ("baseline", BASELINE.replace("kind: bug", "kind: bug, expires: soon")),
+        ("baseline", BASELINE.replace("case: x, ", "")),
+        ("baseline", BASELINE.replace("kind: bug", "kind: bug, ownr: me")),
     ] {
         assert_eq!(both(kind, &text), (false, false), "{text}");
     }

@@ -30,6 +30,27 @@ impl Features {
         self.states.get(&key).copied().unwrap_or(FeatureState::Unknown)
     }
 
+    /// Takes over what `other`, another run against the same target, found out about features that this run did not probe.
+    ///
+    /// # Errors
+    ///
+    /// The name of the first feature in which the runs differ, with both states.
+    pub fn join(&mut self, other: &Self) -> Result<(), (String, FeatureState, FeatureState)> {
+        for ((transport, feature), state) in &other.states {
+            let own = self.states.entry((*transport, feature.clone())).or_insert(FeatureState::Unknown);
+            match (*own, *state) {
+                (_, FeatureState::Unknown) => {}
+                (FeatureState::Unknown, found) => *own = found,
+                (own, found) if own == found => {}
+                (own, found) => return Err((format!("{feature}{}", transport.suffix()), own, found)),
+            }
+        }
+        if self.declared.is_none() {
+            self.declared.clone_from(&other.declared);
+        }
+        Ok(())
+    }
+
     /// The state of all features over `transport`.
     pub fn known(&self, transport: Transport) -> &Known {
         static NOTHING: Known = Known::new();

@@ -54,6 +54,7 @@ pub(crate) fn record() -> RunRecord {
                 waiver("AGENTIC-11-09", Some("the waived cases pass")),
             ],
         }],
+        baseline: None,
         summary: Summary {
             advice: Vec::new(),
             cases: totals,

@@ -1,5 +1,6 @@
 //! The program as a user runs it: exit codes, messages about wrong files, reports, and trivial targets.
 
+mod compare;
 mod ready;
 mod servers;
 mod strangers;
@@ -77,6 +78,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_server_that_redirects_to_itself_passes_nothing,
         a_server_that_answers_with_a_package_of_its_own_passes_nothing,
     ];
+    all.extend(compare::trials());
     all.extend(ready::trials());
     all.extend(strangers::trials());
     all
@@ -445,7 +447,7 @@ fn a_fixture_without_objects_is_refused_and_with_them_is_ndjson() {
 
 fn every_schema_is_printed_as_json() {
     let here = Place::new();
-    for kind in ["suite", "manifest", "requirements", "vectors", "target", "record"] {
+    for kind in ["suite", "manifest", "requirements", "vectors", "target", "baseline", "record"] {
         let printed = here.ends(0, &["schema", kind]).out;
         let schema: Value = serde_json::from_str(&printed).expect("JSON");
         assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{kind}");

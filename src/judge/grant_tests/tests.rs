@@ -166,6 +166,7 @@ fn judge_two(
             config: TargetConfig::default(),
         },
         protocols: vec![protocol(&context, &transcript)],
+        baseline: None,
         summary: Summary::default(),
     };
     conclude(&mut record);

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use self::case::CaseRenderer;
 use self::message::Budget;
 use self::overview::ProtocolView;
-use super::{printable, view};
+use super::{baseline, printable, view};
 use crate::record::{ProtocolRecord, RequirementRecord, RunRecord};
 use crate::verdict::Verdict;
 use anchors::Anchors;
@@ -58,6 +58,8 @@ struct Page {
     totals: Vec<Total>,
     total: u64,
     protocols: Vec<ProtocolView>,
+    baseline: String,
+    known: Vec<(&'static str, String)>,
     filters: Vec<Filter>,
     findings: usize,
     passed: usize,
@@ -102,6 +104,9 @@ fn page(record: &RunRecord) -> Page {
     let summary = &record.summary;
     let good = summary.exit_code == 0;
     let badge = match summary.exit_code {
+        0 if record.baseline.as_ref().is_some_and(|baseline| !baseline.known.is_empty()) => {
+            Badge { word: "no new failures", shape: "\u{2713}" }
+        }
         0 => Badge { word: "conformant", shape: "\u{2713}" },
         1 => Badge { word: "not conformant", shape: "\u{2715}" },
         _ => Badge { word: "undecided", shape: "?" },
@@ -116,6 +121,8 @@ fn page(record: &RunRecord) -> Page {
         facts: facts(record),
         totals: totals(record),
         total: summary.cases.rows().iter().map(|(_, n)| n).sum(),
+        baseline: baseline::heading(record).unwrap_or_default(),
+        known: baseline::lines(record).into_iter().map(|line| (line.label, line.text)).collect(),
         filters: filters(record),
         findings: protocols.iter().map(|p| p.findings.len()).sum(),
         passed: protocols.iter().map(|p| p.passed.len()).sum(),

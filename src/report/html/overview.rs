@@ -1,12 +1,12 @@
 //! The overview above the cases: levels, features, waivers and requirements, with the links between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
 use super::case::{CaseRenderer, CaseView};
 use crate::record::{FeatureRecord, FeatureState, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
-use crate::report::{cause, printable, view};
+use crate::report::{baseline, cause, printable, view};
 use crate::verdict::{Grant, NotRun, Verdict};
 
 /// Maximum number of characters of the target's self-description.
@@ -122,7 +122,7 @@ pub(super) fn protocol(
         spec: printable::short(&protocol.spec, 300),
         suite_hash: printable::short(&protocol.suite_hash, 80),
         levels: protocol.levels.iter().map(|level| level_view(protocol, level, anchors)).collect(),
-        violations: violations(protocol, anchors),
+        violations: violations(protocol, anchors, &baseline::known(record)),
         features: protocol.features.iter().map(feature_view).collect(),
         declared: printable::cut(&declared, DECLARED_LENGTH).into_owned(),
         waivers: protocol
@@ -143,8 +143,8 @@ pub(super) fn protocol(
     }
 }
 
-fn violations(protocol: &ProtocolRecord, anchors: &Anchors<'_>) -> Vec<ViolationView> {
-    let causes = cause::causes(protocol);
+fn violations(protocol: &ProtocolRecord, anchors: &Anchors<'_>, known: &BTreeSet<&str>) -> Vec<ViolationView> {
+    let causes = cause::causes(protocol, known);
     let causes = causes.iter().take(CAUSES_SHOWN).map(|cause| {
         let (case, _) = cause.example;
         let shown = cause.requirements.iter().take(REQUIREMENTS_LINKED);

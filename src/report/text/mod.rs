@@ -3,11 +3,13 @@
 //! Plain ASCII, except for text from the target. No line exceeds the width, except commands and URLs, which must stay
 //! copyable.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
 use self::page::{BOLD, FAINT, PLAIN, Page, clip};
+use super::baseline;
 use super::cause::{self, Cause};
 use super::view::outcome_words;
 use super::{printable, view};
@@ -70,9 +72,11 @@ pub fn write(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
 pub fn write_terminal(record: &RunRecord, out: &mut dyn Write, style: &TerminalStyle) -> io::Result<()> {
     let mut page = Page { out, colour: style.colour, width: style.width.max(40), verbose: style.verbose };
     page.head(record)?;
+    let known = baseline::known(record);
     for protocol in &record.protocols {
-        page.protocol(protocol)?;
+        page.protocol(protocol, &known)?;
     }
+    page.baseline(record)?;
     page.totals(record)
 }
 
@@ -126,12 +130,12 @@ impl Page<'_> {
         Ok(())
     }
 
-    fn protocol(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
+    fn protocol(&mut self, protocol: &ProtocolRecord, known: &BTreeSet<&str>) -> io::Result<()> {
         self.heading(&format!("{}: {}", protocol.protocol, printable::short(&protocol.spec, 200)))?;
         self.levels(&protocol.levels)?;
         self.causes(&protocol.levels)?;
-        self.violations(protocol)?;
-        self.undecided(protocol)?;
+        self.violations(protocol, known)?;
+        self.undecided(protocol, known)?;
         self.warnings(protocol)?;
         self.waivers(protocol)?;
         self.strays(protocol)?;
@@ -215,8 +219,8 @@ impl Page<'_> {
     }
 
     /// The causes, each with an example; with `--verbose`, each requirement with its cases behind them.
-    fn violations(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
-        let causes = cause::causes(protocol);
+    fn violations(&mut self, protocol: &ProtocolRecord, known: &BTreeSet<&str>) -> io::Result<()> {
+        let causes = cause::causes(protocol, known);
         if causes.is_empty() {
             return Ok(());
         }
@@ -235,7 +239,8 @@ impl Page<'_> {
         if self.verbose {
             return self.violated_requirements(protocol);
         }
-        let failed: usize = protocol.cases.iter().filter(|case| case.verdict == Verdict::Fail).count();
+        let is_new = |case: &&CaseRecord| case.verdict == Verdict::Fail && !known.contains(case.id.as_str());
+        let failed: usize = protocol.cases.iter().filter(is_new).count();
         if failed > causes.len() {
             self.blank()?;
             self.paragraph(2, &format!("All {failed} failed cases: --verbose, or report.html"), FAINT)?;
@@ -326,8 +331,8 @@ impl Page<'_> {
         }
     }
 
-    fn undecided(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
-        let groups = view::undecided(protocol);
+    fn undecided(&mut self, protocol: &ProtocolRecord, known: &BTreeSet<&str>) -> io::Result<()> {
+        let groups = view::undecided(protocol, known);
         let number: usize = groups.iter().map(|(_, _, cases)| cases.len()).sum();
         if number == 0 {
             return Ok(());
@@ -398,6 +403,20 @@ impl Page<'_> {
         for waiver in applied {
             let what = printable::short(&waiver.what, 120);
             self.paragraph(2, &format!("{what}: {}", printable::short(&waiver.reason, 200)), PLAIN)?;
+        }
+        Ok(())
+    }
+
+    /// Known failures are always printed, so that they are not forgotten.
+    fn baseline(&mut self, record: &RunRecord) -> io::Result<()> {
+        let Some(heading) = baseline::heading(record) else { return Ok(()) };
+        self.heading(&format!("BASELINE: {heading}"))?;
+        for line in baseline::lines(record) {
+            let style = match line.label {
+                "expired" | "stale" | "not run" => verdict_style(Verdict::Fail),
+                _ => PLAIN,
+            };
+            self.field(2, line.label, 9, &line.text, style)?;
         }
         Ok(())
     }
