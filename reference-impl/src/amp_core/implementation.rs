@@ -202,9 +202,9 @@ const SETUPS: &[Setup] = &[
                 BOTH,
                 CONTROL,
                 RELAY,
-                ("auth", "alice=${did alice}"),
-                ("auth", "bob=${did bob}"),
-                ("auth", "carol=${did carol}"),
+                ("auth", "token-of-alice=${did alice}"),
+                ("auth", "token-of-bob=${did bob}"),
+                ("auth", "token-of-carol=${did carol}"),
             ],
         }],
         declared: Declared {
@@ -218,7 +218,12 @@ const SETUPS: &[Setup] = &[
                 ("principals", true),
             ],
             settings: &[],
-            tokens: &[("alice", "alice"), ("bob", "bob"), ("carol", "carol"), ("wrong", "not-a-key")],
+            tokens: &[
+                ("alice", "token-of-alice"),
+                ("bob", "token-of-bob"),
+                ("carol", "token-of-carol"),
+                ("wrong", "not-a-key"),
+            ],
         },
         ..ORDINARY
     },
