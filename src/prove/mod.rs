@@ -131,7 +131,7 @@ pub fn prove(
         problems: Vec::new(),
         elapsed_ms: u64::try_from(options.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    proof.problems = problems(&proof);
+    proof.problems = problems(&proof, options);
     Ok(proof)
 }
 
@@ -304,7 +304,7 @@ fn plant(
         false => (chosen.len() >= MANY).then_some(FIRST_ROUND),
     };
     let mut round = 0;
-    // A fault that other cases catch is no survivor of a selection.
+    // Of a selection, other cases may catch it.
     let rounds = if options.only.is_empty() { ROUNDS } else { 1 };
     while round < rounds {
         round += 1;
@@ -401,7 +401,7 @@ fn uncovered(knowledge: &Knowledge) -> Vec<String> {
 }
 
 /// Why a suite is not proven.
-fn problems(proof: &Proof) -> Vec<String> {
+fn problems(proof: &Proof, options: &Options) -> Vec<String> {
     let mut problems = Vec::new();
     let names = |names: Vec<&str>| {
         let shown = names.iter().take(5).copied().collect::<Vec<_>>().join(", ");
@@ -417,7 +417,9 @@ fn problems(proof: &Proof) -> Vec<String> {
             row.profile.word(),
         ));
     }
-    let survivors: Vec<&str> = proof.faults.iter().filter(|row| !row.killed).map(|row| row.fault.as_str()).collect();
+    // Of a selection, other cases may catch them.
+    let counts = |row: &&FaultRow| !row.killed && options.only.is_empty();
+    let survivors: Vec<&str> = proof.faults.iter().filter(counts).map(|row| row.fault.as_str()).collect();
     if !survivors.is_empty() {
         problems.push(format!("{} faults survive: {}", survivors.len(), names(survivors)));
     }

@@ -169,6 +169,8 @@ enum Mutation<'m> {
     Append(&'m Member, &'m Value),
     /// Sets a member to a value that the case expects somewhere.
     Set(&'m Member, &'m Value),
+    /// Both: the value of one member selects the messages that the case judges by another one.
+    Both(&'m Member, &'m Value, &'m Member, Change),
     /// The operation is missing.
     Missing,
     /// Another answer to the operation, by its index among the kept ones. The first are of the other kind: a rejection instead
@@ -200,6 +202,10 @@ impl Mutation<'_> {
                 mutate::drop_element(protocol, at, *position, operation, sent.transport, received)
             }
             Self::Set(at, value) => mutate::set(protocol, at, value, operation, sent.transport, received),
+            Self::Both(at, value, member, change) => {
+                mutate::set(protocol, at, value, operation, sent.transport, received)
+                    && mutate::apply(protocol, member, *change, operation, sent.transport, received)
+            }
             Self::Append(at, element) => mutate::append(protocol, at, element, operation, sent.transport, received),
             Self::Missing => {
                 received.status = received.status.map(|_| 501);
@@ -245,6 +251,9 @@ impl std::fmt::Display for Mutation<'_> {
             Self::Graft(at, name, _) => write!(f, "{at} with additional `{name}`"),
             Self::Drop(at, position) => write!(f, "{at} without element {position}"),
             Self::Set(at, value) => write!(f, "{at} with {}", json::compact(value)),
+            Self::Both(at, value, member, change) => {
+                write!(f, "{at} with {}, and {member} {}", json::compact(value), change.word())
+            }
             Self::Append(at, _) => write!(f, "{at} with an object of another answer"),
             Self::Missing => f.write_str("a missing operation"),
             Self::Late(by_ms) => write!(f, "the same answer {} s later", by_ms / 1_000),
@@ -406,10 +415,17 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
         .iter()
         .filter(|member| wished.names(&member.place))
         .flat_map(move |member| wished.values().iter().map(move |value| Mutation::Set(member, value)));
+    let both = members.iter().filter(|at| ready.case.is_sweep() && wished.names(&at.place)).flat_map(|at| {
+        let others = members.iter().filter(move |member| member.place != at.place && wished.names(&member.place));
+        let with =
+            move |member| wished.values().iter().map(move |value| Mutation::Both(at, value, member, Change::Value));
+        others.flat_map(with)
+    });
     let mutations: Vec<Mutation<'_>> = [Mutation::Swap(0), Mutation::Stale, Mutation::Missing]
         .into_iter()
         .chain(changes)
         .chain(sets)
+        .chain(both)
         .chain(LATE_MS.map(Mutation::Late))
         .chain([Mutation::Silence])
         .chain(pool.protocol.codec().layouts().iter().map(|layout| Mutation::Laid(layout)))

@@ -378,6 +378,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Answers 1005 to streams." },
     Fault { name: "credentials-unsupported", level: "full", needs: Needs::Nothing, breaks: &["AMP-2.7-03"],
         summary: "Answers 1005 to credentials." },
+    Fault { name: "announcements-unsupported", level: "full", needs: Needs::Setup("companion"), breaks: &["AMP-4.3-10", "AMP-4.3-11", "AMP-4.3-12", "AMP-4.3-22", "AMP-4.3-24"],
+        summary: "Answers 1005 to announcements of capabilities and to provisional answers (seen under strict-only)." },
     Fault { name: "replay-not-remembered", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.2-01", "AMP-8.4-05"],
         summary: "Processes repeats again." },
     Fault { name: "replay-key-id-only", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.2-04"],

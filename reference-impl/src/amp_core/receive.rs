@@ -271,7 +271,10 @@ fn check_type(typ: u64, rules: Rules) -> Result<(), Rejection> {
     // 2.4: whoever is full supports streams. 2.7: and credentials.
     let refused = (matches!(typ, typ::STREAM_START..=typ::STREAM_END) && fault.is("streams-unsupported"))
         || (matches!(typ, typ::CRED_ISSUE..=typ::CRED_VERIFY) && fault.is("credentials-unsupported"));
-    let companion = rules.companions && codes::is_of_companion(typ);
+    // 4.3: whoever sends a type of a companion document takes all of them.
+    let announced = matches!(typ, typ::PROCESSING..=typ::INPUT_REQUIRED | typ::CAP_DECLARE | typ::CAP_RESULT);
+    let unwanted = announced && fault.is("announcements-unsupported");
+    let companion = rules.companions && codes::is_of_companion(typ) && !unwanted;
     if (codes::is_handled(typ) || companion) && !refused {
         return Ok(());
     }
