@@ -205,8 +205,13 @@ fn judged(kind: &'static Kind, over: &str, tame: usize) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The peak memory of a process so far, in KiB; 0 if the system does not report it.
+/// The peak memory of a process so far, in KiB; 0 if the system does not report it, and before the process is proofmark: until
+/// then it has the memory of this program.
 fn resident(process: u32) -> u64 {
+    let program = |process: &str| std::fs::read_link(format!("/proc/{process}/exe")).ok();
+    if program(&process.to_string()) == program("self") {
+        return 0;
+    }
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()).and_then(|number| number.parse().ok()).unwrap_or(0)

@@ -46,6 +46,7 @@ const LONGER: &[&str] = &[
     "replay-remembers-few",
     "relay-any-ack-ends",
     "relay-first-ack-ends",
+    "thread-id-is-reply-to",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -137,6 +138,7 @@ async fn conversation(fault: Option<&str>, setup: &str) -> Vec<String> {
     said.extend(as_relay(&handle).await);
     said.extend(between_relays(&handle).await);
     said.extend(on_connections(&handle).await);
+    said.extend(at_the_end_of_frames(&handle).await);
     said.extend(as_sender(&handle).await);
     // Only a relay accepts messages for others.
     let agent = start(set(faulty(fault, setup), &[("role", "agent")])).await;
@@ -207,6 +209,7 @@ async fn as_agent(handle: &Handle) -> Vec<String> {
         bytes(&forged(&alice.message(&me, MESSAGE, text_body("2"))).bytes),
         bytes(b"rubbish"),
         bytes(&alice.message(&me, 0x0c, Value::Null).bytes),
+        bytes(&bob.message(&me, MESSAGE, text_body("3")).bytes),
     ];
     let both = Value::Array(vec![me.as_str().into(), Party::named("carol").did.into()]);
     for probe in [
@@ -428,6 +431,34 @@ async fn on_connections(handle: &Handle) -> Vec<String> {
                 Err(_) => said.push("silence".to_owned()),
             }
         }
+    }
+    said
+}
+
+/// Repeated greetings, an unknown frame, and a frame that ends early.
+async fn at_the_end_of_frames(handle: &Handle) -> Vec<String> {
+    let (ned, me) = (Party::named("ned"), did(handle).to_owned());
+    let mut said = Vec::new();
+    let offer = || map(vec![("versions", Value::Array(vec!["1.0".into(), "1.0.0".into()]))]);
+    let mut frames = Frames::connect(handle).await;
+    frames.send(2, &shake(1)).await;
+    frames.receive().await;
+    for _ in 0..2 {
+        frames.send(1, &ned.message(&me, HELLO, offer()).bytes).await;
+        said.extend(frames.receive().await.map(|(kind, payload)| format!("{kind} {}", shown(&payload, None))));
+    }
+    frames.send(0x7f, b"").await;
+    said.extend(frames.receive().await.map(|(kind, payload)| format!("{kind} {payload:?}")));
+    let mut frames = Frames::connect(handle).await;
+    frames.send(2, &shake(1)).await;
+    frames.receive().await;
+    frames.send(1, &ned.message(&me, HELLO, hello()).bytes).await;
+    frames.receive().await;
+    let base = ned.message(&me, MESSAGE, text_body("cut off"));
+    frames.0.write_all(&[&4_096_u32.to_be_bytes()[..], &[1], &base.bytes].concat()).await.expect("written");
+    frames.0.shutdown().await.expect("closed");
+    while let Some((kind, payload)) = frames.receive().await {
+        said.push(format!("{kind} {}", shown(&payload, None)));
     }
     said
 }

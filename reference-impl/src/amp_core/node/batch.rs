@@ -52,11 +52,9 @@ impl Node {
             }
             // 4.5: an item may be of another sender than the container.
             let foreign = peek.from.as_deref().is_some_and(|from| !did::is_same(from, &message.headers.from));
-            planted!(rules.fault, "batch-foreign-items-refused", foreign => {
-                let item = Cause { from: &message.headers.from, id: peek.id.as_deref().unwrap_or_default(), ..cause };
-                taken.replies.push(voice.error(item, &Code::Unauthorized.into()));
-                continue;
-            });
+            let of_item = Cause { id: peek.id.as_deref().unwrap_or_default(), ..cause };
+            let error = foreign.then(|| voice.error(of_item, &Code::Unauthorized.into()));
+            planted!(rules.fault, "batch-foreign-items-refused", foreign => { taken.replies.extend(error); continue });
             // 4.5: and each by its own signature.
             planted!(rules.fault, "batch-trusts-container", self.trust(&item, now, &mut taken.replies) => continue);
             let one = Box::pin(self.take_at_depth(item, channel, depth + 1)).await;
