@@ -109,8 +109,9 @@ pub fn prove(
     let clean = parallel::map(parallel::processors(), &judged, |(baseline, profile)| {
         judge_clean(baseline, Facts { profile: *profile, ..options.facts })
     });
-    let (cases, requirements) =
+    let (mut cases, requirements) =
         if only_some { (Vec::new(), Vec::new()) } else { search::rows(knowledge, &benches, &rows, options, progress) };
+    again(&mut cases, &faults, &settings, &plans, subject, options);
     let wire = options.wire.then(|| wire::prove(&benches[0], subject, options, progress));
     let uncovered = if options.only.is_empty() { uncovered(knowledge) } else { Vec::new() };
     let mut proof = Proof {
@@ -351,6 +352,35 @@ fn plant(
     row
 }
 
+/// Plants faults again for the cases that nothing made fail: another case may have caught the fault in a round in which this one
+/// got no answer in time.
+fn again(
+    cases: &mut [CaseRow],
+    faults: &[Fault],
+    settings: &[Setting],
+    plans: &[Plan<'_>],
+    subject: &dyn Subject,
+    options: &Options,
+) {
+    let idle: Vec<String> = cases.iter().filter(|row| row.is_idle()).map(|row| row.case.clone()).collect();
+    if idle.is_empty() || idle.len() > MANY {
+        return;
+    }
+    let ready = plans.iter().flat_map(|plan| &plan.cases).filter(|ready| idle.contains(&ready.id));
+    let covered: BTreeSet<&str> = ready.flat_map(|ready| &ready.covers).map(|id| id.as_str()).collect();
+    let concerns = |fault: &&Fault| fault.breaks.iter().any(|id| covered.contains(id.as_str()));
+    let concerned: Vec<&Fault> = faults.iter().filter(concerns).collect();
+    let narrow = Options { only: idle, ..options.clone() };
+    let rows = parallel::map(parallel::processors(), &concerned, |fault| {
+        plant(fault, settings, plans, subject, &narrow, false)
+    });
+    for killer in rows.iter().flat_map(|row| row.killers.keys()) {
+        if let Some(row) = cases.iter_mut().find(|row| row.case == *killer) {
+            row.kills += 1;
+        }
+    }
+}
+
 /// Divides the failed cases into those that cover a broken requirement and others. Returns the requirements that failed.
 fn weigh(row: &mut FaultRow, judge: &CaseJudge<'_, '_, '_>, chosen: &BTreeSet<usize>) -> BTreeSet<String> {
     let mut others: BTreeMap<&str, usize> = BTreeMap::new();
@@ -431,12 +461,7 @@ fn problems(proof: &Proof, options: &Options) -> Vec<String> {
         let ids = names(proof.uncovered.iter().map(String::as_str).collect());
         problems.push(format!("{} testable demands have no case: {ids}", proof.uncovered.len()));
     }
-    let idle: Vec<&str> = proof
-        .cases
-        .iter()
-        .filter(|row| !row.setting.is_empty() && row.kills == 0 && row.mutation.is_none())
-        .map(|row| row.case.as_str())
-        .collect();
+    let idle: Vec<&str> = proof.cases.iter().filter(|row| row.is_idle()).map(|row| row.case.as_str()).collect();
     if !idle.is_empty() {
         problems.push(format!(
             "{} cases are vacuous (no fault and no changed answer makes them fail): {}",

@@ -169,6 +169,13 @@ pub struct CaseRow {
     pub mutation: Option<String>,
 }
 
+impl CaseRow {
+    /// Whether the case ran, and nothing made it fail.
+    pub(super) fn is_idle(&self) -> bool {
+        !self.setting.is_empty() && self.kills == 0 && self.mutation.is_none()
+    }
+}
+
 /// A requirement, with the evidence that its cases can fail for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequirementRow {
