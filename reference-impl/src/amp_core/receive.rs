@@ -268,10 +268,10 @@ fn refuse_body(code: Code, rules: Rules) -> Rejection {
 /// 1.5, 13.4: unknown types are refused by name of their code.
 fn check_type(typ: u64, rules: Rules) -> Result<(), Rejection> {
     let fault = rules.fault;
-    // 2.4: whoever is full supports streams. 2.7: and credentials.
+    // 2.4, 2.7: an implementation of level full supports streams and credentials.
     let refused = (matches!(typ, typ::STREAM_START..=typ::STREAM_END) && fault.is("streams-unsupported"))
         || (matches!(typ, typ::CRED_ISSUE..=typ::CRED_VERIFY) && fault.is("credentials-unsupported"));
-    // 4.3: whoever sends a type of a companion document takes all of them.
+    // 4.3: an implementation that offers a companion document takes all of its types.
     let announced = matches!(typ, typ::PROCESSING..=typ::INPUT_REQUIRED | typ::CAP_DECLARE | typ::CAP_RESULT);
     let unwanted = announced && fault.is("announcements-unsupported");
     let companion = rules.companions && codes::is_of_companion(typ) && !unwanted;
