@@ -591,7 +591,8 @@ pub(super) async fn connect(
         VariantWord::Own => setup.variant,
         other => reference::variant(other),
     };
-    let start = Start { implementation, knowledge, setup, fault: at.fault.clone(), variant, clock: now().0, begun };
+    let fault = at.fault.clone();
+    let start = Start { implementation, knowledge, setup, fault, variant, clock: now().0, in_memory: false, begun };
     let (reference, connections) = Reference::start(&start, target).await?;
     Ok((Some(reference), connections))
 }

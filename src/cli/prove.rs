@@ -191,6 +191,7 @@ impl Subject for Embedded<'_> {
                 fault: fault.map(str::to_owned),
                 variant: setup.variant,
                 clock: self.clock,
+                in_memory: true,
                 begun: self.begun,
             };
             let started = Reference::start(&start, &mut target).await;

@@ -47,6 +47,8 @@ pub struct Start<'k> {
     pub variant: Variant,
     /// The current time, to which the times of a fixture are relative.
     pub clock: Clock,
+    /// Whether its state is in memory instead of SQLite files: quicker to start, and nothing to flush.
+    pub in_memory: bool,
     /// The time at which the run began.
     pub begun: Instant,
 }
@@ -230,7 +232,7 @@ impl Start<'_> {
 }
 
 impl Reference {
-    /// Starts it on free ports of the loopback interface with fresh SQLite files. Sets the addresses of `target` and
+    /// Starts it on free ports of the loopback interface with a fresh database. Sets the addresses of `target` and
     /// returns the connections: to the endpoint, and to the library through its adapter mode.
     ///
     /// # Errors
@@ -252,7 +254,10 @@ impl Reference {
             let own = folder.path().join(instance.name);
             std::fs::create_dir(&own)?;
             let mut config = start.config(instance.settings, &own, &urls)?;
-            config.database = Database::File(own.join("reference.sqlite"));
+            config.database = match start.in_memory {
+                true => Database::Memory,
+                false => Database::File(own.join("reference.sqlite")),
+            };
             let started = threads()?.spawn(start.implementation.serve(config)).await;
             let handle =
                 started.map_err(|error| Failure::Internal(error.to_string()))?.map_err(|error| failure(&error))?;

@@ -19,7 +19,7 @@ use crate::walk::{Context, Features};
 const PATIENCE: Duration = Duration::from_millis(400);
 
 /// How many runs of cases against trivial targets there are at most, unless every case is to run against every one.
-const RUNS: usize = 80_000;
+const RUNS: usize = 40_000;
 
 /// The cases that run against each trivial target: all of them, or each case against one of `of` targets, others with another
 /// seed.

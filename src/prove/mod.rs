@@ -41,7 +41,7 @@ const ROUNDS: usize = 4;
 const FIRST_ROUND: Duration = Duration::from_secs(8);
 
 /// About how many other cases run first so that a case that sweeps has messages to judge.
-const FED: usize = 250;
+const FED: usize = 120;
 
 /// The number of cases from which they are many.
 const MANY: usize = 60;

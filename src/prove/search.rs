@@ -48,8 +48,19 @@ const OBJECTS: usize = 24;
 struct Candidate<'b, 'k> {
     baseline: &'b Baseline<'b, 'k>,
     index: usize,
+    /// Whether no planted fault makes it fail.
+    idle: bool,
     /// Requirements for which it must fail, in addition to failing at all.
     wanted: Vec<String>,
+}
+
+/// When the search for a case ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// Once it fails.
+    Any,
+    /// Once it, or another case, has failed for each wanted requirement.
+    Wanted,
 }
 
 /// The result for a candidate.
@@ -92,25 +103,43 @@ pub(super) fn rows(
             settings.insert(&ready.id, &baseline.setting.name);
             let wanted: Vec<String> =
                 ready.covers.iter().map(ToString::to_string).filter(|id| !proven.contains_key(id.as_str())).collect();
-            if !kills.contains_key(ready.id.as_str()) || !wanted.is_empty() {
-                candidates.push(Candidate { baseline, index: *index, wanted });
+            let idle = !kills.contains_key(ready.id.as_str());
+            if idle || !wanted.is_empty() {
+                candidates.push(Candidate { baseline, index: *index, idle, wanted });
             }
         }
     }
-    progress.part("cases that catch no fault", candidates.len());
     let reflected: Vec<Reflected<'_, '_>> =
         benches.iter().map(|baseline| Reflected { baseline, exchanges: reflect(baseline, options) }).collect();
     let pool = Pool::new(benches, &reflected, options);
-    // One case that fails for a requirement is enough, so a case does not search for what another one has found.
+    // One case that fails for a requirement is enough, so a case does not search for what another one has found. Many are found
+    // while a case searches for any change that makes it fail; only then is searched for the rest.
     let shown = Mutex::new(BTreeSet::new());
-    let found: BTreeMap<String, Found> = parallel::map(parallel::processors(), &candidates, |candidate| {
-        let found = search(candidate, &pool, &shown, options);
-        progress.piece();
-        found
-    })
-    .into_iter()
-    .map(|found| (found.case.clone(), found))
-    .collect();
+    let mut found: BTreeMap<String, Found> = BTreeMap::new();
+    for goal in [Goal::Any, Goal::Wanted] {
+        let seen = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let is_open = |candidate: &&Candidate<'_, '_>| match goal {
+            Goal::Any => candidate.idle,
+            Goal::Wanted => candidate.wanted.iter().any(|id| !seen.contains(id)),
+        };
+        let open: Vec<&Candidate<'_, '_>> = candidates.iter().filter(is_open).collect();
+        let part = match goal {
+            Goal::Any => "cases that catch no fault",
+            Goal::Wanted => "requirements for which no fault makes a case fail",
+        };
+        progress.part(part, open.len());
+        let results = parallel::map(parallel::processors(), &open, |candidate| {
+            let found = search(candidate, goal, &pool, &shown, options);
+            progress.piece();
+            found
+        });
+        for result in results {
+            match found.get_mut(&result.case) {
+                Some(known) => known.by_requirement.extend(result.by_requirement),
+                None => drop(found.insert(result.case.clone(), result)),
+            }
+        }
+    }
     let cases = benches[0]
         .plan
         .cases
@@ -383,9 +412,15 @@ impl<'b> Pool<'b> {
     }
 }
 
-/// Changes the answers of a case until it fails, and until it fails for each wanted requirement.
-fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet<String>>, options: &Options) -> Found {
-    let Candidate { baseline, index, wanted } = candidate;
+/// Changes the answers of a case until the goal is reached.
+fn search(
+    candidate: &Candidate<'_, '_>,
+    goal: Goal,
+    pool: &Pool<'_>,
+    shown: &Mutex<BTreeSet<String>>,
+    options: &Options,
+) -> Found {
+    let Candidate { baseline, index, wanted, .. } = candidate;
     let ready = &baseline.plan.cases[*index];
     let mut found = Found { case: ready.id.clone(), any: None, by_requirement: BTreeMap::new() };
     let sampled;
@@ -438,10 +473,15 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
     let appends = members.iter().flat_map(|member| objects.iter().map(move |object| Mutation::Append(member, object)));
     let lists: Vec<Mutation<'_>> = drops.chain(appends).collect();
     let count = answers().count();
+    // Such a case judges each message by itself, so only the changed ones count.
+    let compares = ready.case.all_steps().into_iter().any(|step| !step.expect_all.is_empty());
+    let one_by_one = ready.case.is_sweep() && !compares;
     // First in all answers, as a bug would; then in one answer only, starting with the last: a case that compares answers with
     // each other fails only then.
     let everywhere = mutations.iter().map(|mutation| (mutation, None));
-    let alone = (0..count).rev().flat_map(|place| mutations.iter().map(move |mutation| (mutation, Some(place))));
+    // A single answer, and answers that are judged one by one, are changed alone already.
+    let places = if count == 1 || one_by_one { 0 } else { count };
+    let alone = (0..places).rev().flat_map(|place| mutations.iter().map(move |mutation| (mutation, Some(place))));
     let in_lists = (0..count).rev().flat_map(|place| lists.iter().map(move |mutation| (mutation, Some(place))));
     if ready.case.is_sweep() {
         // Some of these the subject has not sent itself.
@@ -454,12 +494,12 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
             found.any = Some(words);
         }
     }
-    // Such a case judges each message by itself, so only the changed ones count.
-    let compares = ready.case.all_steps().into_iter().any(|step| !step.expect_all.is_empty());
-    let one_by_one = ready.case.is_sweep() && !compares;
-    let is_done = |found: &Found| {
-        let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
-        found.any.is_some() && wanted.iter().all(|id| shown.contains(id))
+    let is_done = |found: &Found| match goal {
+        Goal::Any => found.any.is_some(),
+        Goal::Wanted => {
+            let shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+            wanted.iter().all(|id| shown.contains(id))
+        }
     };
     for (mutation, place) in everywhere.chain(alone).take(TRIES).chain(in_lists.take(TRIES)) {
         if is_done(&found) {
@@ -501,7 +541,7 @@ fn search(candidate: &Candidate<'_, '_>, pool: &Pool<'_>, shown: &Mutex<BTreeSet
         }
         found.any.get_or_insert(words);
     }
-    if found.any.is_none() {
+    if !is_done(&found) {
         in_the_open(&mut found, candidate, transcript, options);
     }
     found

@@ -3,6 +3,8 @@
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use sha2::{Digest as _, Sha512};
 
+use super::memo::Memo;
+
 /// Bytes of a signature.
 pub const SIGNATURE_LENGTH: usize = 64;
 
@@ -46,12 +48,18 @@ pub enum Flaw {
 
 /// The public key of a seed (the 32-byte private key of RFC 8032).
 pub fn public_key(seed: &[u8; 32]) -> [u8; 32] {
-    SigningKey::from_bytes(seed).verifying_key().to_bytes()
+    signing_key(seed).verifying_key().to_bytes()
 }
 
 /// Signs bytes.
 pub fn sign(seed: &[u8; 32], data: &[u8]) -> [u8; 64] {
-    SigningKey::from_bytes(seed).sign(data).to_bytes()
+    signing_key(seed).sign(data).to_bytes()
+}
+
+/// The key of a seed. Its public half takes as long to compute as a signature.
+fn signing_key(seed: &[u8; 32]) -> SigningKey {
+    static KEYS: Memo<[u8; 32], SigningKey> = Memo::new();
+    KEYS.get(*seed, || SigningKey::from_bytes(seed))
 }
 
 /// Whether a signature verifies by RFC 8032 without cofactor: S in range, any key and R that satisfy the equation.
