@@ -139,7 +139,16 @@ fn run_in(
     runtime.block_on(async {
         let clock = Clock(i128::from(chrono::Utc::now().timestamp_millis()) * 1_000_000);
         let begun = Instant::now();
-        let start = Start { implementation, knowledge, setup, fault: None, variant: setup.variant, clock, in_memory: false, begun };
+        let start = Start {
+            implementation,
+            knowledge,
+            setup,
+            fault: None,
+            variant: setup.variant,
+            clock,
+            in_memory: false,
+            begun,
+        };
         let mut target = target();
         let started = Reference::start(&start, &mut target).await;
         let (reference, connections) = started.unwrap_or_else(|failure| panic!("{}", failure.message()));
