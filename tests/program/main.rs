@@ -12,6 +12,7 @@ mod false_positives;
 mod faults;
 mod fuzz;
 mod hostile;
+mod launch;
 mod meshai;
 mod prove;
 mod reference;
@@ -24,7 +25,7 @@ mod variant;
 use libtest_mimic::{Arguments, Trial};
 
 /// Number of concurrent tests on two cores: enough to keep both busy while other tests wait.
-const TESTS_FOR_EACH_CORE: usize = 4;
+const TESTS_FOR_EACH_CORE: usize = 6;
 
 /// The functions of a module as tests, each named `MODULE::FUNCTION`.
 #[macro_export]
@@ -65,6 +66,7 @@ fn main() {
         adapters::trials(),
         faults::trials(),
         cli::trials(),
+        launch::trials(),
         tokens::trials(),
         replay::trials(),
     ]));

@@ -61,15 +61,8 @@ async fn every_fault_shows() {
     let mut silent = Vec::new();
     let said = Arc::new((plain, http, slow));
     for several in mesh().faults().chunks(CONVERSATIONS) {
-        let shows = |name: &'static str| {
-            let said = Arc::clone(&said);
-            tokio::spawn(async move {
-                let name = Some(name);
-                let (plain, http, slow) = &*said;
-                in_library(name).await != *plain || over_http(name).await != *http || slowly(name).await != *slow
-            })
-        };
-        let shown: Vec<_> = several.iter().map(|fault| shows(fault.name)).collect();
+        let shown: Vec<_> =
+            several.iter().map(|fault| tokio::spawn(shows(Some(fault.name), Arc::clone(&said)))).collect();
         for (fault, shown) in several.iter().zip(shown) {
             if !shown.await.expect("the conversation ends") {
                 silent.push(fault.name);
@@ -77,7 +70,23 @@ async fn every_fault_shows() {
         }
     }
     silent.retain(|name| !LONGER.contains(name));
-    assert!(silent.is_empty(), "{} faults without an observable effect: {silent:?}", silent.len());
+    let mut unseen = Vec::new();
+    for name in silent {
+        // Between others what a fault does late can come too late: alone it has the machine.
+        if !shows(Some(name), Arc::clone(&said)).await {
+            unseen.push(name);
+        }
+    }
+    assert!(unseen.is_empty(), "{} faults without an observable effect: {unseen:?}", unseen.len());
+}
+
+/// What the reference says without a fault: as a library, over HTTP, and slowly.
+type Said = (Vec<String>, Vec<String>, Vec<String>);
+
+/// Whether a fault changes what the reference says.
+async fn shows(fault: Option<&str>, said: Arc<Said>) -> bool {
+    let (plain, http, slow) = &*said;
+    in_library(fault).await != *plain || over_http(fault).await != *http || slowly(fault).await != *slow
 }
 
 fn faulty(fault: Option<&str>, settings: &[(&str, &str)]) -> Config {

@@ -68,8 +68,7 @@ async fn every_fault_of_the_server_shows() {
         let (turns, plain, silent) = (Arc::clone(&turns), Arc::clone(&plain), Arc::clone(&silent));
         running.spawn(async move {
             let _turn = turns.acquire().await.expect("open");
-            let row = amp_core().faults().iter().find(|fault| fault.name == name).expect("a row");
-            let setup = if let Needs::Setup(setup) = row.needs { setup } else { SETUPS[0] };
+            let setup = setup_of(&name);
             let said = conversation(Some(&name), setup).await;
             if plain.iter().any(|(known, plain)| *known == setup && *plain == said) {
                 silent.lock().await.push(name);
@@ -79,9 +78,21 @@ async fn every_fault_of_the_server_shows() {
     while let Some(done) = running.join_next().await {
         done.expect("no conversation panics");
     }
-    let mut silent = silent.lock().await;
-    silent.retain(|name| !LONGER.contains(&name.as_str()));
-    assert!(silent.is_empty(), "faults without an observable effect: {silent:?}");
+    let mut unseen = Vec::new();
+    for name in silent.lock().await.iter().filter(|name| !LONGER.contains(&name.as_str())) {
+        // Between others what a fault does late can come too late: alone it has the machine.
+        let setup = setup_of(name);
+        if plain.contains(&(setup, conversation(Some(name), setup).await)) {
+            unseen.push(name.clone());
+        }
+    }
+    assert!(unseen.is_empty(), "faults without an observable effect: {unseen:?}");
+}
+
+/// The setup in which a fault shows.
+fn setup_of(name: &str) -> &'static str {
+    let row = amp_core().faults().iter().find(|fault| fault.name == name).expect("a row");
+    if let Needs::Setup(setup) = row.needs { setup } else { SETUPS[0] }
 }
 
 /// The setups in which faults show.

@@ -88,7 +88,17 @@ async fn every_fault_shows() {
     }
     silent.sort_unstable();
     silent.retain(|name| !LONGER.contains(name));
-    assert_eq!(silent, Vec::<&str>::new(), "faults without an observable effect");
+    let mut unseen = Vec::new();
+    for name in silent {
+        let fault = meshai().faults().iter().find(|fault| fault.name == name).expect("a row");
+        let setup = setup_of(fault);
+        let expected = &plain.iter().find(|(name, _)| *name == setup).expect("a conversation").1;
+        // Between others what a fault does late can come too late: alone it has the machine.
+        if conversation(Some(name), setup, Some(expected)).await == *expected {
+            unseen.push(name);
+        }
+    }
+    assert_eq!(unseen, Vec::<&str>::new(), "faults without an observable effect");
 }
 
 fn setup_of(fault: &reference_impl::Fault) -> &'static str {
@@ -544,10 +554,11 @@ async fn delegations(handle: &Handle) -> Vec<String> {
     };
     let echo = json!({"tool": "echo"});
     let whole = |parameters: Value, callback: Value| json!({"parent_task_id": "task", "subtask": {"capability": "tool-use", "parameters": parameters, "completion_callback": callback}});
-    said.push(say(handle, &delegate("d-1", whole(json!({"tool": "sleep", "ms": 60}), url(&listeners[0]))), "").await);
+    // The first delegation ends after the second has come, also on a busy machine.
+    said.push(say(handle, &delegate("d-1", whole(json!({"tool": "sleep", "ms": 300}), url(&listeners[0]))), "").await);
     said.push(say(handle, &delegate("d-2", whole(echo.clone(), url(&listeners[1]))), "").await);
     for listener in &listeners {
-        let called = timeout(Duration::from_millis(700), async {
+        let called = timeout(Duration::from_secs(2), async {
             let (mut stream, _) = listener.accept().await.expect("accepted");
             let mut bytes = vec![0; 10_000];
             let mut length = 0;

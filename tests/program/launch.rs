@@ -4,6 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+pub(crate) fn trials() -> Vec<libtest_mimic::Trial> {
+    crate::trials![
+        a_launched_target_is_checked_and_ended_with_its_children,
+        a_launched_target_is_fuzzed_and_ended,
+        an_early_exit_of_a_target_is_an_error_with_its_output,
+        a_target_that_hangs_or_never_listens_is_an_error_at_the_deadline,
+        an_invalid_launch_is_a_mistake_in_the_target_file,
+        no_process_is_left_however_proofmark_ends,
+        a_target_that_is_killed_during_the_run_is_named_as_the_cause,
+    ]
+}
+
 /// A server with the answers of the reference implementation, behind a program that starts it as a child process
 /// and writes the numbers of both processes into files.
 const SERVER: &str = r#"
@@ -111,7 +123,6 @@ fn reference(place: &Place) {
     );
 }
 
-#[test]
 fn a_launched_target_is_checked_and_ended_with_its_children() {
     let place = Place::new();
     reference(&place);
@@ -128,7 +139,6 @@ fn a_launched_target_is_checked_and_ended_with_its_children() {
     }
 }
 
-#[test]
 fn a_launched_target_is_fuzzed_and_ended() {
     let place = Place::new();
     reference(&place);
@@ -139,7 +149,6 @@ fn a_launched_target_is_fuzzed_and_ended() {
     }
 }
 
-#[test]
 fn an_early_exit_of_a_target_is_an_error_with_its_output() {
     let place = Place::new();
     place.target(&python("print('cannot read the \\x1b[31mdatabase', flush=True)\nsys.exit(4)"), "");
@@ -149,7 +158,6 @@ fn an_early_exit_of_a_target_is_an_error_with_its_output() {
     assert!(text.contains("cannot read the") && !text.contains('\x1b'), "{text}");
 }
 
-#[test]
 fn a_target_that_hangs_or_never_listens_is_an_error_at_the_deadline() {
     let place = Place::new();
     let silent = "import socket\nserver = socket.create_server(('127.0.0.1', int(os.environ['PORT'])))\n\
@@ -170,7 +178,6 @@ fn a_target_that_hangs_or_never_listens_is_an_error_at_the_deadline() {
     }
 }
 
-#[test]
 fn an_invalid_launch_is_a_mistake_in_the_target_file() {
     let place = Place::new();
     place.target("", "  stop: now\n");
@@ -199,7 +206,6 @@ fn signal(process: u32, name: &str) {
     assert!(sent.success());
 }
 
-#[test]
 fn no_process_is_left_however_proofmark_ends() {
     for name in ["INT", "TERM", "KILL"] {
         let place = Place::new();
@@ -219,7 +225,6 @@ fn no_process_is_left_however_proofmark_ends() {
     }
 }
 
-#[test]
 fn a_target_that_is_killed_during_the_run_is_named_as_the_cause() {
     let place = Place::new();
     waiting(&place);
