@@ -165,7 +165,7 @@ def differences(row, code, record, errors):
         cases = [
             (case["id"], finding)
             for case in protocol["cases"]
-            for finding in case["findings"]
+            for finding in case.get("findings", [])
             if finding["requirement"] == requirement and finding["verdict"] == "fail"
         ]
         case, finding = cases[0] if cases else ("?", {"expected": "?", "observed": "?"})

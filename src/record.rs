@@ -2,6 +2,9 @@
 //!
 //! Every report is rendered from the record alone, and `rejudge` reads it back. Its shape is versioned by
 //! [`SCHEMA`]; fields are only ever added within a version.
+//!
+//! In memory a record is whole. In files its exchanges lie compressed beside `report.json`
+//! ([`report::evidence`](crate::report::evidence)).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +15,10 @@ use crate::exchange::{Exchange, HostUrls, Stray, TargetClass, Transport};
 use crate::verdict::{Grant, NotRun, Profile, Verdict};
 
 /// Name and version of the record's shape.
-pub const SCHEMA: &str = "proofmark-record/1";
+pub const SCHEMA: &str = "proofmark-record/2";
+
+/// The versions that are read. In the first every exchange stood in the record itself.
+pub const READABLE: [&str; 2] = ["proofmark-record/1", SCHEMA];
 
 /// One run of proofmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +27,9 @@ pub struct RunRecord {
     pub schema: String,
     /// Version of proofmark that wrote it.
     pub proofmark: String,
+    /// The file with the exchanges; `None` if they stand in the record itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<EvidenceFile>,
     /// Random seed of the run.
     pub seed: u64,
     /// Random seed of generated identities; equal to `seed` unless the run used new identities.
@@ -40,6 +49,15 @@ pub struct RunRecord {
     pub baseline: Option<BaselineRecord>,
     /// Totals.
     pub summary: Summary,
+}
+
+/// The file beside a record that holds its exchanges.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EvidenceFile {
+    /// Its name, in the folder of the record.
+    pub file: String,
+    /// SHA-256 over the file, in hex. Files of different runs are not mixed up.
+    pub sha256: String,
 }
 
 /// The selection of a run.
@@ -126,6 +144,9 @@ pub struct ProtocolRecord {
     pub spec: String,
     /// SHA-256 over the suite and vector files that were used, in hex.
     pub suite_hash: String,
+    /// The command that runs a case again, with `{case}` in place of its id; empty if the cases have commands of their own.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub replay: String,
     /// The levels, in the order of the manifest.
     pub levels: Vec<LevelRecord>,
     /// The features of the target, as probed.
@@ -215,6 +236,7 @@ pub struct FeatureRecord {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub advice: String,
     /// The exchanges of the probe.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exchanges: Vec<Exchange>,
 }
 
@@ -294,10 +316,10 @@ pub struct CaseRecord {
     #[serde(default)]
     pub outcomes: BTreeMap<String, Verdict>,
     /// When its first step ran, in milliseconds after the start of the run: the current time of the case.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub started_ms: u64,
     /// When the first step of its twin ran.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub twin_started_ms: u64,
     /// Number of the retry that was recorded; 0 for the first try. A case is retried if it failed after waiting.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -307,11 +329,13 @@ pub struct CaseRecord {
     /// Where it is written: `file:line:column`.
     pub at: String,
     /// Failed expectations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<FindingRecord>,
     /// The permitted readings that were observed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<ReadingRecord>,
     /// The messages that were sent and received, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exchanges: Vec<Exchange>,
     /// The exchanges of its twin, the same case without its edits, if it has edits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -319,7 +343,9 @@ pub struct CaseRecord {
     /// The edits that make it a negative case, in words, with the step of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditRecord>,
-    /// The command that runs the case again.
+    /// The command that runs the case again. Left out of a file if the case needs no attention and the `replay` of its protocol
+    /// says it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub replay: String,
 }
 
@@ -364,6 +390,7 @@ pub struct ReadingRecord {
     /// The reading, in words.
     pub reading: String,
     /// Whether the ruling only tolerates it: a warning in lenient, a failure in strict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tolerated: bool,
     /// Where the expectation is written.
     pub at: String,

@@ -63,6 +63,7 @@ fn record() -> (f64, RunRecord) {
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         proofmark: env!("CARGO_PKG_VERSION").to_owned(),
+        evidence: None,
         seed: 1,
         identity_seed: 1,
         profile: Profile::Lenient,

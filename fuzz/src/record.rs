@@ -277,6 +277,7 @@ impl Author<'_, '_> {
             },
             spec: self.words()?,
             suite_hash: self.words()?,
+            replay: String::new(),
             levels: self.several(Self::level)?,
             features: self.several(|a| {
                 Ok(FeatureRecord {
@@ -307,6 +308,7 @@ impl Author<'_, '_> {
         Ok(RunRecord {
             schema: SCHEMA.to_owned(),
             proofmark: self.words()?,
+            evidence: None,
             seed: self.u.arbitrary()?,
             identity_seed: self.u.arbitrary()?,
             profile: Profile::Lenient,

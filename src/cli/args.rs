@@ -173,7 +173,7 @@ pub struct CheckOptions {
     /// Time limit of one answer, such as 500ms or 10s
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<String>,
-    /// Folder for report.json, report.html, junit.xml and summary.md
+    /// Folder for report.json with its evidence, report.html, junit.xml and summary.md
     #[arg(long, value_name = "DIR", default_value = "reports/local")]
     pub out: PathBuf,
     /// Additional report, written to PATH; may be repeated
@@ -603,7 +603,7 @@ pub struct MergeOptions {
     /// The records of `check --shard K/N`
     #[arg(value_name = "REPORT.JSON", required = true)]
     pub records: Vec<PathBuf>,
-    /// Folder for report.json, report.html, junit.xml and summary.md
+    /// Folder for report.json with its evidence, report.html, junit.xml and summary.md
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Additional report, written to PATH; may be repeated

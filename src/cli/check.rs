@@ -90,8 +90,8 @@ fn reports(options: &CheckOptions) -> Result<Vec<(Format, PathBuf)>, Failure> {
         .collect();
     let asked: Vec<_> = options.report.iter().map(|word| report_file(word)).collect();
     if !options.list {
-        for (_, path) in reports.iter().chain(asked.iter().flatten()) {
-            report::files::remove(path)?;
+        for (format, path) in reports.iter().chain(asked.iter().flatten()) {
+            report::files::remove_report(format, path)?;
         }
     }
     for file in asked {
@@ -462,6 +462,7 @@ async fn check(
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         proofmark: env!("CARGO_PKG_VERSION").to_owned(),
+        evidence: None,
         seed,
         identity_seed,
         profile,

@@ -219,6 +219,7 @@ pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_o
         protocol: knowledge.protocol.slug().to_owned(),
         spec: knowledge.catalogue.spec.clone(),
         suite_hash: knowledge.hash.clone(),
+        replay: String::new(),
         levels,
         features: features_of(runs),
         requirements,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::Format;
-use crate::record::RunRecord;
+use super::{Format, evidence};
+use crate::record::{EvidenceFile, RunRecord};
 
 /// A report that could not be written or removed; print it with its source.
 #[derive(Debug, thiserror::Error)]
@@ -30,7 +30,21 @@ pub struct WriteError {
 pub fn remove_old(dir: &Path, formats: &[Format]) -> Result<Vec<PathBuf>, WriteError> {
     let mut removed = Vec::new();
     for format in formats {
-        let path = dir.join(format.file_name);
+        removed.extend(remove_report(format, &dir.join(format.file_name))?);
+    }
+    Ok(removed)
+}
+
+/// Removes the report of a format at `path`, with its evidence. Returns the removed files.
+///
+/// # Errors
+///
+/// An existing file cannot be removed.
+pub fn remove_report(format: &Format, path: &Path) -> Result<Vec<PathBuf>, WriteError> {
+    let mut removed = Vec::new();
+    let beside = format.has_evidence.then(|| evidence::beside(path));
+    // A record without evidence is of no use, evidence without a record does no harm.
+    for path in [Some(path.to_owned()), beside].into_iter().flatten() {
         if remove(&path)? {
             removed.push(path);
         }
@@ -81,18 +95,29 @@ pub fn check_writable<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Result<(
 ///
 /// The first step that fails, with the path that it concerns.
 pub fn write_all(record: &RunRecord, targets: &[(Format, PathBuf)]) -> Result<Vec<PathBuf>, WriteError> {
-    for (_, path) in targets {
-        remove(path)?;
+    for (format, path) in targets {
+        remove_report(format, path)?;
     }
     let failed = |path: &Path, source| WriteError { action: "write", path: path.to_owned(), source };
     let mut staged = Vec::with_capacity(targets.len());
     for (format, path) in targets.iter().filter(|(_, path)| !in_place(path)) {
-        let file = stage(record, format, path).map_err(|source| failed(path, source))?;
-        staged.push((file, path));
+        if format.has_evidence {
+            let beside = evidence::beside(path);
+            let (file, sha256) =
+                stage(&beside, &|out| evidence::write(record, out)).map_err(|source| failed(&beside, source))?;
+            let name = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let rest = evidence::without_exchanges(record, EvidenceFile { file: name, sha256 });
+            staged.push((file, beside));
+            let (file, ()) = stage(path, &|out| (format.write)(&rest, out)).map_err(|source| failed(path, source))?;
+            staged.push((file, path.clone()));
+        } else {
+            let (file, ()) = stage(path, &|out| (format.write)(record, out)).map_err(|source| failed(path, source))?;
+            staged.push((file, path.clone()));
+        }
     }
     for (file, path) in staged {
-        file.persist(path).map_err(|error| failed(path, error.error))?;
-        sync_directory(directory_of(path));
+        file.persist(&path).map_err(|error| failed(&path, error.error))?;
+        sync_directory(directory_of(&path));
     }
     for (format, path) in targets.iter().filter(|(_, path)| in_place(path)) {
         write_in_place(record, format, path).map_err(|source| failed(path, source))?;
@@ -128,16 +153,17 @@ fn builder() -> tempfile::Builder<'static, 'static> {
     builder
 }
 
-fn stage(record: &RunRecord, format: &Format, path: &Path) -> io::Result<NamedTempFile> {
+/// A temporary file beside `path` with what `write` writes, and what it returns.
+fn stage<T>(path: &Path, write: &dyn Fn(&mut dyn io::Write) -> io::Result<T>) -> io::Result<(NamedTempFile, T)> {
     let dir = directory_of(path);
     fs::create_dir_all(dir)?;
     let mut file = builder().tempfile_in(dir)?;
     let mut out = BufWriter::with_capacity(1 << 16, &mut file);
-    (format.write)(record, &mut out)?;
+    let result = write(&mut out)?;
     out.flush()?;
     drop(out);
     file.as_file().sync_all()?;
-    Ok(file)
+    Ok((file, result))
 }
 
 /// Whether `path` names something that must neither be removed nor replaced, such as `/dev/stdout` or a named pipe.

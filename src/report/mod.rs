@@ -12,6 +12,7 @@ mod baseline;
 mod cause;
 pub mod compare;
 mod diff;
+pub mod evidence;
 pub mod files;
 mod html;
 pub mod json;
@@ -35,6 +36,8 @@ pub struct Format {
     pub summary: &'static str,
     /// Writes it, with a line end after the last line.
     pub write: fn(&RunRecord, &mut dyn io::Write) -> io::Result<()>,
+    /// Whether the exchanges go to a file beside it ([`evidence`]), unless it goes to a device or a pipe.
+    pub has_evidence: bool,
 }
 
 /// Every format that is independent of a protocol, in the order in which the manual lists them.
@@ -44,30 +47,35 @@ pub const FORMATS: &[Format] = &[
         file_name: "report.json",
         summary: "the whole record; rejudge, compare and report read it back",
         write: json::write,
+        has_evidence: true,
     },
     Format {
         name: "html",
         file_name: "report.html",
         summary: "one self-contained page with every exchange",
         write: html::write,
+        has_evidence: false,
     },
     Format {
         name: "junit",
         file_name: "junit.xml",
         summary: "JUnit XML for CI systems, requirement ids as properties",
         write: junit::write,
+        has_evidence: false,
     },
     Format {
         name: "markdown",
         file_name: "summary.md",
         summary: "a short page for a CI job summary or a pull request",
         write: markdown::write,
+        has_evidence: false,
     },
     Format {
         name: "text",
         file_name: "report.txt",
         summary: "the terminal summary, without colour",
         write: text::write,
+        has_evidence: false,
     },
 ];
 

@@ -24,6 +24,7 @@ pub(crate) fn record() -> RunRecord {
     RunRecord {
         schema: SCHEMA.to_owned(),
         proofmark: "0.1.0".to_owned(),
+        evidence: None,
         seed: 42,
         identity_seed: 42,
         profile: Profile::Lenient,
@@ -42,6 +43,7 @@ pub(crate) fn record() -> RunRecord {
             protocol: "agentic".to_owned(),
             spec: "The Agentic Protocol, version 0.1 (draft)".to_owned(),
             suite_hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".to_owned(),
+            replay: String::new(),
             levels: levels(),
             features: features(),
             requirements: requirements(&cases),

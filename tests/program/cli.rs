@@ -1,6 +1,7 @@
 //! The program as a user runs it: exit codes, messages about wrong files, reports, and trivial targets.
 
 mod compare;
+mod evidence;
 mod ready;
 mod servers;
 mod strangers;
@@ -17,6 +18,7 @@ use serde_json::Value;
 use servers::{Server, Trivial};
 
 use crate::support::port::unused_address;
+use crate::support::reports::{self, whole_record};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut all = crate::trials![
@@ -79,6 +81,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_server_that_answers_with_a_package_of_its_own_passes_nothing,
     ];
     all.extend(compare::trials());
+    all.extend(evidence::trials());
     all.extend(ready::trials());
     all.extend(strangers::trials());
     all
@@ -117,6 +120,11 @@ impl Place {
 
     fn json(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).expect("JSON")
+    }
+
+    /// A record with its exchanges.
+    fn whole(&self, name: &str) -> Value {
+        serde_json::from_str(&whole_record(&self.path(name))).expect("JSON")
     }
 
     /// Runs the program; a run that takes longer than five minutes is a failure.
@@ -532,12 +540,12 @@ fn a_conformant_target_ends_with_exit_0_and_four_reports_and_is_judged_again_wit
     for text in [&ran.out, &ran.err] {
         assert!(!text.contains('\u{1b}'), "an escape code in a pipe: {text:?}");
     }
-    let record = here.json("first/report.json");
+    let record = here.whole("first/report.json");
     assert!(record["summary"]["cases"]["pass"].as_u64().is_some_and(|count| count > 100), "{}", record["summary"]);
 
     let again = here.ends(0, &["rejudge", "first/report.json", "--out", "second"]);
     assert!(again.out.contains("All verdicts are unchanged."), "{}", again.out);
-    let second = here.json("second/report.json");
+    let second = here.whole("second/report.json");
     for (before, after) in
         record["protocols"].as_array().into_iter().flatten().zip(second["protocols"].as_array().into_iter().flatten())
     {
@@ -563,9 +571,11 @@ fn a_conformant_target_ends_with_exit_0_and_four_reports_and_is_judged_again_wit
 
     let schema = proofmark::schema::record();
     let validator = jsonschema::draft202012::new(schema.as_value()).expect("a schema");
-    let wrong: Vec<_> =
-        validator.iter_errors(&record).map(|error| format!("{}: {error}", error.instance_path())).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    for record in [record, here.json("first/report.json")] {
+        let wrong: Vec<_> =
+            validator.iter_errors(&record).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+    }
 }
 
 fn no_escape_codes_without_a_terminal() {
@@ -604,7 +614,8 @@ fn the_same_seed_sends_the_same_bytes() {
         // A target assigns the ids of facts, and its export is sent back to it.
         let fact = regex::Regex::new(r"fact_[0-9a-f]{32}").expect("a pattern");
         let mut sent = BTreeMap::new();
-        for case in here.json(&format!("{out}/report.json"))["protocols"][0]["cases"].as_array().into_iter().flatten() {
+        let record = here.whole(&format!("{out}/report.json"));
+        for case in record["protocols"][0]["cases"].as_array().into_iter().flatten() {
             let mut seen = BTreeSet::new();
             for part in ["exchanges", "twin"] {
                 let list: Vec<String> = case[part]
@@ -736,14 +747,12 @@ fn no_secret_is_printed_or_stored() {
     let ran = here.run(&words);
     assert_ne!(ran.code, 0);
     let mut texts = vec![("stdout".to_owned(), ran.out), ("stderr".to_owned(), ran.err)];
-    for entry in std::fs::read_dir(here.path("out")).expect("reports").flatten() {
-        texts.push((entry.path().display().to_string(), std::fs::read_to_string(entry.path()).expect("a report")));
-    }
-    assert!(texts.len() >= 6, "{}", texts.len());
+    texts.extend(reports::texts(&here.path("out")));
+    assert!(texts.len() >= 7, "{}", texts.len());
     for (name, text) in &texts {
         assert!(!text.contains("s3cr3t"), "{name} holds a secret");
     }
-    let record = here.read("out/report.json");
+    let record = whole_record(&here.path("out/report.json"));
     assert!(record.contains("<redacted>"), "the header is named, its value is not");
 }
 

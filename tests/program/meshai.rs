@@ -8,6 +8,8 @@ use std::process::{Child, Command, Output, Stdio};
 use libtest_mimic::Trial;
 use serde_json::Value;
 
+use crate::support::reports;
+
 pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![
         a_url_alone_is_judged_as_an_agent,
@@ -96,8 +98,9 @@ fn a_key_from_the_environment_is_enough_and_never_shown() {
     let (served, folder) = (Served::start(&[&key]), tempfile::tempdir().expect("a folder"));
     let (ran, record) = check(&served.url, folder.path(), &["--bearer-env", "MESHAI_KEY"]);
     assert_eq!(ran.status.code(), Some(0), "{record:#}");
-    for file in ["report.json", "report.html", "junit.xml", "summary.md"] {
-        let text = std::fs::read_to_string(folder.path().join("out").join(file)).expect("a report");
+    let texts = reports::texts(&folder.path().join("out"));
+    assert_eq!(texts.len(), 5);
+    for (file, text) in texts {
         assert!(!text.contains(KEY), "{file} shows the key");
     }
 }

@@ -7,6 +7,8 @@ use libtest_mimic::Trial;
 use proofmark::protocol::amp_core::identity::Identity;
 use serde_json::Value;
 
+use crate::support::reports;
+
 pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![each_party_sends_its_token_over_every_transport_and_no_report_shows_one,]
 }
@@ -101,9 +103,7 @@ fn each_party_sends_its_token_over_every_transport_and_no_report_shows_one() {
     }
 
     let mut texts = vec![("terminal output".to_owned(), output)];
-    for entry in std::fs::read_dir(folder.path().join("out")).expect("reports").flatten() {
-        texts.push((entry.path().display().to_string(), std::fs::read_to_string(entry.path()).expect("a report")));
-    }
+    texts.extend(reports::texts(&folder.path().join("out")));
     // In a record, bytes that are not text are in hex.
     let hidden: Vec<String> =
         TOKENS.iter().map(|(_, token)| data_encoding::HEXLOWER.encode(token.as_bytes())).collect();

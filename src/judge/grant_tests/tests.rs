@@ -154,6 +154,7 @@ fn judge_two(
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         proofmark: String::new(),
+        evidence: None,
         seed: 1,
         identity_seed: 1,
         profile: Profile::Lenient,

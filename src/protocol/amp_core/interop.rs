@@ -20,6 +20,7 @@ pub(super) const FORMAT: Format = Format {
     file_name: "interop-report.json",
     summary: "the report that the authors of RFC 001 collect, by published vector (amp-core)",
     write,
+    has_evidence: false,
 };
 
 /// The only version of the suite that the schema allows.

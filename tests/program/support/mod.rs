@@ -3,3 +3,4 @@
 pub(crate) mod http;
 pub(crate) mod port;
 pub(crate) mod reference;
+pub(crate) mod reports;
