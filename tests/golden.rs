@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use proofmark::protocol::report_formats;
 use proofmark::record::{CaseRecord, RunRecord};
 use proofmark::report::{self, files, printable, text};
-use proofmark::verdict::Verdict;
+use proofmark::verdict::{Grant, Verdict};
 use regex::Regex;
 use serde_json::Value;
 
@@ -149,7 +149,8 @@ fn every_report_says_what_a_grant_leaves_out_and_why_a_level_is_undecided() {
     for format in report_formats() {
         let text = written(format.name, &record).split_whitespace().collect::<Vec<_>>().join(" ");
         match format.name {
-            "interop" => {}
+            "interop" | "sarif" => {}
+            "badge-svg" | "badge-json" => assert!(text.contains("(waived: 2)"), "{text}"),
             "json" => assert!(text.contains(r#""outcome":"granted-waived""#)),
             name => assert!(text.contains("granted, 2 waived"), "{name}: {text}"),
         }
@@ -372,4 +373,54 @@ fn report_files_are_replaced_whole_or_not_at_all() {
     assert_eq!(entries(), 0, "the evidence stays");
     assert_eq!(files::remove_old(&nested, &report_formats()).expect("nothing to do").len(), 0);
     assert!(files::remove(&nested).is_err(), "a directory is never removed");
+}
+
+#[test]
+fn sarif_has_a_rule_and_a_place_for_each_violation() {
+    let record = record::record();
+    let log: Value = serde_json::from_str(&written("sarif", &record)).expect("JSON");
+    let run = &log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+    let results = run["results"].as_array().expect("results");
+    let findings = record.protocols[0].cases.iter().flat_map(|case| &case.findings);
+    let violations: Vec<_> =
+        findings.filter(|finding| matches!(finding.verdict, Verdict::Fail | Verdict::Warn)).collect();
+    assert_eq!(results.len(), violations.len());
+    for (result, finding) in results.iter().zip(violations) {
+        let at = result["ruleIndex"].as_u64().and_then(|at| usize::try_from(at).ok()).expect("a number");
+        assert_eq!(rules[at]["id"], result["ruleId"]);
+        assert_eq!(result["ruleId"], finding.requirement.as_str());
+        assert_eq!(result["level"], if finding.verdict == Verdict::Fail { "error" } else { "warning" });
+        let place = &result["locations"][0]["physicalLocation"];
+        let (line, column) = (&place["region"]["startLine"], &place["region"]["startColumn"]);
+        let at = format!("{}:{line}:{column}", place["artifactLocation"]["uri"].as_str().expect("a file"));
+        assert_eq!(at, finding.at);
+    }
+    let ids: std::collections::BTreeSet<_> = rules.iter().map(|rule| rule["id"].as_str()).collect();
+    assert_eq!(ids.len(), rules.len(), "a rule twice");
+}
+
+#[test]
+fn a_badge_names_only_what_is_granted() {
+    let mut record = record::record();
+    let message = |record: &RunRecord| -> (Value, Value) {
+        let badge: Value = serde_json::from_str(&written("badge-json", record)).expect("JSON");
+        let svg = written("badge-svg", record);
+        assert!(svg.contains(&format!(">{}</text>", badge["message"].as_str().expect("a text"))), "{svg}");
+        (badge["message"].clone(), badge["color"].clone())
+    };
+    record.summary.exit_code = 0;
+    for (outcomes, words, colour) in [
+        ([Grant::Granted, Grant::Granted], "L0 L1", "brightgreen"),
+        ([Grant::Granted, Grant::Refused], "L0", "red"),
+        ([Grant::Granted, Grant::Undecided], "L0", "lightgrey"),
+        ([Grant::Refused, Grant::Refused], "no level", "red"),
+    ] {
+        let levels = &mut record.protocols[0].levels;
+        levels.truncate(2);
+        for ((level, outcome), name) in levels.iter_mut().zip(outcomes).zip(["L0", "L1"]) {
+            (level.outcome, level.claimed, level.level) = (outcome, true, name.to_owned());
+        }
+        assert_eq!(message(&record), (words.into(), colour.into()));
+    }
 }

@@ -139,6 +139,7 @@ pub struct TargetOptions {
   proofmark check --adapter 'python3 my_adapter.py' --protocol agentic
   proofmark check --target target.yaml --only 'agentic/deposit#*'
   proofmark check --target target.yaml --report junit=out/junit.xml
+  proofmark check --target target.yaml --failed bad/report.json
   proofmark check --target target.yaml --baseline baseline.yaml")]
 pub struct CheckOptions {
     #[command(flatten)]
@@ -155,6 +156,9 @@ pub struct CheckOptions {
     /// Cases to run, as a pattern with * and ?; may be repeated
     #[arg(long, value_name = "GLOB")]
     pub only: Vec<String>,
+    /// Run only the cases that failed, were inconclusive or ended in an error in this record
+    #[arg(long, value_name = "REPORT.JSON", conflicts_with = "only")]
+    pub failed: Option<PathBuf>,
     /// Requirements to check, by id; may be repeated
     #[arg(long, value_name = "ID")]
     pub requirement: Vec<String>,

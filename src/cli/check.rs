@@ -30,13 +30,13 @@ use crate::target::{self, Credential, EVERY_PARTY, Target};
 use crate::transport::launch::free_port;
 use crate::transport::{Connections, http};
 use crate::value::Value;
-use crate::verdict::Profile;
+use crate::verdict::{Profile, Verdict};
 use crate::walk::{Context, Facts, Features};
 use crate::wire;
 
 /// Checks a target.
 pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failure> {
-    let options = &with_level(options.clone())?;
+    let options = &with_failed(with_level(options.clone())?)?;
     let reports = reports(options)?;
     let mut target = target(&options.at)?;
     let mut data = options.data.clone();
@@ -212,6 +212,31 @@ fn with_level(mut options: CheckOptions) -> Result<CheckOptions, Failure> {
             true
         }
     });
+    Ok(options)
+}
+
+/// Selects the cases of `--failed`, and their protocols if none is given.
+fn with_failed(mut options: CheckOptions) -> Result<CheckOptions, Failure> {
+    let Some(path) = &options.failed else { return Ok(options) };
+    let record = super::record::read_without_evidence(path)?;
+    let is_open = |verdict| matches!(verdict, Verdict::Fail | Verdict::Inconclusive | Verdict::Error);
+    let mut protocols = Vec::new();
+    for protocol in &record.protocols {
+        let before = options.only.len();
+        let open = protocol.cases.iter().filter(|case| is_open(case.verdict));
+        options.only.extend(open.map(|case| case.id.clone()));
+        if options.only.len() > before {
+            protocols.push(protocol.protocol.clone());
+        }
+    }
+    if options.only.is_empty() {
+        let hint = "run the check without --failed";
+        let what = format!("{}: no case failed or stayed undecided, so nothing can be judged", path.display());
+        return Err(Failure::Undecided(what, Some(hint.to_owned())));
+    }
+    if options.data.protocol.is_empty() {
+        options.data.protocol = protocols;
+    }
     Ok(options)
 }
 

@@ -234,14 +234,21 @@ pub enum Error {
 ///
 /// [`Error`]
 pub fn read(path: &Path) -> Result<RunRecord, Error> {
-    let bytes = bytes_of(path)?;
-    let mut record = json::read(&bytes).map_err(|source| Error::Record { path: path.to_owned(), source })?;
-    drop(bytes);
+    let mut record = read_without(path)?;
     if let Some(evidence) = record.evidence.take() {
         let (file, bytes) = find(path, &evidence)?;
         restore(&mut record, &file, &bytes)?;
     }
     Ok(record)
+}
+
+/// Reads a record without the evidence beside it.
+///
+/// # Errors
+///
+/// [`Error::Unreadable`] and [`Error::Record`].
+pub fn read_without(path: &Path) -> Result<RunRecord, Error> {
+    json::read(&bytes_of(path)?).map_err(|source| Error::Record { path: path.to_owned(), source })
 }
 
 /// The file with the evidence of the record at `path`, and its bytes. Both files may have been renamed alike.

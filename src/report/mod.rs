@@ -8,6 +8,7 @@ use std::io;
 
 use crate::record::RunRecord;
 
+mod badge;
 mod baseline;
 mod cause;
 pub mod compare;
@@ -19,6 +20,7 @@ pub mod json;
 mod junit;
 mod markdown;
 pub mod printable;
+mod sarif;
 mod shape;
 pub mod text;
 mod view;
@@ -68,6 +70,27 @@ pub const FORMATS: &[Format] = &[
         file_name: "summary.md",
         summary: "a short page for a CI job summary or a pull request",
         write: markdown::write,
+        has_evidence: false,
+    },
+    Format {
+        name: "sarif",
+        file_name: "report.sarif",
+        summary: "SARIF 2.1.0 for code scanning: findings at the lines of the suites",
+        write: sarif::write,
+        has_evidence: false,
+    },
+    Format {
+        name: "badge-svg",
+        file_name: "badge.svg",
+        summary: "an image that names the granted levels",
+        write: badge::write_svg,
+        has_evidence: false,
+    },
+    Format {
+        name: "badge-json",
+        file_name: "badge.json",
+        summary: "the same for the endpoint badge of shields.io",
+        write: badge::write_json,
         has_evidence: false,
     },
     Format {

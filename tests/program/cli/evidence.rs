@@ -12,6 +12,7 @@ pub(super) fn trials() -> Vec<Trial> {
         evidence_that_is_damaged_is_refused_at_its_line,
         a_record_in_one_piece_is_written_to_a_pipe_and_read,
         a_name_of_evidence_does_not_leave_the_folder,
+        only_what_failed_runs_again,
     ]
 }
 
@@ -137,4 +138,30 @@ fn a_name_of_evidence_does_not_leave_the_folder() {
         here.write(RECORD, &record.to_string());
         refused(&here, &["rejudge", RECORD], &["its evidence", "is missing"]);
     }
+}
+
+fn only_what_failed_runs_again() {
+    let here = Place::new();
+    let words = ["check", "--reference", "--protocol", "agentic", "--only", "agentic/deposit#*", "--quiet"];
+    here.ends(1, &[&words[..], &["--fault", "hash-missing", "--out", "bad"]].concat());
+    // It needs no exchanges.
+    std::fs::remove_file(here.path("bad/report.evidence.jsonl.zst")).expect("removed");
+    let failed = |record: &Value| -> BTreeSet<String> {
+        let cases = record["protocols"][0]["cases"].as_array().expect("cases").iter();
+        cases.filter(|case| case["verdict"] == "fail").map(|case| case["id"].to_string()).collect()
+    };
+    let judged = |record: &Value| -> BTreeSet<String> {
+        let cases = record["protocols"][0]["cases"].as_array().expect("cases").iter();
+        cases.filter(|case| case["verdict"] != "not-run").map(|case| case["id"].to_string()).collect()
+    };
+    let before = failed(&here.json("bad/report.json"));
+    assert!(!before.is_empty());
+    // The protocol is that of the failed cases.
+    here.ends(0, &["check", "--reference", "--failed", "bad/report.json", "--quiet", "--out", "again"]);
+    assert_eq!(judged(&here.json("again/report.json")), before);
+    let ran = here.ends(3, &["check", "--reference", "--failed", "again/report.json", "--out", "again"]);
+    assert!(ran.err.contains("no case failed or stayed undecided"), "{}", ran.err);
+    refused(&here, &["check", "--reference", "--failed", "nowhere.json"], &["cannot read nowhere.json"]);
+    let both = ["check", "--reference", "--failed", "bad/report.json", "--only", "agentic/deposit#*"];
+    refused(&here, &both, &["cannot be used with"]);
 }
