@@ -27,6 +27,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_websocket_is_kept_alive_while_an_answer_is_prepared,
         tcp_is_kept_alive_while_an_answer_is_prepared,
         an_answer_to_an_earlier_message_does_not_end_the_wait,
+        an_error_about_an_earlier_message_is_not_judged_by_the_last_one,
         answers_may_be_fetched,
         all_but_the_first_answer_may_be_fetched,
         a_connection_dropped_before_an_answer_is_not_a_rejection,
@@ -40,6 +41,9 @@ const DID: &str = "did:key:z6MkpkwHZkknwudMEYhR1tXdi4f3fLPe5oSnT6Kpme6c8F3o";
 
 /// The member `typ` of an ERROR, in CBOR (RFC 001, 4.4).
 const ERROR: &[u8] = b"\x63typ\x0f";
+
+/// The name of the member `batch_index`, in CBOR.
+const BATCH_INDEX: &[u8] = b"\x6bbatch_index";
 
 /// The name of the member `reply_to`, in CBOR.
 const REPLY_TO: &[u8] = b"\x68reply_to";
@@ -138,6 +142,22 @@ fn sharing_answers(
             }
             heard.push((number, bytes));
         }
+    }
+    near.shutdown(Shutdown::Both)
+}
+
+/// Forwards everything, and each ERROR about an item of a batch once more, behind the next answer.
+fn repeating_errors_of_batches(near: &TcpStream, behind: SocketAddr, unit: Unit) -> std::io::Result<()> {
+    let mut far = connected(near, behind)?;
+    let (mut first, mut kept): (bool, Option<Vec<u8>>) = (true, None);
+    while let Ok(bytes) = unit(&mut far, first) {
+        first = false;
+        let mut near = near;
+        near.write_all(&bytes)?;
+        if let Some(kept) = kept.take() {
+            near.write_all(&kept)?;
+        }
+        kept = bytes.windows(BATCH_INDEX.len()).any(|window| window == BATCH_INDEX).then_some(bytes);
     }
     near.shutdown(Shutdown::Both)
 }
@@ -310,25 +330,25 @@ impl Verdicts {
         Self::with_cases(reach, "")
     }
 
+    /// Those of a run over these suites.
+    fn over(reach: &str, suites: &[&str]) -> Self {
+        Self::run(reach, "", suites)
+    }
+
     /// The same with additional cases; if there are any, only they run.
     fn with_cases(reach: &str, cases: &str) -> Self {
+        let suites = ["acknowledgement", "basics", "error-codes", "idempotency", "replay", "versions", "negotiation"];
+        Self::run(reach, cases, &suites)
+    }
+
+    fn run(reach: &str, cases: &str, suites: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         let limits = "{ request: 5s, reply: 5s, collect-for: 300ms }";
         let target = format!("protocol: amp-core\n{reach}\nlimits: {limits}\nsettings: {{ did: \"{DID}\" }}\n");
         std::fs::write(at("target.yaml"), target).expect("a file");
         std::fs::create_dir_all(at("suites/amp-core")).expect("a folder");
-        for name in [
-            "protocol",
-            "requirements",
-            "acknowledgement",
-            "basics",
-            "error-codes",
-            "idempotency",
-            "replay",
-            "versions",
-            "negotiation",
-        ] {
+        for name in [&["protocol", "requirements"], suites].concat() {
             let name = format!("{name}.yaml");
             let from = format!("{}/suites/amp-core/{name}", env!("CARGO_MANIFEST_DIR"));
             std::fs::copy(from, at("suites/amp-core").join(name)).expect("a copy");
@@ -434,6 +454,14 @@ fn an_answer_to_an_earlier_message_does_not_end_the_wait() {
     let address = listen(move |near, _| dawdling(&near, behind, tcp_frame, again));
     Verdicts::of(&format!("tcp: amp://{address}\ntransports: [tcp]"))
         .no_case_fails_but("amp-core/replay#accepts-same-id-from-two-senders");
+}
+
+fn an_error_about_an_earlier_message_is_not_judged_by_the_last_one() {
+    let reference = Reference::start().expect("a reference");
+    let behind = reference.tcp;
+    let address = listen(move |near, _| repeating_errors_of_batches(&near, behind, tcp_frame));
+    let reach = format!("tcp: amp://{address}\ntransports: [tcp]\nfeatures: {{ batch: true }}");
+    Verdicts::over(&reach, &["batch", "bodies", "bodies-of-senders", "error-senders"]).no_case_fails();
 }
 
 fn answers_may_be_fetched() {
