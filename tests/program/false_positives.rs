@@ -42,9 +42,6 @@ const DID: &str = "did:key:z6MkpkwHZkknwudMEYhR1tXdi4f3fLPe5oSnT6Kpme6c8F3o";
 /// The member `typ` of an ERROR, in CBOR (RFC 001, 4.4).
 const ERROR: &[u8] = b"\x63typ\x0f";
 
-/// The name of the member `batch_index`, in CBOR.
-const BATCH_INDEX: &[u8] = b"\x6bbatch_index";
-
 /// The name of the member `reply_to`, in CBOR.
 const REPLY_TO: &[u8] = b"\x68reply_to";
 
@@ -146,8 +143,8 @@ fn sharing_answers(
     near.shutdown(Shutdown::Both)
 }
 
-/// Forwards everything, and each ERROR about an item of a batch once more, behind the next answer.
-fn repeating_errors_of_batches(near: &TcpStream, behind: SocketAddr, unit: Unit) -> std::io::Result<()> {
+/// Forwards everything, and each ERROR once more, behind the next answer.
+fn repeating_errors(near: &TcpStream, behind: SocketAddr, unit: Unit) -> std::io::Result<()> {
     let mut far = connected(near, behind)?;
     let (mut first, mut kept): (bool, Option<Vec<u8>>) = (true, None);
     while let Ok(bytes) = unit(&mut far, first) {
@@ -157,7 +154,7 @@ fn repeating_errors_of_batches(near: &TcpStream, behind: SocketAddr, unit: Unit)
         if let Some(kept) = kept.take() {
             near.write_all(&kept)?;
         }
-        kept = bytes.windows(BATCH_INDEX.len()).any(|window| window == BATCH_INDEX).then_some(bytes);
+        kept = bytes.windows(ERROR.len()).any(|window| window == ERROR).then_some(bytes);
     }
     near.shutdown(Shutdown::Both)
 }
@@ -459,9 +456,11 @@ fn an_answer_to_an_earlier_message_does_not_end_the_wait() {
 fn an_error_about_an_earlier_message_is_not_judged_by_the_last_one() {
     let reference = Reference::start().expect("a reference");
     let behind = reference.tcp;
-    let address = listen(move |near, _| repeating_errors_of_batches(&near, behind, tcp_frame));
+    let address = listen(move |near, _| repeating_errors(&near, behind, tcp_frame));
     let reach = format!("tcp: amp://{address}\ntransports: [tcp]\nfeatures: {{ batch: true }}");
-    Verdicts::over(&reach, &["batch", "bodies", "bodies-of-senders", "error-senders"]).no_case_fails();
+    let suites = ["batch", "bodies", "companions", "encryption", "errors", "negotiation", "streams", "types"];
+    let of_senders = ["bodies-of-senders", "encryption-senders", "envelope-senders", "error-senders"];
+    Verdicts::over(&reach, &[&suites[..], &of_senders].concat()).no_case_fails();
 }
 
 fn answers_may_be_fetched() {
