@@ -135,7 +135,7 @@ fn escaped(text: &str) -> String {
     let mut safe = String::new();
     for c in text.chars() {
         match c {
-            '&' => safe.push_str("&amp;"),
+            '&' => safe.push_str("&#38;"),
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
