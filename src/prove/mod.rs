@@ -46,7 +46,8 @@ const FED: usize = 120;
 /// The number of cases from which they are many.
 const MANY: usize = 60;
 
-/// The same for a fault that runs against every case, whose failures are counted.
+/// The same for a fault that runs against every case, whose failures are counted. A fault without a case that should catch it by
+/// then is repeated with these cases only.
 const FIRST_ROUND_OF_ALL: Duration = Duration::from_secs(30);
 
 /// How many faults run against every case at most, and how many runs of cases that may be: then it is as quick for every suite.
@@ -286,20 +287,18 @@ fn plant(
         row.because = format!("unknown setting `{}`", fault.setting);
         return row;
     };
-    let covers = |index: &usize| {
-        let ready = &plan.cases[*index];
-        ready.skip.is_none()
-            && options.is_chosen(&ready.id)
-            && (every || ready.covers.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str())))
+    let runs = |index: &usize| plan.cases[*index].skip.is_none() && options.is_chosen(&plan.cases[*index].id);
+    let should_fail = |index: &usize| {
+        let covered = &plan.cases[*index].covers;
+        covered.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str()))
     };
-    let chosen: BTreeSet<usize> = (0..plan.cases.len()).filter(covers).collect();
+    let mut chosen: BTreeSet<usize> =
+        (0..plan.cases.len()).filter(|index| runs(index) && (every || should_fail(index))).collect();
     row.ran = chosen.len();
     // A sweep judges the messages of the other cases, so all of them run if those that should catch the fault do not.
-    let sweeps = chosen.iter().any(|index| plan.cases[*index].case.is_sweep());
     let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
     // Mostly a sample of them is enough.
     let apart = (all.len() / FED).max(1);
-    let fed: BTreeSet<usize> = chosen.iter().chain(all.iter().step_by(apart)).copied().collect();
     let mut time = match every {
         true => Some(FIRST_ROUND_OF_ALL),
         false => (chosen.len() >= MANY).then_some(FIRST_ROUND),
@@ -310,9 +309,14 @@ fn plant(
     while round < rounds {
         round += 1;
         row.rounds = round;
+        let sweeps = chosen.iter().any(|index| plan.cases[*index].case.is_sweep());
+        let fed: BTreeSet<usize>;
         let running_cases = match round {
             _ if !sweeps => &chosen,
-            1 => &fed,
+            1 => {
+                fed = chosen.iter().chain(all.iter().step_by(apart)).copied().collect();
+                &fed
+            }
             _ => &all,
         };
         let ran = on_runtime(async {
@@ -338,7 +342,9 @@ fn plant(
         facts.profile = Profile::Strict;
         context.facts = facts;
         let strict = weigh(&mut row, &CaseJudge::with_swept(&context, &transcript, swept), &chosen);
-        row.blamed = every.then_some(if lenient { failed } else { strict });
+        if every {
+            row.blamed.get_or_insert_default().extend(if lenient { failed } else { strict });
+        }
         let cut = time.take().is_some() && transcript.cut_short.is_some();
         if lenient || (row.killed && !cut) {
             row.strict_only = !lenient;
@@ -347,6 +353,8 @@ fn plant(
         }
         if cut {
             round -= 1; // the cases that did not run may show it
+            // Blame is known well enough by now.
+            chosen.retain(should_fail);
         }
     }
     row
