@@ -77,7 +77,10 @@ impl std::fmt::Display for Path {
 pub(super) fn names(token: &str, key: &Value) -> bool {
     match key {
         Value::Text(text) => text == token,
-        Value::Integer(integer) => integer.to_string() == token,
+        Value::Integer(integer) => {
+            // Most tokens are names, and this is asked very often.
+            token.starts_with(|first: char| first.is_ascii_digit() || first == '-') && integer.to_string() == token
+        }
         _ => false,
     }
 }
