@@ -216,6 +216,16 @@ enum Mutation<'m> {
 }
 
 impl Mutation<'_> {
+    /// How far it is from what the expectations of a case name; the least is tried first.
+    fn distance(&self, wished: &Wanted) -> u8 {
+        match self {
+            Self::Swap(0) | Self::Stale | Self::Missing | Self::Set(..) => 0,
+            Self::Member(member, _) if wished.names(&member.place) => 1,
+            Self::Graft(_, name, _) if wished.names(name) => 1,
+            _ => 2,
+        }
+    }
+
     /// Changes an answer. `others` are the other answers of the case.
     fn apply(&self, exchange: &mut Exchange, others: &[Exchange], pool: &Pool<'_>) -> bool {
         let Exchange { operation, sent, received, elapsed_ms, .. } = exchange;
@@ -456,7 +466,7 @@ fn search(
             move |member| wished.values().iter().map(move |value| Mutation::Both(at, value, member, Change::Value));
         others.flat_map(with)
     });
-    let mutations: Vec<Mutation<'_>> = [Mutation::Swap(0), Mutation::Stale, Mutation::Missing]
+    let mut mutations: Vec<Mutation<'_>> = [Mutation::Swap(0), Mutation::Stale, Mutation::Missing]
         .into_iter()
         .chain(changes)
         .chain(sets)
@@ -467,6 +477,10 @@ fn search(
         .chain((1..2 * ANSWERS).map(Mutation::Swap))
         .chain(grafts)
         .collect();
+    // Each is applied to a whole sample of messages there.
+    if ready.case.is_sweep() {
+        mutations.sort_by_key(|mutation| mutation.distance(wished));
+    }
     // Lists with a missing or an additional element, one answer at a time; last, since there are many.
     let objects: Vec<Value> = transcript.exchanges.iter().flat_map(mutate::documents).take(OBJECTS).collect();
     let drops = members.iter().flat_map(|member| (0..ELEMENTS).map(move |position| Mutation::Drop(member, position)));
