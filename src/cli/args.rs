@@ -492,7 +492,7 @@ pub struct ProveOptions {
     #[arg(long)]
     pub all_cases: bool,
     /// Faults that run against every case, to measure how many requirements one fault fails; the seed selects them [default: 2 to
-    /// 12, fewer in a long suite]
+    /// 12, fewer in a long suite, and there against a share of the cases]
     #[arg(long, value_name = "N")]
     pub blame: Option<usize>,
     /// Change each member of each answer, one at a time, and list the changes that no case detects

@@ -50,8 +50,9 @@ const MANY: usize = 60;
 /// then is repeated with these cases only.
 const FIRST_ROUND_OF_ALL: Duration = Duration::from_secs(30);
 
-/// How many faults run against every case at most, and how many runs of cases that may be: then it is as quick for every suite.
-const BLAMED: usize = 12;
+/// How many faults run against every case, to measure blame, and how many runs of cases that may be: then it is as quick for
+/// every suite. Of a longer suite, the same share of the other cases runs for each.
+const BLAMED: std::ops::RangeInclusive<usize> = 2..=12;
 const RUNS_OF_BLAMED: usize = 7_000;
 
 /// Proves the suites of one protocol.
@@ -84,6 +85,8 @@ pub fn prove(
         faults.retain(|fault| fault.breaks.iter().any(|id| covered.contains(id.as_str())));
     }
     let sample = sample(faults.len(), plans.first().map_or(0, |plan| plan.cases.len()), options);
+    let runs = plans.first().map_or(0, |plan| plan.cases.len()) * sample.len();
+    let apart = if options.blame.is_some() || options.all_cases { 1 } else { runs.div_ceil(RUNS_OF_BLAMED).max(1) };
     let only_some = !options.faults.is_empty();
     progress.part("the clean subject, planted faults and trivial targets", settings.len() + faults.len());
     // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
@@ -93,8 +96,8 @@ pub fn prove(
         // The longest first.
         numbered.sort_by_key(|(number, _)| !sample.contains(number));
         let mut rows = parallel::map(options.jobs, &numbered, |(number, fault)| {
-            let every = options.all_cases || sample.contains(number);
-            let row = plant(fault, &settings, &plans, subject, options, every);
+            let others = if options.all_cases { Some(1) } else { sample.contains(number).then_some(apart) };
+            let row = plant(fault, &settings, &plans, subject, options, others);
             progress.piece();
             (*number, row)
         });
@@ -123,7 +126,7 @@ pub fn prove(
         seed: options.facts.seed,
         all_cases: options.all_cases,
         clean,
-        blame: Blame::of(&rows),
+        blame: Blame::of(&rows, apart),
         faults: rows,
         cases,
         requirements,
@@ -139,7 +142,7 @@ pub fn prove(
 
 /// The faults that run against every case: so many, as far apart as they can be, and others with another seed.
 fn sample(faults: usize, cases: usize, options: &Options) -> BTreeSet<usize> {
-    let affordable = || (RUNS_OF_BLAMED / cases.max(1)).clamp(2, BLAMED);
+    let affordable = || (RUNS_OF_BLAMED / cases.max(1)).clamp(*BLAMED.start(), *BLAMED.end());
     let whole = options.faults.is_empty() && options.only.is_empty();
     let wanted = if whole { options.blame.unwrap_or_else(affordable).min(faults) } else { 0 };
     let first = usize::try_from(options.facts.seed % faults.max(1) as u64).unwrap_or_default();
@@ -257,14 +260,14 @@ fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
     CleanRow { setting: baseline.setting.name.clone(), profile: facts.profile, ran: baseline.own.len(), not_passed }
 }
 
-/// Plants a fault and runs the cases that should catch it.
+/// Plants a fault and runs the cases that should catch it; with `others` = n also every n-th other case, to measure blame.
 fn plant(
     fault: &Fault,
     settings: &[Setting],
     plans: &[Plan<'_>],
     subject: &dyn Subject,
     options: &Options,
-    every: bool,
+    others: Option<usize>,
 ) -> FaultRow {
     let mut row = FaultRow {
         fault: fault.name.clone(),
@@ -292,16 +295,18 @@ fn plant(
         let covered = &plan.cases[*index].covers;
         covered.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str()))
     };
+    let offset = |apart: usize| usize::try_from(options.facts.seed % apart as u64).unwrap_or_default();
+    let is_sampled = |index: &usize| others.is_some_and(|apart| (index + offset(apart)).is_multiple_of(apart));
     let mut chosen: BTreeSet<usize> =
-        (0..plan.cases.len()).filter(|index| runs(index) && (every || should_fail(index))).collect();
+        (0..plan.cases.len()).filter(|index| runs(index) && (should_fail(index) || is_sampled(index))).collect();
     row.ran = chosen.len();
     // A sweep judges the messages of the other cases, so all of them run if those that should catch the fault do not.
     let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
     // Mostly a sample of them is enough.
     let apart = (all.len() / FED).max(1);
-    let mut time = match every {
-        true => Some(FIRST_ROUND_OF_ALL),
-        false => (chosen.len() >= MANY).then_some(FIRST_ROUND),
+    let mut time = match others {
+        Some(_) => Some(FIRST_ROUND_OF_ALL),
+        None => (chosen.len() >= MANY).then_some(FIRST_ROUND),
     };
     let mut round = 0;
     // Of a selection, other cases may catch it.
@@ -342,7 +347,7 @@ fn plant(
         facts.profile = Profile::Strict;
         context.facts = facts;
         let strict = weigh(&mut row, &CaseJudge::with_swept(&context, &transcript, swept), &chosen);
-        if every {
+        if others.is_some() {
             row.blamed.get_or_insert_default().extend(if lenient { failed } else { strict });
         }
         let cut = time.take().is_some() && transcript.cut_short.is_some();
@@ -380,7 +385,7 @@ fn again(
     let concerned: Vec<&Fault> = faults.iter().filter(concerns).collect();
     let narrow = Options { only: idle, ..options.clone() };
     let rows = parallel::map(parallel::processors(), &concerned, |fault| {
-        plant(fault, settings, plans, subject, &narrow, false)
+        plant(fault, settings, plans, subject, &narrow, None)
     });
     for killer in rows.iter().flat_map(|row| row.killers.keys()) {
         if let Some(row) = cases.iter_mut().find(|row| row.case == *killer) {

@@ -107,11 +107,14 @@ pub struct FaultRow {
     pub because: String,
 }
 
-/// How many requirements one fault fails, over the faults that ran against every case.
+/// How many requirements one fault fails, over the faults that ran against more than the cases that should catch them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blame {
-    /// Faults that ran against every case.
+    /// The number of these faults.
     pub faults: usize,
+    /// They ran against every n-th case, and the cases that should catch them.
+    #[serde(default = "every_case")]
+    pub apart: usize,
     /// The median.
     pub median: usize,
     /// Nine of ten faults fail at most as many.
@@ -124,9 +127,13 @@ pub struct Blame {
     pub undeclared: BTreeMap<String, Vec<String>>,
 }
 
+const fn every_case() -> usize {
+    1
+}
+
 impl Blame {
-    /// Measures the rows of faults that ran against every case; `None` without any.
-    pub(super) fn of(rows: &[FaultRow]) -> Option<Self> {
+    /// Measures the rows of faults that ran against every case, or every n-th; `None` without any.
+    pub(super) fn of(rows: &[FaultRow], apart: usize) -> Option<Self> {
         let mut counts: Vec<(usize, &str)> =
             rows.iter().filter_map(|row| Some((row.blamed.as_ref()?.len(), row.fault.as_str()))).collect();
         counts.sort_unstable();
@@ -138,6 +145,7 @@ impl Blame {
         });
         Some(Self {
             faults: counts.len(),
+            apart,
             median: at(50),
             ninetieth: at(90),
             worst,

@@ -131,8 +131,12 @@ fn list(out: &mut dyn Write, what: &str, names: &[String]) -> io::Result<()> {
 
 /// How many requirements one fault fails, in one line.
 fn blame_line(blame: &Blame, planted: usize) -> String {
+    let cases = match blame.apart {
+        1 => "every case".to_owned(),
+        apart => format!("one of {apart} cases"),
+    };
     format!(
-        "blame     {} of {planted} faults against every case: median {} requirements for one fault, 90th percentile {}, \
+        "blame     {} of {planted} faults against {cases}: median {} requirements for one fault, 90th percentile {}, \
          worst {} ({}); {} undeclared",
         blame.faults,
         blame.median,

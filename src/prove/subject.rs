@@ -82,7 +82,7 @@ pub struct Options {
     /// Run every case against every fault and every trivial target, not only those that cover a broken requirement, and a sample.
     pub all_cases: bool,
     /// How many faults run against every case, to measure the requirements that one fault fails. With `all_cases` all do;
-    /// `None` means fewer, the more cases there are.
+    /// `None` means fewer, the more cases there are, and in a long suite a share of the cases.
     pub blame: Option<usize>,
     /// Change the answers of the subject one member at a time, and list the members that no case checks.
     pub wire: bool,
