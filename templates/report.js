@@ -11,7 +11,8 @@
     function text(item) {
       if (!texts.has(item)) {
         var from = item.tagName === "DETAILS" ? [item.querySelector("summary"), item.querySelector(".about"), item.querySelector(".because")].concat(Array.from(item.querySelectorAll("a.id, blockquote"))) : [item];
-        texts.set(item, from.map(function (part) { return part ? part.textContent : ""; }).join(" ").toLowerCase());
+        var suite = item.closest("[data-suite]");
+        texts.set(item, from.map(function (part) { return part ? part.textContent : ""; }).concat(suite ? suite.dataset.suite : []).join(" ").toLowerCase());
       }
       return texts.get(item);
     }

@@ -3,6 +3,7 @@
 //!
 //! `INSTA_UPDATE=always cargo test --test golden` writes the files under `reports/reference/`; review them like code.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::LazyLock;
@@ -423,4 +424,21 @@ fn a_badge_names_only_what_is_granted() {
         }
         assert_eq!(message(&record), (words.into(), colour.into()));
     }
+}
+
+#[test]
+fn a_page_of_ten_thousand_cases_stays_small_and_loses_none() {
+    let record = record::long_record(10_000);
+    let html = written("html", &record);
+    assert!(html.len() < 5_000_000, "{} bytes", html.len());
+    let anchors: BTreeSet<&str> = html.split(" id=\"case-").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(anchors.len(), 10_000, "each case has one place on the page");
+    assert_eq!(
+        html.matches("<details class=\"case ").count(),
+        500,
+        "300 that failed and 200 that passed are shown whole"
+    );
+    // A line says why a case failed, and a requirement of many cases says how many it does not link.
+    assert!(html.contains("expected the thing at ") && html.contains("observed another</p>"));
+    assert!(html.contains("more; search the cases below for"));
 }

@@ -93,6 +93,28 @@ pub(crate) fn large_record() -> RunRecord {
     record
 }
 
+/// A record of so many cases, one in twenty of which fails.
+pub(crate) fn long_record(count: usize) -> RunRecord {
+    let mut record = record();
+    let protocol = &mut record.protocols[0];
+    let pattern = CaseRecord { twin: Vec::new(), ..protocol.cases[1].clone() };
+    let case = |n: usize| {
+        let id = format!("agentic/suite-{}#keeps-a-package-for-a-year[{n}]", n / 100);
+        let mut case = CaseRecord { id, ..pattern.clone() };
+        if n.is_multiple_of(20) {
+            "the thing".clone_into(&mut case.findings[0].expected);
+            "another".clone_into(&mut case.findings[0].observed);
+        } else {
+            case.verdict = Verdict::Pass;
+            case.findings.clear();
+        }
+        case
+    };
+    protocol.cases = (0..count).map(case).collect();
+    protocol.requirements[0].cases = protocol.cases.iter().map(|case| case.id.clone()).collect();
+    record
+}
+
 fn levels() -> Vec<LevelRecord> {
     let because = |id: &str, verdict, reason| Because {
         requirement: id.to_owned(),

@@ -1,10 +1,12 @@
 //! Cases on the page: expected and observed values, and every message.
 
+use std::collections::BTreeMap;
+
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
 use super::message::{self, Budget, ExchangeView, Looked};
 use crate::record::{CaseRecord, FindingRecord, ProtocolRecord};
-use crate::report::{printable, view};
+use crate::report::{cause, printable, view};
 use crate::verdict::Verdict;
 
 /// Findings shown of one case.
@@ -13,6 +15,8 @@ const FINDINGS_SHOWN: usize = 40;
 const EXCHANGES_SHOWN: usize = 60;
 /// Number of failed cases that are expanded initially.
 const CASES_OPEN: usize = 5;
+/// Characters that say why a case with a line of its own did not pass.
+const ROW_LENGTH: usize = 160;
 /// Characters of an expected or observed value.
 const VALUE_LENGTH: usize = 4000;
 
@@ -53,10 +57,34 @@ pub(super) struct FindingView {
     pub(super) note: String,
 }
 
+/// Cases of one suite, a line each.
+pub(super) struct RowsView {
+    pub(super) suite: String,
+    pub(super) rows: Vec<RowView>,
+}
+
+/// A case in one line.
+pub(super) struct RowView {
+    pub(super) anchor: String,
+    pub(super) name: String,
+    pub(super) badge: Badge,
+    /// Why it did not pass.
+    pub(super) why: String,
+    pub(super) elapsed: String,
+    /// Anchor and id of the requirements that it covers.
+    pub(super) covers: Vec<(String, String)>,
+}
+
 pub(super) struct ReadingView {
     pub(super) reading: String,
     pub(super) tolerated: bool,
     pub(super) at: String,
+}
+
+/// Numbers of cases that the page still shows whole, with what was sent and received; the others have a line each.
+pub(super) struct Whole {
+    pub(super) findings: usize,
+    pub(super) passed: usize,
 }
 
 /// Renders the cases of a protocol; findings have their own budget.
@@ -65,12 +93,47 @@ pub(super) struct CaseRenderer<'a> {
     pub(super) anchors: &'a Anchors<'a>,
     pub(super) spent_on_findings: &'a mut Budget,
     pub(super) spent_on_passed: &'a mut Budget,
+    pub(super) whole: &'a mut Whole,
     /// The requirements for which a failed case is rendered expanded: the first case of each, up to a number.
     pub(super) open: &'a mut Vec<String>,
 }
 
 impl CaseRenderer<'_> {
-    pub(super) fn case(&mut self, case: &CaseRecord) -> CaseView {
+    /// The first of `cases` whole, as long as there is room for them on the page, and the rest by suite, in a line each.
+    pub(super) fn cases<'c>(&mut self, cases: impl Iterator<Item = &'c CaseRecord>) -> (Vec<CaseView>, Vec<RowsView>) {
+        let mut whole = Vec::new();
+        let mut brief: BTreeMap<&str, Vec<RowView>> = BTreeMap::new();
+        for case in cases {
+            let left = if case.verdict == Verdict::Pass { &mut self.whole.passed } else { &mut self.whole.findings };
+            if *left > 0 {
+                *left -= 1;
+                whole.push(self.case(case));
+            } else {
+                brief.entry(view::split_id(&case.id).0).or_default().push(self.row(case));
+            }
+        }
+        let brief = brief.into_iter().map(|(suite, rows)| RowsView { suite: printable::short(suite, 200), rows });
+        (whole, brief.collect())
+    }
+
+    fn row(&self, case: &CaseRecord) -> RowView {
+        let finding = case.findings.first().filter(|_| case.verdict != Verdict::Pass);
+        let why = finding.map_or_else(|| case.because.clone(), |finding| cause::sentence(case, finding));
+        let link = |id: &String| {
+            let anchor = self.anchors.requirements.get(id.as_str()).map(|(anchor, _)| anchor.clone());
+            (anchor.unwrap_or_default(), printable::short(id, 100))
+        };
+        RowView {
+            anchor: self.anchors.case(&case.id),
+            name: printable::short(view::split_id(&case.id).1, 300),
+            badge: Badge::verdict(case.verdict),
+            why: printable::short(&why, ROW_LENGTH),
+            elapsed: printable::duration(case.elapsed_ms),
+            covers: case.covers.iter().map(link).collect(),
+        }
+    }
+
+    fn case(&mut self, case: &CaseRecord) -> CaseView {
         let budget = match case.verdict {
             Verdict::Pass | Verdict::NotRun => &mut *self.spent_on_passed,
             _ => &mut *self.spent_on_findings,

@@ -10,7 +10,7 @@ use std::io;
 use askama::Template;
 use sha2::{Digest as _, Sha256};
 
-use self::case::CaseRenderer;
+use self::case::{CaseRenderer, RowsView, Whole};
 use self::message::Budget;
 use self::overview::ProtocolView;
 use super::{baseline, printable, view};
@@ -30,9 +30,11 @@ const STYLE: &str = include_str!("../../../templates/report.css");
 const SCRIPT: &str = include_str!("../../../templates/report.js");
 
 /// Bytes that exchanges of findings may add to the page.
-const FINDINGS_BUDGET: usize = 8_000_000;
+const FINDINGS_BUDGET: usize = 1_500_000;
 /// Bytes that exchanges of passed cases may add to the page.
-const PASSED_BUDGET: usize = 3_000_000;
+const PASSED_BUDGET: usize = 400_000;
+/// Numbers of cases that the page shows whole. A page of 10,000 cases is meant to stay under 5 MB.
+const WHOLE: Whole = Whole { findings: 300, passed: 200 };
 
 /// Writes `record` as one HTML file that needs no network.
 ///
@@ -87,6 +89,7 @@ struct Filter {
 fn page(record: &RunRecord) -> Page {
     let mut findings_budget = Budget(FINDINGS_BUDGET);
     let mut passed_budget = Budget(PASSED_BUDGET);
+    let mut whole = WHOLE;
     let mut open = Vec::new();
     let mut taken = BTreeSet::new();
     let mut protocols = Vec::new();
@@ -97,6 +100,7 @@ fn page(record: &RunRecord) -> Page {
             anchors: &anchors,
             spent_on_findings: &mut findings_budget,
             spent_on_passed: &mut passed_budget,
+            whole: &mut whole,
             open: &mut open,
         };
         protocols.push(overview::protocol(record, protocol, &anchors, renderer));
@@ -124,8 +128,8 @@ fn page(record: &RunRecord) -> Page {
         baseline: baseline::heading(record).unwrap_or_default(),
         known: baseline::lines(record).into_iter().map(|line| (line.label, line.text)).collect(),
         filters: filters(record),
-        findings: protocols.iter().map(|p| p.findings.len()).sum(),
-        passed: protocols.iter().map(|p| p.passed.len()).sum(),
+        findings: protocols.iter().map(|p| p.findings.len() + in_rows(&p.brief_findings)).sum(),
+        passed: protocols.iter().map(|p| p.passed.len() + in_rows(&p.brief_passed)).sum(),
         not_run: protocols.iter().flat_map(|p| &p.not_run).map(|(_, cases)| cases.len()).sum::<usize>()
             + protocols.iter().map(|p| p.not_selected).sum::<usize>(),
         requirements: protocols.iter().map(|p| p.requirements.len()).sum(),
@@ -134,6 +138,10 @@ fn page(record: &RunRecord) -> Page {
         has_violations: protocols.iter().any(|protocol| !protocol.violations.is_empty()),
         protocols,
     }
+}
+
+fn in_rows(suites: &[RowsView]) -> usize {
+    suites.iter().map(|suite| suite.rows.len()).sum()
 }
 
 /// The conclusion without its first word, which the badge already shows.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
-use super::case::{CaseRenderer, CaseView};
+use super::case::{CaseRenderer, CaseView, RowsView};
 use crate::record::{FeatureRecord, FeatureState, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
 use crate::report::{baseline, cause, printable, view};
 use crate::verdict::{Grant, NotRun, Verdict};
@@ -17,6 +17,8 @@ const CAUSES_SHOWN: usize = 50;
 const REQUIREMENTS_LINKED: usize = 12;
 /// Maximum number of cases that are linked directly at a requirement.
 const CASES_LINKED: usize = 4;
+/// Maximum number of further cases that are linked there, of those that did not pass.
+const MORE_LINKED: usize = 40;
 
 pub(super) struct ProtocolView {
     pub(super) slug: String,
@@ -29,7 +31,11 @@ pub(super) struct ProtocolView {
     pub(super) waivers: Vec<WaiverView>,
     pub(super) requirements: Vec<RequirementView>,
     pub(super) findings: Vec<CaseView>,
+    /// Findings for which the page has only a line.
+    pub(super) brief_findings: Vec<RowsView>,
     pub(super) passed: Vec<CaseView>,
+    /// Passed cases for which the page has only a line.
+    pub(super) brief_passed: Vec<RowsView>,
     pub(super) not_run: Vec<(&'static str, Vec<NotRunView>)>,
     pub(super) not_selected: usize,
 }
@@ -87,6 +93,8 @@ pub(super) struct RequirementView {
     pub(super) errata: String,
     pub(super) cases: Vec<CaseLink>,
     pub(super) more_cases: Vec<CaseLink>,
+    /// The number of cases that are not linked here.
+    pub(super) unlinked: usize,
 }
 
 pub(super) struct CaseLink {
@@ -108,13 +116,10 @@ pub(super) fn protocol(
     anchors: &Anchors<'_>,
     mut renderer: CaseRenderer<'_>,
 ) -> ProtocolView {
-    let mut findings = Vec::new();
-    for verdict in [Verdict::Fail, Verdict::Error, Verdict::Inconclusive, Verdict::Warn] {
-        let cases = protocol.cases.iter().filter(|case| case.verdict == verdict);
-        findings.extend(cases.map(|case| renderer.case(case)));
-    }
-    let passed = protocol.cases.iter().filter(|case| case.verdict == Verdict::Pass);
-    let passed = passed.map(|case| renderer.case(case)).collect();
+    let with = |verdict: Verdict| protocol.cases.iter().filter(move |case| case.verdict == verdict);
+    let worst_first = [Verdict::Fail, Verdict::Error, Verdict::Inconclusive, Verdict::Warn];
+    let (findings, brief_findings) = renderer.cases(worst_first.into_iter().flat_map(with));
+    let (passed, brief_passed) = renderer.cases(with(Verdict::Pass));
     let declared = record.target.declared.get(&protocol.protocol);
     let declared = declared.and_then(|value| serde_json::to_string_pretty(value).ok()).unwrap_or_default();
     ProtocolView {
@@ -137,7 +142,9 @@ pub(super) fn protocol(
             .collect(),
         requirements: protocol.requirements.iter().map(|r| requirement_view(protocol, r, anchors)).collect(),
         findings,
+        brief_findings,
         passed,
+        brief_passed,
         not_run: not_run(protocol, anchors),
         not_selected: protocol.cases.iter().filter(|case| view::is_not_selected(case)).count(),
     }
@@ -242,8 +249,11 @@ fn requirement_view(
     let mut cases: Vec<_> = requirement.cases.iter().filter_map(link).collect();
     // The worst verdicts first.
     cases.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
-    let mut cases: Vec<_> = cases.into_iter().map(|(_, link)| link).collect();
-    let more_cases = cases.split_off(cases.len().min(CASES_LINKED));
+    let mut more = cases.split_off(cases.len().min(CASES_LINKED));
+    let all = more.len();
+    more.retain(|(verdict, _)| *verdict != Verdict::Pass);
+    more.truncate(MORE_LINKED);
+    let link = |(_, link): (Verdict, CaseLink)| link;
     RequirementView {
         link: anchors.requirement(protocol, &requirement.id, None),
         badge: Badge::verdict(requirement.verdict),
@@ -257,8 +267,9 @@ fn requirement_view(
             _ => String::new(),
         },
         errata: printable::short(&requirement.errata.join(", "), 200),
-        cases,
-        more_cases,
+        cases: cases.into_iter().map(link).collect(),
+        unlinked: all - more.len(),
+        more_cases: more.into_iter().map(link).collect(),
     }
 }
 
