@@ -54,6 +54,8 @@ def append(repo, branch, file, line, subject, in_work_tree):
     else:
         text = git(repo, "cat-file", "blob", f"{base}:{file}") or b""
         blob = git(repo, "hash-object", "-w", "--stdin", data=text + line.encode() + b"\n")
+        if blob is None:
+            return None
         index = {"GIT_INDEX_FILE": os.path.join(repo, ".git", "task-peer-index")}
         git(repo, "read-tree", base, extra=index)
         git(repo, "update-index", "--add", "--cacheinfo", f"100644,{blob.decode().strip()},{file}", extra=index)
@@ -70,8 +72,11 @@ def since(repo, base, branch, change):
     base = base or head(repo, "HEAD")
     if now is None or now == base:
         return change
+    listed = git(repo, "diff", "--numstat", "-z", base, now) if base else None
+    if listed is None:
+        return change  # the repository is gone: the case has ended
     files, added, removed = [], 0, 0
-    for row in git(repo, "diff", "--numstat", "-z", base, now).decode().split("\0"):
+    for row in listed.decode().split("\0"):
         if row:
             plus, minus, name = row.split("\t", 2)
             files.append(name)
