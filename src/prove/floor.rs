@@ -146,3 +146,21 @@ pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, share: Share, option
         .collect();
     FloorRow { target: kind.name.clone(), ran, passed }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_case_runs_against_one_of_so_many_targets_and_others_with_another_seed() {
+        let share = Share { of: 5, offset: 3 };
+        let against = |share: Share, case: usize| (0..10).filter(|target| share.of(*target).contains(case)).collect();
+        for case in 0..100 {
+            let targets: Vec<usize> = against(share, case);
+            assert_eq!(targets.len(), 2, "case {case}");
+            assert_ne!(targets, against(Share { offset: 4, ..share }, case), "case {case}");
+        }
+        let all: Vec<usize> = against(Share { of: 1, offset: 0 }, 7);
+        assert_eq!(all.len(), 10, "a short suite runs against all of them");
+    }
+}

@@ -3,6 +3,9 @@
 //! Planted faults are chosen by hand. Mutation changes every member in turn, like a proxy between proofmark and a correct target
 //! would, and so finds the members that no case checks. Pure: bytes in, bytes out.
 
+mod document;
+mod messages;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +14,11 @@ use crate::exchange::{Body, Exchange, Incoming, Transport};
 use crate::protocol::Protocol;
 use crate::template::{format_time, parse_time};
 use crate::value::Value;
-use crate::wire::{cbor, json};
+use crate::wire::json;
+
+use document::Document;
+
+pub use messages::{lay, message, readdress, reflect, shape};
 
 /// Maximum depth of members; deeper values are changed together with their parent.
 const DEPTH: usize = 6;
@@ -243,155 +250,6 @@ pub fn set(
     }
 }
 
-/// The message in a request or an answer: the decoded body, or what a call of a library carries as `message`.
-pub fn message(body: &Body, transport: Transport) -> Option<Value> {
-    let document = Document::read(&body.0)?;
-    if transport != Transport::Adapter {
-        return Some(document.value).filter(|value| value.as_map().is_some());
-    }
-    let inner = document.value.member("params").or_else(|| document.value.member("result"))?.member("message")?;
-    Document::inside("message", inner).map(|inner| inner.value)
-}
-
-/// Makes a message that arrived in answer to one message the answer to another: a member that repeats a member of the former
-/// repeats that of the latter. Returns whether anything was changed.
-pub fn readdress(protocol: &dyn Protocol, received: &mut Incoming, from: &Value, to: &Value) -> bool {
-    let echoes = |value: &Value| {
-        let repeated = from.as_map()?.iter().find(|(_, member)| member == value && is_telling(value))?;
-        to.member(repeated.0.as_text()?).cloned()
-    };
-    rewrite(protocol, received, &|message| {
-        let Value::Map(members) = message else { return false };
-        let mut any = false;
-        for (_, member) in members.iter_mut() {
-            if let Some(other) = echoes(member).filter(|other| other != member) {
-                *member = other;
-                any = true;
-            }
-        }
-        any
-    })
-}
-
-/// Makes an answer to `asked` carry the content of `request`, as if the target had sent what proofmark sends: the members that
-/// repeat one of `asked` stay, all others are those of the request. Returns whether anything was changed.
-pub fn reflect(protocol: &dyn Protocol, received: &mut Incoming, asked: &Value, request: &Value) -> bool {
-    rewrite(protocol, received, &|message| {
-        let Some(members) = message.as_map() else { return false };
-        let repeats = |value: &Value| {
-            is_telling(value) && asked.as_map().is_some_and(|all| all.iter().any(|(_, own)| own == value))
-        };
-        let kept: Vec<(Value, Value)> = members.iter().filter(|(_, member)| repeats(member)).cloned().collect();
-        let names = |name: &Value| kept.iter().any(|(own, _)| own == name);
-        let taken = request.as_map().into_iter().flatten().filter(|(name, _)| !names(name)).cloned();
-        *message = Value::Map(kept.iter().cloned().chain(taken).collect());
-        true
-    })
-}
-
-/// Encodes every CBOR message of an answer in another layout. Returns whether that changed a byte.
-pub fn lay(protocol: &dyn Protocol, received: &mut Incoming, layout: &str) -> bool {
-    let mut any = false;
-    for body in std::iter::once(&mut received.body).chain(received.arrived.iter_mut().map(|arrival| &mut arrival.body))
-    {
-        let Some(mut document) = Document::read(&body.0) else { continue };
-        let other = match document.form {
-            Form::Cbor => protocol.codec().encode(&document.value, layout),
-            _ => {
-                lay_below(protocol, &mut document.value, layout);
-                document.write(&[], protocol)
-            }
-        };
-        any |= body.0 != other;
-        *body = Body(other);
-    }
-    any
-}
-
-/// The same for the messages in hex in the result of a library.
-fn lay_below(protocol: &dyn Protocol, value: &mut Value, layout: &str) {
-    let Value::Map(members) = value else { return };
-    for (name, member) in members.iter_mut() {
-        match name.as_text().and_then(|name| Document::inside(name, member)) {
-            Some(inner) if inner.form == Form::Cbor && member.as_text().is_some() => {
-                *member = Value::Text(data_encoding::HEXLOWER.encode(&protocol.codec().encode(&inner.value, layout)));
-            }
-            _ => lay_below(protocol, member, layout),
-        }
-    }
-}
-
-/// What messages of one kind have in common: the names of their members, and small numbers.
-pub fn shape(message: &Value) -> String {
-    const SMALL: i128 = 0x1_0000;
-    match message {
-        Value::Map(members) => {
-            let one = |(name, member): &(Value, Value)| format!("{}:{}", json::compact(name), shape(member));
-            members.iter().map(one).collect::<Vec<_>>().join(",")
-        }
-        Value::Integer(number) if *number < SMALL => number.to_string(),
-        Value::Array(items) => items.first().map(shape).unwrap_or_default(),
-        _ => String::new(),
-    }
-}
-
-/// Whether two equal values are the same value, and not equal by chance.
-fn is_telling(value: &Value) -> bool {
-    const TELLING: usize = 8;
-    value.as_text().is_some_and(|text| text.len() >= TELLING)
-        || matches!(value, Value::Bytes(bytes) if bytes.len() >= TELLING)
-}
-
-/// Rewrites every message in an answer.
-fn rewrite(protocol: &dyn Protocol, received: &mut Incoming, change: &dyn Fn(&mut Value) -> bool) -> bool {
-    let mut any = false;
-    for body in std::iter::once(&mut received.body).chain(received.arrived.iter_mut().map(|arrival| &mut arrival.body))
-    {
-        let Some(mut document) = Document::read(&body.0) else { continue };
-        if rewrite_below(protocol, &mut document.value, change) {
-            *body = Body(document.write(&[], protocol));
-            any = true;
-        }
-    }
-    any
-}
-
-/// Rewrites the message that a value is, or those in the result of a library.
-fn rewrite_below(protocol: &dyn Protocol, value: &mut Value, change: &dyn Fn(&mut Value) -> bool) -> bool {
-    let is_call = value.member("jsonrpc").is_some();
-    if !is_call {
-        return change(value);
-    }
-    let Value::Map(members) = value else { return false };
-    let Some((_, result)) = members.iter_mut().find(|(name, _)| name.as_text() == Some("result")) else { return false };
-    let Value::Map(results) = result else { return false };
-    let mut any = false;
-    for (name, holder) in results.iter_mut() {
-        let name = name.as_text().unwrap_or_default();
-        if let Value::Array(items) = holder {
-            items.iter_mut().for_each(|item| any |= rewrite_inside(protocol, "*", item, change));
-        } else {
-            any |= rewrite_inside(protocol, name, holder, change);
-        }
-    }
-    any
-}
-
-/// Rewrites the message that a value holds in hex.
-fn rewrite_inside(
-    protocol: &dyn Protocol,
-    name: &str,
-    holder: &mut Value,
-    change: &dyn Fn(&mut Value) -> bool,
-) -> bool {
-    let Some(mut inner) = Document::inside(name, holder) else { return false };
-    let changed = change(&mut inner.value);
-    if changed {
-        *holder = inner.as_inside(holder, &[], protocol);
-    }
-    changed
-}
-
 /// The objects in an answer that have members.
 pub fn documents(exchange: &Exchange) -> Vec<Value> {
     const MEMBERS: usize = 4;
@@ -454,75 +312,6 @@ pub fn apply(
         }
         (STATUS | MEDIA_TYPE, _) => false,
         (place, _) => alter_body(place, Work { alteration: Alteration::Change(change), protocol }, received),
-    }
-}
-
-/// Decoded bytes: a JSON text, a list of JSON lines (as an array), or a CBOR item.
-struct Document {
-    value: Value,
-    form: Form,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Json,
-    Lines,
-    Cbor,
-}
-
-impl Document {
-    fn read(bytes: &[u8]) -> Option<Self> {
-        if bytes.is_empty() {
-            return None;
-        }
-        if let Ok(value) = json::parse(bytes) {
-            return Some(Self { value, form: Form::Json });
-        }
-        if let Some(value) = cbor::parse(bytes).ok().filter(|value| value.as_map().is_some()) {
-            return Some(Self { value, form: Form::Cbor });
-        }
-        let text = std::str::from_utf8(bytes).ok()?;
-        let lines = text.lines().filter(|line| !line.trim().is_empty());
-        let values = lines.map(|line| json::parse(line.as_bytes()).ok()).collect::<Option<Vec<_>>>()?;
-        (values.len() > 1).then_some(Self { value: Value::Array(values.into()), form: Form::Lines })
-    }
-
-    /// The content of a byte string, or of a text that is hex according to its name.
-    fn inside(name: &str, value: &Value) -> Option<Self> {
-        if let Value::Bytes(bytes) = value {
-            return Self::read(bytes).filter(|inner| inner.form == Form::Cbor);
-        }
-        let text = value.as_text().filter(|_| name.ends_with("_hex") || ["*", "message"].contains(&name))?;
-        let bytes = data_encoding::HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok().filter(|bytes| bytes.len() > 1)?;
-        Self::read(&bytes).filter(|inner| inner.form == Form::Lines || inner.value.as_map().is_some())
-    }
-
-    /// Encodes the document. Protects it again if the protocol protects it, so that only the change is wrong, unless the change
-    /// at `tokens` is to the protection itself.
-    fn write(&self, tokens: &[&str], protocol: &dyn Protocol) -> Vec<u8> {
-        match (&self.value, self.form) {
-            (Value::Array(values), Form::Lines) => {
-                values.iter().map(|value| json::compact(value) + "\n").collect::<String>().into_bytes()
-            }
-            (value, Form::Cbor) => {
-                let mut value = value.clone();
-                let changed = tokens.first().copied().unwrap_or_default();
-                if let Some(security) = protocol.security() {
-                    security.protect_again(&mut value, changed);
-                }
-                cbor::write(&value)
-            }
-            (value, _) => json::compact(value).into_bytes(),
-        }
-    }
-
-    /// The value that contains these bytes, in the form of `holder`.
-    fn as_inside(&self, holder: &Value, tokens: &[&str], protocol: &dyn Protocol) -> Value {
-        let bytes = self.write(tokens, protocol);
-        match holder {
-            Value::Bytes(_) => Value::Bytes(bytes),
-            _ => Value::Text(data_encoding::HEXLOWER.encode(&bytes)),
-        }
     }
 }
 
