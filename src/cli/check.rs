@@ -269,7 +269,9 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
             })
             .collect();
         if !ids.iter().any(|id| glob(pattern, id)) {
-            let hint = nearest(pattern, ids.iter().map(String::as_str)).map(|id| format!("did you mean `{id}`?"));
+            let hint = wider(pattern, &ids)
+                .or_else(|| nearest(pattern, ids.iter().map(String::as_str)).map(str::to_owned))
+                .map(|pattern| format!("did you mean `{pattern}`?"));
             return Err(Failure::Undecided(
                 format!("no case matches --only '{pattern}', so nothing can be judged"),
                 hint.or_else(|| Some("`proofmark list` prints the ids".into())),
@@ -282,6 +284,17 @@ fn selection(options: &CheckOptions, known: &[Knowledge]) -> Result<Selection, F
         levels: options.level.clone(),
         shard: options.shard,
     })
+}
+
+/// A pattern that matches cases, for one that is the name of a suite or a part of their ids.
+fn wider(pattern: &str, ids: &[String]) -> Option<String> {
+    if pattern.is_empty() || pattern.contains(['*', '?']) {
+        return None;
+    }
+    let mut suites = ids.iter().filter_map(|id| id.split_once('#')).map(|(suite, _)| suite);
+    let suite = suites.find(|suite| *suite == pattern || suite.rsplit('/').next() == Some(pattern));
+    let part = || ids.iter().any(|id| id.contains(pattern)).then(|| format!("*{pattern}*"));
+    suite.map(|suite| format!("{suite}#*")).or_else(part)
 }
 
 /// Checks the names of operations, timeouts and options in a target file.

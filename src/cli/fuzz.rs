@@ -247,7 +247,7 @@ async fn campaign_against(
     summary(options, campaign, &outcome, &path)?;
     Ok(match (&outcome.end, outcome.findings.is_empty()) {
         (_, false) => 1,
-        (End::Done | End::Enough, true) => 0,
+        (End::Done | End::AllInputs | End::Enough, true) => 0,
         (End::Interrupted | End::Gone(_) | End::Nothing(_), true) => 3,
     })
 }
@@ -256,6 +256,7 @@ async fn campaign_against(
 fn end(end: &End) -> String {
     match end {
         End::Done => "the time was up".to_owned(),
+        End::AllInputs => "all inputs were sent".to_owned(),
         End::Interrupted => "it was interrupted".to_owned(),
         End::Enough => "the limit of --findings was reached".to_owned(),
         End::Gone(why) | End::Nothing(why) => why.clone(),

@@ -167,6 +167,7 @@ impl Campaign<'_> {
             if state.begun.elapsed() >= self.options.time || state.progress.inputs >= self.options.inputs {
                 return match state.live.values().flatten().next() {
                     None => End::Nothing("the target accepts none of the suites' messages".to_owned()),
+                    Some(_) if state.progress.inputs >= self.options.inputs => End::AllInputs,
                     Some(_) => End::Done,
                 };
             }

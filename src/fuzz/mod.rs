@@ -127,8 +127,10 @@ impl Progress {
 /// Why a campaign ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Its time is over, or it has run the requested number of inputs.
+    /// Its time is over.
     Done,
+    /// It has run the requested number of inputs.
+    AllInputs,
     /// It was interrupted.
     Interrupted,
     /// It has the maximum number of findings.

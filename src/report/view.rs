@@ -24,6 +24,13 @@ pub(super) fn is_not_selected(case: &CaseRecord) -> bool {
     case.reason == Some(NotRun::NotSelected)
 }
 
+/// Whether the target could not be judged at all: no case was, and the summary says why and what to do.
+pub(super) fn is_unready(record: &RunRecord) -> bool {
+    let judged = |verdict: Verdict| matches!(verdict, Verdict::Pass | Verdict::Fail | Verdict::Warn);
+    let totals = record.summary.cases.rows();
+    !record.summary.advice.is_empty() && totals.iter().all(|(verdict, count)| *count == 0 || !judged(*verdict))
+}
+
 /// The requirements of `protocol` with `verdict` ([`Verdict::Fail`] or [`Verdict::Warn`]), in the order of the catalogue.
 ///
 /// Waived cases do not count.

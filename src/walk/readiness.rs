@@ -153,7 +153,13 @@ fn no_answer(exchange: &Exchange, limit: Duration) -> NotReady {
 /// What it means that an adapter answered nothing.
 fn no_answer_of_adapter(ended: &Ended, limit: Duration) -> NotReady {
     let observed = match ended {
-        Ended::Unreachable(why) => format!("the target is unreachable: {why}"),
+        Ended::Unreachable(why) => {
+            return NotReady::new(
+                format!("the target is unreachable: {why}"),
+                "the command of the adapter cannot be started",
+                "check its spelling, its path from this folder, and that the file may be executed",
+            );
+        }
         Ended::TimedOut => format!("the target did not answer within {limit:?}"),
         Ended::Closed(why) => format!("the adapter answered no call: {why}"),
         Ended::Complete | Ended::TooLong => "the adapter answered no call".to_owned(),

@@ -676,6 +676,11 @@ fn nothing_to_judge_ends_with_exit_3() {
     let only = ["check", "--reference", "--protocol", "agentic", "--only", "agentic/nothing#*"];
     let ran = here.ends(3, &only);
     assert!(ran.err.contains("no case matches"), "{}", ran.err);
+    // The name of a suite, and a part of an id.
+    for (only, hint) in [("deposit", "`agentic/deposit#*`"), ("stored-package", "`*stored-package*`")] {
+        let ran = here.ends(3, &["check", "--reference", "--protocol", "agentic", "--only", only]);
+        assert!(ran.err.contains(&format!("did you mean {hint}?")), "{}", ran.err);
+    }
     let url = format!("http://{}", unused_address());
     let ran = here.ends(3, &["check", &url, "--protocol", "agentic", "--out", "out"]);
     assert!(ran.out.contains("unreachable"), "{ran:?}");

@@ -84,6 +84,7 @@ fn a_campaign_finds_nothing_in_the_reference() {
         assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
         let campaign = campaign(folder.path());
         assert_eq!(campaign["inputs"], 600);
+        assert_eq!(campaign["end"], "all inputs were sent");
         assert_eq!(campaign["findings"], serde_json::json!([]));
         // Every transport was fuzzed, and gave several kinds of answers.
         let answers: Vec<&String> = campaign["answers"].as_object().expect("answers").keys().collect();

@@ -3,7 +3,7 @@
 //! Plain ASCII, except for text from the target. No line exceeds the width, except commands and URLs, which must stay
 //! copyable.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -72,11 +72,14 @@ pub fn write(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
 pub fn write_terminal(record: &RunRecord, out: &mut dyn Write, style: &TerminalStyle) -> io::Result<()> {
     let mut page = Page { out, colour: style.colour, width: style.width.max(40), verbose: style.verbose };
     page.head(record)?;
-    let known = baseline::known(record);
-    for protocol in &record.protocols {
-        page.protocol(protocol, &known)?;
+    // Why hundreds of cases were not judged is said once, by the result.
+    if !view::is_unready(record) || style.verbose {
+        let known = baseline::known(record);
+        for protocol in &record.protocols {
+            page.protocol(protocol, &known)?;
+        }
+        page.baseline(record)?;
     }
-    page.baseline(record)?;
     page.totals(record)
 }
 
@@ -430,10 +433,18 @@ impl Page<'_> {
         self.blank()?;
         self.field(0, "not run:", 10, &counts.join(", "), FAINT)?;
         if self.verbose {
+            let mut reasons: BTreeMap<(Option<NotRun>, &str), Vec<&str>> = BTreeMap::new();
             for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::NotRun) {
-                self.whole(2, "", 0, &printable::short(&case.id, 300), PLAIN)?;
-                let reason = case.reason.map_or("", |reason| reason.word());
-                self.field(4, reason, 16, &printable::short(&case.because, VALUE_LENGTH), FAINT)?;
+                reasons.entry((case.reason, &case.because)).or_default().push(&case.id);
+            }
+            for ((reason, because), ids) in reasons {
+                let number = printable::count(ids.len(), "case", "cases");
+                let colon = if because.is_empty() { "" } else { ": " };
+                let why = format!("{number}{colon}{}", printable::short(because, VALUE_LENGTH));
+                self.field(2, reason.map_or("", NotRun::word), 16, &why, FAINT)?;
+                for id in ids {
+                    self.whole(4, "", 0, &printable::short(id, 300), PLAIN)?;
+                }
             }
         }
         Ok(())
@@ -446,7 +457,7 @@ impl Page<'_> {
         let counts: Vec<_> = rows.iter().filter(|(_, n)| *n > 0).map(|(verdict, n)| format!("{n} {verdict}")).collect();
         let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
         self.blank()?;
-        if let Some(why) = &summary.cut_short {
+        if let Some(why) = summary.cut_short.as_ref().filter(|_| !view::is_unready(record)) {
             let why = printable::short(why, VALUE_LENGTH);
             self.field(0, "cut short", 10, &why, verdict_style(Verdict::Error))?;
         }

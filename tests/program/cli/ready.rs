@@ -12,6 +12,7 @@ pub(super) fn trials() -> Vec<Trial> {
         a_wrong_base_path_is_no_violation,
         a_target_that_redirects_everything_is_not_judged,
         an_address_without_a_listener_is_named,
+        an_adapter_that_cannot_be_started_is_named,
         a_name_without_an_address_is_named,
         a_port_without_tls_is_named,
         a_server_that_closes_is_asked_for_its_scheme,
@@ -38,6 +39,7 @@ fn is_not_ready_within(timeout: &str, words: &[&str], says: &[&str]) {
         for word in says {
             assert!(printed.contains(word), "{protocol}: {word:?}: {}", ran.out);
         }
+        assert!(ran.out.lines().count() <= 14, "{protocol}: what no case could show is said once: {}", ran.out);
         let record = here.json("out/report.json");
         assert_eq!(record["summary"]["cases"]["fail"], 0, "{protocol}");
         assert_eq!(record["summary"]["advice"].as_array().map(Vec::len), Some(2), "{protocol}: {record:#}");
@@ -70,6 +72,13 @@ fn a_target_that_redirects_everything_is_not_judged() {
 fn an_address_without_a_listener_is_named() {
     let address = format!("http://{}", unused_address());
     is_not_ready(&[&address], &["unreachable", "nothing listens at 127.0.0.1", "start the target"]);
+}
+
+fn an_adapter_that_cannot_be_started_is_named() {
+    is_not_ready(
+        &["--adapter", "./no-such-adapter"],
+        &["`./no-such-adapter`", "cannot be started", "check its spelling"],
+    );
 }
 
 fn a_name_without_an_address_is_named() {
