@@ -219,21 +219,21 @@ mod tests {
 
     #[test]
     fn a_layout_changes_bytes_and_not_the_message() {
-        let with_layouts = || crate::protocol::ALL.iter().filter(|protocol| !protocol.codec().layouts().is_empty());
         let message = value(r#"{"n":7,"text":"x"}"#);
         let plain = crate::wire::cbor::write(&message);
+        let writes_cbor = |protocol: &&&'static dyn Protocol| protocol.codec().encode(&message, "") == plain;
         let mut laid = 0;
-        for protocol in with_layouts() {
+        for protocol in crate::protocol::ALL.iter().filter(writes_cbor) {
             for layout in protocol.codec().layouts() {
                 let mut answer = Incoming { body: Body(plain.clone()), ..Incoming::nothing(Ended::Complete) };
                 let changed = lay(*protocol, &mut answer, layout);
                 assert_eq!(changed, answer.body.0 != plain, "{layout}");
                 laid += usize::from(changed);
-                assert_eq!(
-                    Document::read(&answer.body.0).map(|document| document.value),
-                    Some(message.clone()),
-                    "{layout}"
-                );
+                let found = Document::read(&answer.body.0).expect("a message").value;
+                // In another order, or twice, but the same members.
+                for name in ["n", "text"] {
+                    assert_eq!(found.member(name), message.member(name), "{layout}");
+                }
             }
         }
         assert!(laid > 0, "a layout of integers changes 7");
