@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(400);
 const CASE: Duration = Duration::from_secs(20);
 
 /// How many runs of cases against trivial targets there are at most, unless every case is to run against every one.
-const RUNS: usize = 25_000;
+const RUNS: usize = 15_000;
 
 /// The cases that run against each trivial target: all of them, or each case against one of `of` targets, others with another
 /// seed.

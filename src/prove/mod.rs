@@ -46,6 +46,10 @@ const FED: usize = 120;
 /// The number of cases from which they are many.
 const MANY: usize = 60;
 
+/// How many cases of each broken requirement run at first, spread over all that cover it. A thousand may, and some of them are
+/// enough for a fault; the rest run if none of these catches it.
+const OF_EACH: usize = 60;
+
 /// The same for a fault that runs against every case, whose failures are counted. A fault without a case that should catch it by
 /// then is repeated with these cases only.
 const FIRST_ROUND_OF_ALL: Duration = Duration::from_secs(30);
@@ -53,7 +57,7 @@ const FIRST_ROUND_OF_ALL: Duration = Duration::from_secs(30);
 /// How many faults run against every case, to measure blame, and how many runs of cases that may be: then it is as quick for
 /// every suite. Of a longer suite, the same share of the other cases runs for each.
 const BLAMED: std::ops::RangeInclusive<usize> = 2..=12;
-const RUNS_OF_BLAMED: usize = 7_000;
+const RUNS_OF_BLAMED: usize = 3_000;
 
 /// Proves the suites of one protocol.
 ///
@@ -297,8 +301,16 @@ fn plant(
     };
     let offset = |apart: usize| usize::try_from(options.facts.seed % apart as u64).unwrap_or_default();
     let is_sampled = |index: &usize| others.is_some_and(|apart| (index + offset(apart)).is_multiple_of(apart));
-    let mut chosen: BTreeSet<usize> =
-        (0..plan.cases.len()).filter(|index| runs(index) && (should_fail(index) || is_sampled(index))).collect();
+    let concerned: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| runs(index) && should_fail(index)).collect();
+    let mut chosen = if others.is_some() {
+        concerned
+            .iter()
+            .copied()
+            .chain((0..plan.cases.len()).filter(|index| runs(index) && is_sampled(index)))
+            .collect()
+    } else {
+        some_of_each(&fault.breaks, plan, &concerned)
+    };
     row.ran = chosen.len();
     // A sweep judges the messages of the other cases, so all of them run if those that should catch the fault do not.
     let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
@@ -351,18 +363,32 @@ fn plant(
             row.blamed.get_or_insert_default().extend(if lenient { failed } else { strict });
         }
         let cut = time.take().is_some() && transcript.cut_short.is_some();
-        if lenient || (row.killed && !cut) {
+        // The cases that did not run may show it, or show it in the lenient profile.
+        let partial = cut || !concerned.is_subset(&chosen);
+        if lenient || (row.killed && !partial) {
             row.strict_only = !lenient;
             row.because.clear();
             return row;
         }
-        if cut {
-            round -= 1; // the cases that did not run may show it
-            // Blame is known well enough by now.
-            chosen.retain(should_fail);
+        if partial {
+            round -= 1;
         }
+        // Blame is known well enough by now.
+        chosen.clone_from(&concerned);
+        row.ran = row.ran.max(chosen.len());
     }
     row
+}
+
+/// Of the cases, by index in the plan, at most [`OF_EACH`] for each requirement.
+fn some_of_each(requirements: &[String], plan: &Plan<'_>, cases: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let mut some = BTreeSet::new();
+    for requirement in requirements {
+        let covers = |index: &&usize| plan.cases[**index].covers.iter().any(|id| id.as_str() == requirement);
+        let covering: Vec<usize> = cases.iter().filter(covers).copied().collect();
+        some.extend(covering.iter().step_by(covering.len().div_ceil(OF_EACH).max(1)));
+    }
+    some
 }
 
 /// Plants faults again for the cases that nothing made fail: another case may have caught the fault in a round in which this one

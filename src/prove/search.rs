@@ -23,6 +23,9 @@ use crate::wire::json;
 /// Maximum number of changes that are tried for one case.
 const TRIES: usize = 2_000;
 
+/// Number of changes that are tried first, in all answers.
+const GENERAL: usize = 3;
+
 /// Number of sample exchanges of a transport for a sweeping case.
 const SAMPLE: usize = 48;
 
@@ -466,7 +469,8 @@ fn search(
             move |member| wished.values().iter().map(move |value| Mutation::Both(at, value, member, Change::Value));
         others.flat_map(with)
     });
-    let mut mutations: Vec<Mutation<'_>> = [Mutation::Swap(0), Mutation::Stale, Mutation::Missing]
+    let general: [Mutation<'_>; GENERAL] = [Mutation::Swap(0), Mutation::Stale, Mutation::Missing];
+    let mut mutations: Vec<Mutation<'_>> = general
         .into_iter()
         .chain(changes)
         .chain(sets)
@@ -496,6 +500,13 @@ fn search(
     // A single answer, and answers that are judged one by one, are changed alone already.
     let places = if count == 1 || one_by_one { 0 } else { count };
     let alone = (0..places).rev().flat_map(|place| mutations.iter().map(move |mutation| (mutation, Some(place))));
+    // One answer that is another one altogether, or none, makes most cases fail, so that is tried before thousands of members.
+    let whole = [Mutation::Swap(0), Mutation::Stale, Mutation::Missing, Mutation::Silence];
+    let rest = everywhere.clone().skip(GENERAL);
+    let places = if ready.case.is_sweep() { 0 } else { places };
+    let first = everywhere
+        .take(GENERAL)
+        .chain((0..places).rev().flat_map(|place| whole.iter().map(move |mutation| (mutation, Some(place)))));
     let in_lists = (0..count).rev().flat_map(|place| lists.iter().map(move |mutation| (mutation, Some(place))));
     if ready.case.is_sweep() {
         // Some of these the subject has not sent itself.
@@ -515,7 +526,7 @@ fn search(
             wanted.iter().all(|id| shown.contains(id))
         }
     };
-    for (mutation, place) in everywhere.chain(alone).take(TRIES).chain(in_lists.take(TRIES)) {
+    for (mutation, place) in first.chain(rest.chain(alone).take(TRIES)).chain(in_lists.take(TRIES)) {
         if is_done(&found) {
             return found;
         }
