@@ -24,6 +24,10 @@ mod variant;
 
 use libtest_mimic::{Arguments, Trial};
 
+/// As in the program, since runs in this process allocate as much.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Number of concurrent tests on two cores: enough to keep both busy while other tests wait.
 const TESTS_FOR_EACH_CORE: usize = 6;
 

@@ -30,3 +30,7 @@ mod task_amp_server;
 mod task_support;
 mod transfer;
 mod variant;
+
+/// As in the program: a third of the time would be spent in the allocator of the system.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::task_support::{
@@ -11,6 +12,7 @@ use crate::task_support::{
 };
 use reference_impl::{Config, Fault};
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 /// Maximum number of concurrent conversations.
 const CONVERSATIONS: usize = 40;
@@ -390,12 +392,18 @@ async fn every_fault_shows() {
     let differs = plain.iter().zip(&again).find(|(left, right)| left != right);
     assert!(differs.is_none() && plain.len() == again.len(), "the conversation is not repeatable: {differs:#?}");
     let mut silent = Vec::new();
-    for several in faults().chunks(CONVERSATIONS) {
-        let observed: Vec<_> = several.iter().map(|fault| tokio::spawn(conversation(Some(fault.name)))).collect();
-        for (fault, observed) in several.iter().zip(observed) {
-            if observed.await.expect("the conversation ends") == plain {
-                silent.push(fault.name);
-            }
+    let turns = Arc::new(Semaphore::new(CONVERSATIONS));
+    let in_turn = |name| {
+        let turns = Arc::clone(&turns);
+        async move {
+            let _turn = turns.acquire_owned().await.expect("open");
+            conversation(Some(name)).await
+        }
+    };
+    let observed: Vec<_> = faults().iter().map(|fault| tokio::spawn(in_turn(fault.name))).collect();
+    for (fault, observed) in faults().iter().zip(observed) {
+        if observed.await.expect("the conversation ends") == plain {
+            silent.push(fault.name);
         }
     }
     silent.retain(|name| !LONGER.contains(name));

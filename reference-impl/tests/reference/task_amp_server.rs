@@ -45,7 +45,7 @@ async fn the_five_messages_are_stored_as_they_are() {
 async fn each_invalid_message_is_refused_and_logged() {
     let (_server, client) = start(config("system")).await;
     let mut entries = 0;
-    for (row, message) in rows().into_iter().filter(|(row, _)| row["own"] == false) {
+    for (row, message) in rows().iter().filter(|(row, _)| row["own"] == false) {
         let from =
             serde_json::from_str::<Value>(&message).expect("JSON")["from"].as_str().unwrap_or("executor").to_owned();
         let (status, _) = client.send("POST", "/messages", &from, message.as_bytes()).await.expect("an answer");

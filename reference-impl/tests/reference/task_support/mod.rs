@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -274,9 +275,13 @@ impl Library {
 }
 
 /// The rows of `data/task_amp.json`, with the message of each as text.
-pub(crate) fn rows() -> Vec<(Value, String)> {
-    let rows: Vec<Value> = serde_json::from_str(include_str!("../data/task_amp.json")).expect("JSON");
-    rows.into_iter().map(|row| (row.clone(), edited(&row))).collect()
+pub(crate) fn rows() -> &'static [(Value, String)] {
+    // A hundred conversations use them.
+    static ROWS: LazyLock<Vec<(Value, String)>> = LazyLock::new(|| {
+        let rows: Vec<Value> = serde_json::from_str(include_str!("../data/task_amp.json")).expect("JSON");
+        rows.into_iter().map(|row| (row.clone(), edited(&row))).collect()
+    });
+    &ROWS
 }
 
 fn baseline(letter: &str) -> Value {
