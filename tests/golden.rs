@@ -227,7 +227,7 @@ fn markdown_shows_a_target_only_as_code() {
             None if ticks.len() >= 3 && line.ends_with("text") => fence = Some(ticks),
             None => {
                 let outside = without_code_spans(line);
-                let own = ["<code>", "</code>", "<details>", "</details>", "<summary>", "</summary>"];
+                let own = ["<code>", "</code>", "<br>", "<details>", "</details>", "<summary>", "</summary>"];
                 let outside = own.iter().fold(outside, |line, tag| line.replace(tag, ""));
                 assert!(!outside.contains(['<', '>', '@']) && !outside.contains("]("), "{line}");
             }
@@ -441,4 +441,17 @@ fn a_page_of_ten_thousand_cases_stays_small_and_loses_none() {
     // A line says why a case failed, and a requirement of many cases says how many it does not link.
     assert!(html.contains("expected the thing at ") && html.contains("observed another</p>"));
     assert!(html.contains("more; search the cases below for"));
+}
+
+#[test]
+fn a_summary_of_hundreds_of_failures_stays_readable_and_says_what_each_requirement_demands() {
+    let record = record::long_record(10_000);
+    let page = written("markdown", &record);
+    let (_, table) = page.split_once("## Violations").expect("a table of violations");
+    let rows: Vec<&str> = table.lines().skip_while(|line| !line.starts_with("|---")).skip(1).collect();
+    let rows: Vec<&str> = rows.into_iter().take_while(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 100);
+    let demand = &record.protocols[0].requirements[0].summary;
+    assert!(!demand.is_empty() && rows[0].contains("<br>"), "{}", rows[0]);
+    assert!(table.contains(" more rows are in `report.html`"));
 }

@@ -21,6 +21,8 @@ const EVIDENCE_LIMIT: usize = 800 * 1000;
 const TABLE_LIMIT: usize = 400 * 1000;
 /// Cases whose exchanges are shown.
 const CASES_IN_DETAIL: usize = 20;
+/// Rows of the table of violations: whoever reads more opens the page.
+const VIOLATIONS_SHOWN: usize = 100;
 /// Causes of violations shown.
 const CAUSES_SHOWN: usize = 10;
 /// Exchanges shown of one case.
@@ -38,7 +40,9 @@ const CELL_LENGTH: usize = 300;
 pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
     page.head(record);
-    for protocol in &record.protocols {
+    // Why hundreds of cases were not judged is said once.
+    let unready = view::is_unready(record);
+    for protocol in record.protocols.iter().filter(|_| !unready) {
         page.levels(protocol);
     }
     for protocol in &record.protocols {
@@ -47,7 +51,7 @@ pub(super) fn write(record: &RunRecord, out: &mut dyn io::Write) -> io::Result<(
     page.baseline(record);
     page.violations(record);
     page.details(record);
-    for protocol in &record.protocols {
+    for protocol in record.protocols.iter().filter(|_| !unready) {
         page.undecided(protocol, &baseline::known(record));
         page.warnings(protocol);
     }
@@ -84,9 +88,9 @@ impl Page {
         );
         if let Some(why) = &record.summary.cut_short {
             let _ = writeln!(head, "**Cut short:** {}\n", code(&printable::short(why, CELL_LENGTH)));
-            for line in &record.summary.advice {
-                let _ = writeln!(head, "{}\n", escape(&printable::short(line, CELL_LENGTH)));
-            }
+        }
+        for line in &record.summary.advice {
+            let _ = writeln!(head, "{}\n", escape(&printable::short(line, CELL_LENGTH)));
         }
         self.add(SIZE_LIMIT, &head);
     }
@@ -178,8 +182,8 @@ impl Page {
         let head = "## Violations\n\n| requirement | keyword | case | expected | observed |\n|---|---|---|---|---|\n";
         self.add(SIZE_LIMIT, head);
         let mut left_out = 0;
-        for row in &rows {
-            if left_out > 0 || !self.add(TABLE_LIMIT, &row.table_row()) {
+        for (at, row) in rows.iter().enumerate() {
+            if at >= VIOLATIONS_SHOWN || left_out > 0 || !self.add(TABLE_LIMIT, &row.table_row()) {
                 left_out += 1;
             }
         }
@@ -288,6 +292,8 @@ impl Page {
 struct Row<'a> {
     requirement: &'a str,
     keyword: &'a str,
+    /// What the requirement demands, in a sentence.
+    demand: &'a str,
     case: &'a CaseRecord,
     finding: Option<&'a FindingRecord>,
 }
@@ -299,8 +305,12 @@ impl Row<'_> {
             Some(finding) => (cell(&finding.expected), cell(&finding.observed)),
             None => (String::new(), cell(&self.case.because)),
         };
+        let demand = match self.demand {
+            "" => String::new(),
+            demand => format!("<br>{}", escape(&printable::short(demand, CELL_LENGTH))),
+        };
         format!(
-            "| {} | {} | {} | {expected} | {observed} |\n",
+            "| {}{demand} | {} | {} | {expected} | {observed} |\n",
             cell(self.requirement),
             escape(self.keyword),
             cell(&self.case.id),
@@ -318,6 +328,7 @@ fn violations(record: &RunRecord) -> Vec<Row<'_>> {
                 rows.push(Row {
                     requirement: group.id,
                     keyword: group.requirement.map_or("", |r| r.keyword.as_str()),
+                    demand: group.requirement.map_or("", |r| r.summary.as_str()),
                     case,
                     finding: findings.first().copied(),
                 });

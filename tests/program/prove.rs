@@ -9,6 +9,7 @@ use serde_json::Value;
 pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![
         a_fault_is_killed_by_the_case_of_its_requirement,
+        a_fault_that_few_of_many_cases_catch_is_killed,
         a_survivor_is_named_with_its_requirement_and_the_exit_code_is_1,
         a_vacuous_case_is_found_by_changed_answers,
         the_requirements_that_one_fault_fails_are_measured,
@@ -108,6 +109,23 @@ fn a_fault_is_killed_by_the_case_of_its_requirement() {
     let killers = &proof["faults"][0]["killers"];
     assert_eq!(killers["agentic/small#keeps-tags-as-they-were-sent"][0], "AGENTIC-6.4-34", "{killers}");
     assert!(text.contains("1 planted, 1 killed, 0 survive"), "{text}");
+}
+
+fn a_fault_that_few_of_many_cases_catch_is_killed() {
+    let numbered = |n: usize| SHORT_TAGS.replace("keeps-one-tag", &format!("keeps-one-tag-{n}"));
+    let others: String = (1..130).map(numbered).collect();
+    // The second is not among those that run first.
+    let (_, text, proof) =
+        Suites::new().with(&format!("{SHORT_TAGS}{TAGS}{others}")).prove(&["--fault", "tags-sorted"]);
+    let row = &proof["faults"][0];
+    assert_eq!(row["killed"], true, "{text}");
+    assert_eq!(row["ran"], 262, "each case ran, over HTTP and as a library: {text}");
+    // Where those that run first are enough, the others do not run.
+    let many: String = (1..130).map(|n| TAGS.replace("keeps-tags", &format!("keeps-{n}-tags"))).collect();
+    let (_, text, proof) = Suites::new().with(&many).prove(&["--fault", "tags-sorted"]);
+    let row = &proof["faults"][0];
+    assert_eq!(row["killed"], true, "{text}");
+    assert!(row["ran"].as_u64().is_some_and(|ran| ran <= 60), "{}", row["ran"]);
 }
 
 fn a_survivor_is_named_with_its_requirement_and_the_exit_code_is_1() {

@@ -47,7 +47,7 @@ async fn each_invalid_message_is_refused_and_logged() {
     let mut entries = 0;
     for (row, message) in rows().iter().filter(|(row, _)| row["own"] == false) {
         let from =
-            serde_json::from_str::<Value>(&message).expect("JSON")["from"].as_str().unwrap_or("executor").to_owned();
+            serde_json::from_str::<Value>(message).expect("JSON")["from"].as_str().unwrap_or("executor").to_owned();
         let (status, _) = client.send("POST", "/messages", &from, message.as_bytes()).await.expect("an answer");
         assert_eq!(status, 422, "{row}");
         entries += 1;

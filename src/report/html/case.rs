@@ -117,7 +117,9 @@ impl CaseRenderer<'_> {
     }
 
     fn row(&self, case: &CaseRecord) -> RowView {
-        let finding = case.findings.first().filter(|_| case.verdict != Verdict::Pass);
+        // A warning may come before the failure.
+        let telling = case.findings.iter().find(|finding| finding.verdict == case.verdict);
+        let finding = telling.or(case.findings.first()).filter(|_| case.verdict != Verdict::Pass);
         let why = finding.map_or_else(|| case.because.clone(), |finding| cause::sentence(case, finding));
         let link = |id: &String| {
             let anchor = self.anchors.requirements.get(id.as_str()).map(|(anchor, _)| anchor.clone());

@@ -251,7 +251,7 @@ fn requirement_view(
     cases.sort_by_key(|(verdict, _)| std::cmp::Reverse(*verdict));
     let mut more = cases.split_off(cases.len().min(CASES_LINKED));
     let all = more.len();
-    more.retain(|(verdict, _)| *verdict != Verdict::Pass);
+    more.retain(|(verdict, _)| !matches!(verdict, Verdict::Pass | Verdict::NotRun));
     more.truncate(MORE_LINKED);
     let link = |(_, link): (Verdict, CaseLink)| link;
     RequirementView {

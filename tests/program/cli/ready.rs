@@ -48,6 +48,8 @@ fn is_not_ready_within(timeout: &str, words: &[&str], says: &[&str]) {
         for file in ["out/report.html", "out/junit.xml", "out/summary.md"] {
             assert!(here.read(file).contains(first.trim()), "{protocol}: {file} does not say {first:?}");
         }
+        let summary = here.read("out/summary.md");
+        assert!(summary.lines().count() <= 30, "{protocol}: what no case could show is said once: {summary}");
     }
 }
 
