@@ -21,7 +21,7 @@ const EVIDENCE_LIMIT: usize = 800 * 1000;
 const TABLE_LIMIT: usize = 400 * 1000;
 /// Cases whose exchanges are shown.
 const CASES_IN_DETAIL: usize = 20;
-/// Rows of the table of violations: whoever reads more opens the page.
+/// Rows of the table of violations; the other violations are in the HTML page.
 const VIOLATIONS_SHOWN: usize = 100;
 /// Causes of violations shown.
 const CAUSES_SHOWN: usize = 10;
