@@ -149,6 +149,10 @@ pub struct ProtocolRecord {
     pub replay: String,
     /// The levels, in the order of the manifest.
     pub levels: Vec<LevelRecord>,
+    /// The probable causes of the violations, the one to mend first at the top. They are derived from the cases whenever
+    /// the record is written, and not read back.
+    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<CauseRecord>,
     /// The features of the target, as probed.
     pub features: Vec<FeatureRecord>,
     /// Every requirement of the catalogue, in its order.
@@ -223,6 +227,25 @@ pub struct Because {
     pub advice: String,
 }
 
+/// Violations with one probable cause: findings of the same operation that show the same difference at the same place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CauseRecord {
+    /// Identifies the cause across runs, seeds and targets: `cause-` and twelve hexadecimal digits, as in `compare` and in a
+    /// baseline.
+    pub fingerprint: String,
+    /// The cause in one line, without ids and digests.
+    pub text: String,
+    /// The requirements that it violates, in the order of the catalogue.
+    pub requirements: Vec<String>,
+    /// Cases that fail with it.
+    pub cases: u64,
+    /// Cases that decide nothing as long as it lasts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blocks: u64,
+    /// Id of the case with the fewest messages that shows it.
+    pub example: String,
+}
+
 /// An optional feature of the protocol, and whether the target offers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FeatureRecord {
@@ -235,6 +258,12 @@ pub struct FeatureRecord {
     /// A hint for a target that should offer it and does not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub advice: String,
+    /// Cases that decide nothing because the target lacks it, a prerequisite of theirs.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub blocks: u64,
+    /// Violated requirements that are about it, where it blocks cases: once they are met, those cases can be judged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explained_by: Vec<String>,
     /// The exchanges of the probe.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exchanges: Vec<Exchange>,

@@ -1,7 +1,16 @@
 
 "use strict";
 (function () {
-  // Filters: within a group any checked value matches; every group and every word has to match.
+  // Filters: within a group any chosen value matches; every group and every word has to match. What is chosen is kept in the URL,
+  // as LIST.GROUP=VALUE.
+  var forms = {};
+  function remember() {
+    var query = new URLSearchParams();
+    Object.keys(forms).forEach(function (id) { forms[id].write(query, id); });
+    var text = query.toString();
+    // A page from a file may not have its URL changed everywhere.
+    try { history.replaceState(null, "", location.pathname + (text ? "?" + text : "") + location.hash); } catch (error) { return; }
+  }
   document.querySelectorAll("form[data-filters]").forEach(function (form) {
     var list = document.getElementById(form.dataset.filters);
     var items = Array.from(list.querySelectorAll("[data-item]"));
@@ -12,6 +21,7 @@
       if (!texts.has(item)) {
         var from = item.tagName === "DETAILS" ? [item.querySelector("summary"), item.querySelector(".about"), item.querySelector(".because")].concat(Array.from(item.querySelectorAll("a.id, blockquote"))) : [item];
         var suite = item.closest("[data-suite]");
+        if (suite) from = from.concat(item.parentElement.querySelector(".why"));
         texts.set(item, from.map(function (part) { return part ? part.textContent : ""; }).concat(suite ? suite.dataset.suite : []).join(" ").toLowerCase());
       }
       return texts.get(item);
@@ -22,23 +32,68 @@
       form.querySelectorAll("input[type=checkbox]:checked").forEach(function (box) {
         (wanted[box.name] = wanted[box.name] || []).push(box.value);
       });
+      form.querySelectorAll("select").forEach(function (choice) {
+        if (choice.value) wanted[choice.name] = [choice.value];
+      });
       var shown = 0;
       items.forEach(function (item) {
-        var fits = Object.keys(wanted).every(function (key) { return wanted[key].includes(item.dataset[key]); })
+        var fits = Object.keys(wanted).every(function (key) {
+          var has = item.dataset[key] || "";
+          // A case may have several causes.
+          return wanted[key].includes(has) || (key === "cause" && has.split(" ").includes(wanted[key][0]));
+        })
           && words.every(function (word) { return text(item).includes(word); });
         item.hidden = !fits;
         if (fits) shown += 1;
       });
-      list.querySelectorAll(".group").forEach(function (group) {
+      list.querySelectorAll(".group, .rows ul").forEach(function (group) {
         group.hidden = !group.querySelector("[data-item]:not([hidden])");
       });
       output.textContent = shown === items.length ? items.length + " shown" : shown + " of " + items.length + " shown";
     }
-    form.addEventListener("input", apply);
-    form.addEventListener("reset", function () { setTimeout(apply, 0); });
+    function changed() { apply(); remember(); }
+    form.addEventListener("input", changed);
+    form.addEventListener("reset", function () { setTimeout(changed, 0); });
+    forms[form.dataset.filters] = {
+      write: function (query, id) {
+        if (search.value) query.append(id + ".words", search.value);
+        form.querySelectorAll("input[type=checkbox]:checked, select").forEach(function (field) {
+          if (field.value) query.append(id + "." + field.name, field.value);
+        });
+      },
+      read: function (query, id) {
+        search.value = query.get(id + ".words") || "";
+        form.querySelectorAll("input[type=checkbox]").forEach(function (box) {
+          box.checked = query.getAll(id + "." + box.name).includes(box.value);
+        });
+        form.querySelectorAll("select").forEach(function (choice) {
+          choice.value = query.get(id + "." + choice.name) || "";
+          if (choice.selectedIndex < 0) choice.value = "";
+        });
+        apply();
+      },
+      choose: function (name, value) {
+        form.reset();
+        form.querySelector("select[name=" + name + "]").value = value;
+        // After the reset has been heard.
+        setTimeout(changed, 0);
+      }
+    };
     form.addEventListener("submit", function (event) { event.preventDefault(); });
     form.hidden = items.length < 2;
     apply();
+  });
+
+  var asked = new URLSearchParams(location.search);
+  if (location.search) Object.keys(forms).forEach(function (id) { forms[id].read(asked, id); });
+  document.querySelectorAll("button.narrow").forEach(function (button) {
+    var form = document.querySelector("form[data-filters=" + button.dataset.form + "]");
+    // With one cause there is nothing to choose.
+    button.hidden = !form || !form.querySelector("select[name=" + button.dataset.name + "]");
+    button.addEventListener("click", function () {
+      forms[button.dataset.form].choose(button.dataset.name, button.dataset.value);
+      form.scrollIntoView();
+    });
   });
 
   function setOpen(id, open) {
@@ -58,8 +113,7 @@
     var item = target.closest("[data-item][hidden]");
     if (item) {
       item.hidden = false;
-      var group = item.closest(".group");
-      if (group) group.hidden = false;
+      for (var group = item.parentElement; group; group = group.parentElement) group.hidden = false;
     }
     for (var part = target; part; part = part.parentElement) {
       if (part.tagName === "DETAILS") part.open = true;

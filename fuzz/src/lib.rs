@@ -163,6 +163,22 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
+/// The environment variable with the name of the target that the program `any` runs.
+pub const SELECTED: &str = "PROOFMARK_FUZZ_TARGET";
+
+/// The target that [`SELECTED`] names.
+///
+/// # Panics
+///
+/// If it names none.
+pub fn selected() -> &'static Target {
+    let name = std::env::var(SELECTED).unwrap_or_default();
+    TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| {
+        let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+        panic!("{SELECTED} is \"{name}\", and must be one of {}", names.join(", "))
+    })
+}
+
 /// The program of a target: libFuzzer under cargo-fuzz, and empty in a plain build.
 #[macro_export]
 macro_rules! fuzz_main {

@@ -279,12 +279,15 @@ impl Author<'_, '_> {
             suite_hash: self.words()?,
             replay: String::new(),
             levels: self.several(Self::level)?,
+            causes: Vec::new(),
             features: self.several(|a| {
                 Ok(FeatureRecord {
                     feature: a.words()?,
                     about: a.words()?,
                     state: a.choose(&[Offered, Absent, Unclear, Unknown])?,
                     advice: a.words()?,
+                    blocks: a.u.int_in_range(0..=3)?,
+                    explained_by: a.several(Self::words)?,
                     exchanges: a.several(Self::exchange)?,
                 })
             })?,

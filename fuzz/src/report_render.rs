@@ -89,7 +89,7 @@ fn read_back(page: &str, record: &RunRecord) {
 const ELEMENTS: &[&str] = &[
     "a", "b", "blockquote", "body", "button", "caption", "code", "dd", "details", "div", "dl", "dt", "fieldset", "footer",
     "form", "h1", "h2", "h3", "h4", "h5", "head", "header", "html", "input", "label", "legend", "li", "main", "mark", "meta",
-    "nav", "ol", "output", "p", "pre", "rect", "script", "section", "span", "style", "summary", "svg", "table", "tbody", "td", "th",
+    "nav", "ol", "option", "output", "p", "pre", "rect", "script", "section", "select", "span", "style", "summary", "svg", "table", "tbody", "td", "th",
     "thead", "title", "tr", "ul", "wbr",
 ];
 

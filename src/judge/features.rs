@@ -80,6 +80,8 @@ pub(super) fn records(context: &Context<'_>, transcript: &Transcript) -> Vec<Fea
                 about: feature.about.clone(),
                 state,
                 advice: if found { String::new() } else { feature.advice.clone() },
+                blocks: 0,
+                explained_by: Vec::new(),
                 exchanges,
             });
         }

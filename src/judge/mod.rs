@@ -215,13 +215,17 @@ pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_o
     for (level, measured) in levels.iter_mut().zip(measured.into_iter().flatten()) {
         level.met = !level.claimed && measured.outcome == Grant::Granted;
     }
+    let mut features = features_of(runs);
+    explain_blocked(context, &mut features, &cases, &requirements);
     ProtocolRecord {
         protocol: knowledge.protocol.slug().to_owned(),
         spec: knowledge.catalogue.spec.clone(),
         suite_hash: knowledge.hash.clone(),
         replay: String::new(),
         levels,
-        features: features_of(runs),
+        // The report derives them.
+        causes: Vec::new(),
+        features,
         requirements,
         cases,
         hosts: runs.first().map(|(_, transcript)| transcript.hosts.clone()).unwrap_or_default(),
@@ -242,6 +246,35 @@ fn features_of(runs: &[(&Context<'_>, &Transcript)]) -> Vec<FeatureRecord> {
         }
     }
     records
+}
+
+/// Writes down for each prerequisite that the target lacks how many cases it blocks, and which violated requirements are about it.
+fn explain_blocked(
+    context: &Context<'_>,
+    records: &mut [FeatureRecord],
+    cases: &[CaseRecord],
+    requirements: &[RequirementRecord],
+) {
+    let features = &context.plan.knowledge.manifest.features;
+    // Where several transports were probed, the name of a feature ends with the suffix of its transport.
+    let has_several = records.iter().any(|record| record.feature.contains('@'));
+    for feature in features.iter().filter(|feature| !feature.prerequisite_of.is_empty()) {
+        let why = lacks(feature);
+        for record in records.iter_mut().filter(|record| record.state == FeatureState::Absent) {
+            let Some(suffix) = record.feature.strip_prefix(feature.name.value.as_str()) else { continue };
+            if !suffix.is_empty() && !suffix.starts_with('@') {
+                continue;
+            }
+            let here = |case: &&CaseRecord| !has_several || case.transport.suffix() == suffix;
+            let blocked = cases.iter().filter(here).filter(|case| case.because == why).count();
+            record.blocks = u64::try_from(blocked).unwrap_or(u64::MAX);
+            if blocked > 0 {
+                let violated = requirements.iter().filter(|found| found.verdict == Verdict::Fail);
+                let about = violated.filter(|found| feature.is_judged_by(&found.id));
+                record.explained_by = about.map(|found| found.id.clone()).collect();
+            }
+        }
+    }
 }
 
 /// Judges one case.

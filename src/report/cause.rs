@@ -10,8 +10,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::shape::{shape, stable};
-use super::view;
-use crate::record::{CaseRecord, FindingRecord, ProtocolRecord};
+use super::{printable, view};
+use crate::record::{CaseRecord, CauseRecord, FindingRecord, ProtocolRecord};
 use crate::verdict::Verdict;
 
 /// Findings with one probable cause.
@@ -24,6 +24,8 @@ pub(super) struct Cause<'a> {
     pub requirements: Vec<&'a str>,
     /// The cases that fail with it, in the order of the record.
     pub cases: Vec<&'a CaseRecord>,
+    /// How many cases decide nothing as long as it lasts.
+    pub blocks: usize,
 }
 
 impl Cause<'_> {
@@ -35,6 +37,41 @@ impl Cause<'_> {
             None => observed.clone(),
         }
     }
+
+    /// `4 cases`, or with those that it keeps undecided `4 cases, and 27 are undecided because of it`.
+    pub(super) fn extent(&self) -> String {
+        let cases = printable::count(self.cases.len(), "case", "cases");
+        match self.blocks {
+            0 => cases,
+            1 => format!("{cases}, and 1 is undecided because of it"),
+            blocks => format!("{cases}, and {blocks} are undecided because of it"),
+        }
+    }
+
+    /// The cause for the record.
+    pub(super) fn record(&self) -> CauseRecord {
+        let Kind { operation, place, expected, observed } = &self.kind;
+        CauseRecord {
+            fingerprint: stable_reason(operation, place, expected, observed).fingerprint,
+            text: self.headline(),
+            requirements: self.requirements.iter().map(|id| (*id).to_owned()).collect(),
+            cases: self.cases.len() as u64,
+            blocks: self.blocks as u64,
+            example: self.example.0.id.clone(),
+        }
+    }
+
+    /// The cases that it keeps undecided: they build on a prerequisite that the violated requirements are about, or on the same
+    /// observation.
+    fn blocked(&self, protocol: &ProtocolRecord, undecided: &[(&str, String)]) -> usize {
+        let explains = |ids: &[String]| ids.iter().any(|id| self.requirements.contains(&id.as_str()));
+        let of_features = protocol.features.iter().filter(|feature| explains(&feature.explained_by));
+        let of_features: u64 = of_features.map(|feature| feature.blocks).sum();
+        let Kind { operation, place, expected, observed } = &self.kind;
+        let (operation, same) = (format!("({operation})"), words("", place, expected, observed));
+        let builds_on_it = |(because, shape): &&(&str, String)| because.contains(&operation) && shape.ends_with(&same);
+        usize::try_from(of_features).unwrap_or(usize::MAX) + undecided.iter().filter(builds_on_it).count()
+    }
 }
 
 /// A finding in one line: `send: expected one of 200, 201 at /status, observed 400`. Its texts come from the target: print them
@@ -44,13 +81,19 @@ pub(super) fn sentence(case: &CaseRecord, finding: &FindingRecord) -> String {
     words(operation, &finding.path, &finding.expected, &finding.observed)
 }
 
+/// The finding that decides the verdict of a case; a warning may come before the failure.
+pub(super) fn telling(case: &CaseRecord) -> Option<&FindingRecord> {
+    case.findings.iter().find(|finding| finding.verdict == case.verdict).or(case.findings.first())
+}
+
 fn words(operation: &str, place: &str, expected: &str, observed: &str) -> String {
     let colon = if operation.is_empty() { "" } else { ": " };
     let at = if place.is_empty() { "" } else { " at " };
     format!("{operation}{colon}expected {expected}{at}{place}, observed {observed}")
 }
 
-/// The causes of the failed cases of `protocol`, the one with most cases first. Waived cases do not count.
+/// The causes of the failed cases of `protocol`: first the one that keeps most cases undecided, then the one with most cases.
+/// Waived cases do not count.
 ///
 /// Known failures do not count either: the reports list them apart.
 pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -> Vec<Cause<'r>> {
@@ -73,6 +116,7 @@ pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -
                 example: (case, finding),
                 requirements: Vec::new(),
                 cases: Vec::new(),
+                blocks: 0,
             });
             if !cause.requirements.contains(&requirement) {
                 cause.requirements.push(requirement);
@@ -86,10 +130,13 @@ pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -
         }
     }
     let mut causes: Vec<_> = groups.into_values().collect();
+    let undecided = protocol.cases.iter().filter(|case| case.verdict == Verdict::Inconclusive);
+    let undecided: Vec<_> = undecided.map(|case| (case.because.as_str(), shape(&case.because))).collect();
     for cause in &mut causes {
         cause.requirements.sort_by_key(|id| index.get(id).copied().unwrap_or(usize::MAX));
+        cause.blocks = cause.blocked(protocol, &undecided);
     }
-    causes.sort_by_key(|cause| (Reverse(cause.cases.len()), Reverse(cause.requirements.len())));
+    causes.sort_by_key(|cause| (Reverse(cause.blocks), Reverse(cause.cases.len()), Reverse(cause.requirements.len())));
     causes
 }
 
@@ -182,7 +229,61 @@ fn without_positions(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    /// A failed case of `requirement` whose answer to a deposit has another status.
+    fn failed(id: &str, requirement: &str, observed: &str) -> serde_json::Value {
+        json!({
+            "id": id, "transport": "http", "verdict": "fail", "covers": [requirement], "elapsed_ms": 1, "at": "a:1:1",
+            "findings": [{ "requirement": requirement, "verdict": "fail", "expected": "201", "observed": observed, "path": "/status", "at": "a:1:1" }],
+        })
+    }
+
+    fn undecided(id: &str, because: &str) -> serde_json::Value {
+        json!({
+            "id": id, "transport": "http", "verdict": "inconclusive", "because": because, "covers": ["P-9"], "elapsed_ms": 1, "at": "a:1:1",
+        })
+    }
+
+    fn protocol(features: serde_json::Value, cases: Vec<serde_json::Value>) -> ProtocolRecord {
+        let record = json!({
+            "protocol": "p", "spec": "P", "suite_hash": "", "levels": [], "features": features, "requirements": [], "cases": cases,
+        });
+        serde_json::from_value(record).expect("a record")
+    }
+
+    #[test]
+    fn the_cause_that_keeps_most_cases_undecided_comes_first() {
+        let feature = json!([{
+            "feature": "stores", "about": "It stores.", "state": "absent", "blocks": 3, "explained_by": ["P-2"],
+        }]);
+        let cases = vec![failed("p/a#1", "P-1", "500"), failed("p/a#2", "P-1", "500"), failed("p/a#3", "P-2", "400")];
+        let record = protocol(feature, cases.clone());
+        let causes = causes(&record, &BTreeSet::new());
+        let found: Vec<_> =
+            causes.iter().map(|cause| (cause.requirements[0], cause.cases.len(), cause.blocks)).collect();
+        assert_eq!(found, [("P-2", 1, 3), ("P-1", 2, 0)]);
+        assert_eq!(causes[0].extent(), "1 case, and 3 are undecided because of it");
+        assert_eq!(causes[1].extent(), "2 cases");
+
+        // Without the feature the cause with more cases comes first.
+        let record = protocol(json!([]), cases);
+        let first = super::causes(&record, &BTreeSet::new()).remove(0).record();
+        assert_eq!((first.requirements, first.cases, first.blocks), (vec!["P-1".to_owned()], 2, 0));
+        assert_eq!((first.text.as_str(), first.example.as_str()), ("expected 201 at /status, observed 500", "p/a#1"));
+        assert_eq!(first.fingerprint, reasons(&record.cases[0])[0].fingerprint);
+    }
+
+    #[test]
+    fn a_case_that_builds_on_the_same_observation_depends_on_its_cause() {
+        let why = "step 1 () precondition not met: expected 201 at /status, observed 500";
+        let other = "step 1 () precondition not met: expected 201 at /status, observed 409";
+        let cases = vec![failed("p/a#1", "P-1", "500"), undecided("p/a#2", why), undecided("p/a#3", other)];
+        let record = protocol(json!([]), cases);
+        assert_eq!(causes(&record, &BTreeSet::new())[0].blocks, 1);
+    }
 
     #[test]
     fn positions_in_lists_are_not_part_of_a_place() {

@@ -3,7 +3,7 @@
 //! The file is Zstandard over JSON lines, one for each probed feature and each case that ran, so that `zstdcat` and `jq`
 //! read it. A record with evidence in a file lacks nothing else; [`read()`] puts both together again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::cause;
 use super::json::{self, ReadError};
 use super::printable;
 use crate::exchange::Exchange;
@@ -110,7 +111,8 @@ impl Write for Digesting<'_> {
 
 /// The record without its exchanges, which are in `evidence`, and without commands that differ only in the id of the case.
 pub fn without_exchanges(record: &RunRecord, evidence: EvidenceFile) -> RunRecord {
-    let protocols = record.protocols.iter().map(protocol_without_exchanges).collect();
+    let known = super::baseline::known(record);
+    let protocols = record.protocols.iter().map(|protocol| protocol_without_exchanges(protocol, &known)).collect();
     RunRecord {
         schema: record.schema.clone(),
         proofmark: record.proofmark.clone(),
@@ -127,7 +129,7 @@ pub fn without_exchanges(record: &RunRecord, evidence: EvidenceFile) -> RunRecor
     }
 }
 
-fn protocol_without_exchanges(protocol: &ProtocolRecord) -> ProtocolRecord {
+fn protocol_without_exchanges(protocol: &ProtocolRecord, known: &BTreeSet<&str>) -> ProtocolRecord {
     let commands = protocol.cases.iter().filter(|case| case.replay.contains(&case.id));
     let replay = commands.map(|case| case.replay.replacen(&case.id, CASE, 1)).next().unwrap_or_default();
     let features = protocol.features.iter().map(|feature| FeatureRecord {
@@ -135,6 +137,8 @@ fn protocol_without_exchanges(protocol: &ProtocolRecord) -> ProtocolRecord {
         about: feature.about.clone(),
         state: feature.state,
         advice: feature.advice.clone(),
+        blocks: feature.blocks,
+        explained_by: feature.explained_by.clone(),
         exchanges: Vec::new(),
     });
     ProtocolRecord {
@@ -142,6 +146,7 @@ fn protocol_without_exchanges(protocol: &ProtocolRecord) -> ProtocolRecord {
         spec: protocol.spec.clone(),
         suite_hash: protocol.suite_hash.clone(),
         levels: protocol.levels.clone(),
+        causes: cause::causes(protocol, known).iter().map(cause::Cause::record).collect(),
         features: features.collect(),
         requirements: protocol.requirements.clone(),
         cases: protocol.cases.iter().map(|case| case_without_exchanges(case, &replay)).collect(),

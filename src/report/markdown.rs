@@ -150,7 +150,7 @@ impl Page {
         let mut list = format!("## Causes in {}\n\n", escape(&protocol.protocol));
         for (at, cause) in causes.iter().take(CAUSES_SHOWN).enumerate() {
             let first = if at == 0 && causes.len() > 1 { "**fix this first:** " } else { "" };
-            let number = printable::count(cause.cases.len(), "case", "cases");
+            let number = cause.extent();
             let requirements = printable::count(cause.requirements.len(), "requirement", "requirements");
             let headline = code(&printable::short(&cause.headline(), CELL_LENGTH));
             let _ = writeln!(list, "{}. {first}{headline} ({number}, {requirements})", at + 1);

@@ -1,14 +1,18 @@
 //! The shape of an expected or observed text: what stays if one defect is seen in many cases.
 
+use std::borrow::Cow;
+
 /// Digits from which on a number is a value, and not a status or a count that matters.
 const LONG_NUMBER: usize = 6;
 /// Hexadecimal digits from which on a word is an id or a digest.
 const LONG_HEX: usize = 8;
 
 /// `text` with `…` for its values: ids, digests, long numbers, quoted words, and what objects and lists contain. A quoted
-/// sentence is not a value of the target, and stays.
+/// sentence is not a value of the target, and stays. A status that is only mentioned, as ` (status 400)`, is left out: the same
+/// refusal has none over other transports.
 pub(super) fn shape(text: &str) -> String {
     let mut shape = String::new();
+    let text = &*without_statuses(text);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let end = match c {
@@ -30,6 +34,17 @@ pub(super) fn shape(text: &str) -> String {
         rest = end.map_or("", |end| &rest[end..]);
     }
     shape
+}
+
+fn without_statuses(text: &str) -> Cow<'_, str> {
+    const MENTIONED: &str = " (status ";
+    let Some((before, after)) = text.split_once(MENTIONED) else { return Cow::Borrowed(text) };
+    match after.split_once(')') {
+        Some((status, rest)) if !status.is_empty() && status.bytes().all(|byte| byte.is_ascii_digit()) => {
+            Cow::Owned(format!("{before}{}", without_statuses(rest)))
+        }
+        _ => Cow::Borrowed(text),
+    }
 }
 
 /// `text` with `…` for ids, digests and long numbers.
@@ -156,6 +171,8 @@ mod tests {
             (r#"{"a":"}"} left"#, r#"{"b":["]"]} left"#),
             (r#"{"id":"a","n":[1,2]}"#, r#"{"title":7}"#),
             ("1732543200 ms", "1732543999 ms"),
+            ("refused (status 400): no", "refused: no"),
+            ("refused (status 400): no", "refused (status 200): no"),
         ];
         for (one, other) in same {
             assert_eq!(shape(one), shape(other));

@@ -45,6 +45,7 @@ pub(crate) fn record() -> RunRecord {
             suite_hash: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".to_owned(),
             replay: String::new(),
             levels: levels(),
+            causes: Vec::new(),
             features: features(),
             requirements: requirements(&cases),
             cases,
@@ -175,6 +176,8 @@ fn features() -> Vec<FeatureRecord> {
             about: "A descriptor that says which level is claimed.".to_owned(),
             state: FeatureState::Offered,
             advice: String::new(),
+            blocks: 0,
+            explained_by: Vec::new(),
             exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, br#"{"conformance_level":"L1"}"#)],
         },
         FeatureRecord {
@@ -182,6 +185,8 @@ fn features() -> Vec<FeatureRecord> {
             about: "Moves a package from one status to the next.".to_owned(),
             state: FeatureState::Unclear,
             advice: "Name the route in the target file: routes.transition.".to_owned(),
+            blocks: 0,
+            explained_by: Vec::new(),
             exchanges: vec![exchange("transition", "PATCH", "/v1/packages/p/status", "{}", 404, HOSTILE.as_bytes())],
         },
     ]

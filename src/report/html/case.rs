@@ -1,9 +1,10 @@
 //! Cases on the page: expected and observed values, and every message.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
+use super::filters::{Facets, Facetted};
 use super::message::{self, Budget, ExchangeView, Looked};
 use crate::record::{CaseRecord, FindingRecord, ProtocolRecord};
 use crate::report::{cause, printable, view};
@@ -17,6 +18,8 @@ const EXCHANGES_SHOWN: usize = 60;
 const CASES_OPEN: usize = 5;
 /// Characters that say why a case with a line of its own did not pass.
 const ROW_LENGTH: usize = 160;
+/// Requirements linked in the line of such a case.
+const COVERS_LINKED: usize = 3;
 /// Characters of an expected or observed value.
 const VALUE_LENGTH: usize = 4000;
 
@@ -26,6 +29,7 @@ pub(super) struct CaseView {
     pub(super) name: String,
     pub(super) badge: Badge,
     pub(super) open: bool,
+    pub(super) facets: Facets,
     pub(super) about: String,
     pub(super) because: String,
     pub(super) elapsed: String,
@@ -36,6 +40,9 @@ pub(super) struct CaseView {
     pub(super) findings_left_out: usize,
     pub(super) edits: Vec<String>,
     pub(super) readings: Vec<ReadingView>,
+    /// The exchanges that show the failure, if not all of them do.
+    pub(super) shown_by: Vec<ExchangeView>,
+    /// The others, in order.
     pub(super) exchanges: Vec<ExchangeView>,
     /// Exchanges of the twin without a counterpart in the case, for example if only the twin was sent.
     pub(super) twin_only: Vec<ExchangeView>,
@@ -60,7 +67,8 @@ pub(super) struct FindingView {
 /// Cases of one suite, a line each.
 pub(super) struct RowsView {
     pub(super) suite: String,
-    pub(super) rows: Vec<RowView>,
+    /// The rows by why they did not pass, in words that are the same for thousands of cases at a target that cannot do much.
+    pub(super) groups: Vec<(String, Vec<RowView>)>,
 }
 
 /// A case in one line.
@@ -68,11 +76,11 @@ pub(super) struct RowView {
     pub(super) anchor: String,
     pub(super) name: String,
     pub(super) badge: Badge,
-    /// Why it did not pass.
-    pub(super) why: String,
+    pub(super) facets: Facets,
     pub(super) elapsed: String,
-    /// Anchor and id of the requirements that it covers.
+    /// Anchor and id of the first requirements that it covers, and the number of the others.
     pub(super) covers: Vec<(String, String)>,
+    pub(super) more_covers: usize,
 }
 
 pub(super) struct ReadingView {
@@ -91,6 +99,7 @@ pub(super) struct Whole {
 pub(super) struct CaseRenderer<'a> {
     pub(super) protocol: &'a ProtocolRecord,
     pub(super) anchors: &'a Anchors<'a>,
+    pub(super) facetted: &'a Facetted<'a>,
     pub(super) spent_on_findings: &'a mut Budget,
     pub(super) spent_on_passed: &'a mut Budget,
     pub(super) whole: &'a mut Whole,
@@ -102,25 +111,26 @@ impl CaseRenderer<'_> {
     /// The first of `cases` whole, as long as there is room for them on the page, and the rest by suite, in a line each.
     pub(super) fn cases<'c>(&mut self, cases: impl Iterator<Item = &'c CaseRecord>) -> (Vec<CaseView>, Vec<RowsView>) {
         let mut whole = Vec::new();
-        let mut brief: BTreeMap<&str, Vec<RowView>> = BTreeMap::new();
+        let mut brief: BTreeMap<&str, Vec<(String, Vec<RowView>)>> = BTreeMap::new();
         for case in cases {
             let left = if case.verdict == Verdict::Pass { &mut self.whole.passed } else { &mut self.whole.findings };
             if *left > 0 {
                 *left -= 1;
                 whole.push(self.case(case));
             } else {
-                brief.entry(view::split_id(&case.id).0).or_default().push(self.row(case));
+                let groups = brief.entry(view::split_id(&case.id).0).or_default();
+                let why = why(case);
+                match groups.iter_mut().find(|(known, _)| *known == why) {
+                    Some((_, rows)) => rows.push(self.row(case)),
+                    None => groups.push((why, vec![self.row(case)])),
+                }
             }
         }
-        let brief = brief.into_iter().map(|(suite, rows)| RowsView { suite: printable::short(suite, 200), rows });
+        let brief = brief.into_iter().map(|(suite, groups)| RowsView { suite: printable::short(suite, 200), groups });
         (whole, brief.collect())
     }
 
     fn row(&self, case: &CaseRecord) -> RowView {
-        // A warning may come before the failure.
-        let telling = case.findings.iter().find(|finding| finding.verdict == case.verdict);
-        let finding = telling.or(case.findings.first()).filter(|_| case.verdict != Verdict::Pass);
-        let why = finding.map_or_else(|| case.because.clone(), |finding| cause::sentence(case, finding));
         let link = |id: &String| {
             let anchor = self.anchors.requirements.get(id.as_str()).map(|(anchor, _)| anchor.clone());
             (anchor.unwrap_or_default(), printable::short(id, 100))
@@ -129,9 +139,10 @@ impl CaseRenderer<'_> {
             anchor: self.anchors.case(&case.id),
             name: printable::short(view::split_id(&case.id).1, 300),
             badge: Badge::verdict(case.verdict),
-            why: printable::short(&why, ROW_LENGTH),
+            facets: self.facets(case),
             elapsed: printable::duration(case.elapsed_ms),
-            covers: case.covers.iter().map(link).collect(),
+            covers: case.covers.iter().take(COVERS_LINKED).map(link).collect(),
+            more_covers: case.covers.len().saturating_sub(COVERS_LINKED),
         }
     }
 
@@ -146,7 +157,7 @@ impl CaseRenderer<'_> {
             .take(EXCHANGES_SHOWN)
             .map(|edit| format!("Step {}: {}", edit.step + 1, printable::short(&edit.edit, VALUE_LENGTH)))
             .collect();
-        let mut exchanges = exchanges(case, &edits, budget);
+        let (shown_by, mut exchanges) = exchanges(case, &edits, budget);
         if case.verdict == Verdict::Pass {
             // Thousands of cases pass, so one line states all exchanges of a case that are left out.
             exchanges.retain(|exchange| exchange.sides.is_some());
@@ -165,6 +176,7 @@ impl CaseRenderer<'_> {
             name: printable::short(name, 300),
             badge: Badge::verdict(case.verdict),
             open,
+            facets: self.facets(case),
             about: printable::short(&case.about, 1000),
             because: printable::short(&case.because, VALUE_LENGTH),
             elapsed: printable::duration(case.elapsed_ms),
@@ -188,10 +200,16 @@ impl CaseRenderer<'_> {
                     at: printable::short(&reading.at, 300),
                 })
                 .collect(),
-            exchanges_left_out: case.exchanges.len() - exchanges.len(),
+            exchanges_left_out: case.exchanges.len() - exchanges.len() - shown_by.len(),
+            shown_by,
             exchanges,
             twin_only,
         }
+    }
+
+    /// What the filters need; nothing filters passed cases.
+    fn facets(&self, case: &CaseRecord) -> Facets {
+        if matches!(case.verdict, Verdict::Pass | Verdict::NotRun) { Facets::default() } else { self.facetted.of(case) }
     }
 
     /// Whether `case` is the first case that violates one of the first few violated requirements.
@@ -239,9 +257,28 @@ impl CaseRenderer<'_> {
     }
 }
 
-fn exchanges(case: &CaseRecord, edits: &[String], budget: &mut Budget) -> Vec<ExchangeView> {
+/// Why a case with a line of its own did not pass.
+fn why(case: &CaseRecord) -> String {
+    let finding = cause::telling(case).filter(|_| case.verdict != Verdict::Pass);
+    let why = finding.map_or_else(|| case.because.clone(), |finding| cause::sentence(case, finding));
+    printable::short(&why, ROW_LENGTH)
+}
+
+/// The exchanges that show the failure, and the others. If all show it, or none, they stay together.
+fn exchanges(case: &CaseRecord, edits: &[String], budget: &mut Budget) -> (Vec<ExchangeView>, Vec<ExchangeView>) {
+    let failed = case.findings.iter().filter(|finding| finding.verdict == Verdict::Fail);
+    let telling: BTreeSet<usize> = failed.filter_map(|finding| finding.exchange).collect();
+    let limit = case.exchanges.len().min(EXCHANGES_SHOWN);
+    // What shows the failure comes first, also where the page becomes too large.
+    let (first, rest): (Vec<usize>, Vec<usize>) = (0..limit).partition(|at| telling.contains(at));
+    let first = views(case, &first, edits, budget);
+    let rest = views(case, &rest, edits, budget);
+    if rest.is_empty() { (Vec::new(), first) } else { (first, rest) }
+}
+
+fn views(case: &CaseRecord, which: &[usize], edits: &[String], budget: &mut Budget) -> Vec<ExchangeView> {
     let mut views = Vec::new();
-    for (at, exchange) in case.exchanges.iter().enumerate().take(EXCHANGES_SHOWN) {
+    for (at, exchange) in which.iter().map(|at| (*at, &case.exchanges[*at])) {
         let mut looked = Looked::default();
         for finding in &case.findings {
             // Without an index, the last answer is the one that was judged.

@@ -1,27 +1,28 @@
 //! The HTML report: one self-contained page with all details.
 //!
-//! This file lays out the page; [`overview`] renders levels and requirements, [`case`] cases, [`message`] exchanges,
+//! This file lays out the page; [`overview`] renders levels and requirements, [`filters`] what finds them, [`case`] cases, [`message`] exchanges,
 //! [`pretty`] the bodies in them. The template escapes every value for HTML, and [`printable`] filters the finished page, so
 //! that it contains no hidden character. No data is written into the script.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 
 use askama::Template;
 use sha2::{Digest as _, Sha256};
 
 use self::case::{CaseRenderer, RowsView, Whole};
+use self::filters::{Facetted, Filter};
 use self::message::Budget;
 use self::overview::ProtocolView;
-use super::{baseline, printable, view};
-use crate::record::{ProtocolRecord, RequirementRecord, RunRecord};
-use crate::verdict::Verdict;
+use super::{baseline, cause, printable, view};
+use crate::record::RunRecord;
 use anchors::Anchors;
 use badge::Badge;
 
 mod anchors;
 mod badge;
 mod case;
+mod filters;
 mod message;
 mod overview;
 mod pretty;
@@ -63,6 +64,7 @@ struct Page {
     baseline: String,
     known: Vec<(&'static str, String)>,
     filters: Vec<Filter>,
+    finding_filters: Vec<Filter>,
     findings: usize,
     passed: usize,
     not_run: usize,
@@ -80,12 +82,6 @@ struct Total {
     length: u64,
 }
 
-/// One group of toggles over the requirements.
-struct Filter {
-    name: &'static str,
-    values: Vec<(String, usize)>,
-}
-
 fn page(record: &RunRecord) -> Page {
     let mut findings_budget = Budget(FINDINGS_BUDGET);
     let mut passed_budget = Budget(PASSED_BUDGET);
@@ -93,17 +89,21 @@ fn page(record: &RunRecord) -> Page {
     let mut open = Vec::new();
     let mut taken = BTreeSet::new();
     let mut protocols = Vec::new();
+    let known = baseline::known(record);
     for protocol in &record.protocols {
         let anchors = Anchors::new(protocol, &mut taken);
+        let causes = cause::causes(protocol, &known);
+        let facetted = Facetted::new(protocol, &causes);
         let renderer = CaseRenderer {
             protocol,
             anchors: &anchors,
+            facetted: &facetted,
             spent_on_findings: &mut findings_budget,
             spent_on_passed: &mut passed_budget,
             whole: &mut whole,
             open: &mut open,
         };
-        protocols.push(overview::protocol(record, protocol, &anchors, renderer));
+        protocols.push(overview::protocol(record, protocol, &anchors, &causes, renderer));
     }
     let summary = &record.summary;
     let good = summary.exit_code == 0;
@@ -127,7 +127,8 @@ fn page(record: &RunRecord) -> Page {
         total: summary.cases.rows().iter().map(|(_, n)| n).sum(),
         baseline: baseline::heading(record).unwrap_or_default(),
         known: baseline::lines(record).into_iter().map(|line| (line.label, line.text)).collect(),
-        filters: filters(record),
+        filters: filters::of_requirements(record),
+        finding_filters: filters::of_findings(record, &known),
         findings: protocols.iter().map(|p| p.findings.len() + in_rows(&p.brief_findings)).sum(),
         passed: protocols.iter().map(|p| p.passed.len() + in_rows(&p.brief_passed)).sum(),
         not_run: protocols.iter().flat_map(|p| &p.not_run).map(|(_, cases)| cases.len()).sum::<usize>()
@@ -141,7 +142,7 @@ fn page(record: &RunRecord) -> Page {
 }
 
 fn in_rows(suites: &[RowsView]) -> usize {
-    suites.iter().map(|suite| suite.rows.len()).sum()
+    suites.iter().flat_map(|suite| &suite.groups).map(|(_, rows)| rows.len()).sum()
 }
 
 /// The conclusion without its first word, which the badge already shows.
@@ -206,38 +207,4 @@ fn totals(record: &RunRecord) -> Vec<Total> {
         before += number;
     }
     totals
-}
-
-fn filters(record: &RunRecord) -> Vec<Filter> {
-    let verdicts = Verdict::ALL.map(Verdict::word);
-    let keywords = ["MUST", "MUST NOT", "SHAPE", "SHOULD", "SHOULD NOT", "MAY"];
-    let mut filters = vec![
-        filter(record, "verdict", &verdicts, |_, r| r.verdict.word().to_owned()),
-        filter(record, "keyword", &keywords, |_, r| printable::short(&r.keyword, 20)),
-        filter(record, "level", &[], |_, r| printable::short(&r.level, 30)),
-        filter(record, "coverage", &["covered", "gap"], |_, r| view::coverage(r).word().to_owned()),
-    ];
-    if record.protocols.len() > 1 {
-        let protocols = filter(record, "protocol", &[], |p, _| printable::short(&p.protocol, 60));
-        filters.insert(0, protocols);
-    }
-    filters
-}
-
-/// The values of `of`, with the number of requirements of each: first those in `order`, then the others by name.
-fn filter(
-    record: &RunRecord,
-    name: &'static str,
-    order: &[&str],
-    of: fn(&ProtocolRecord, &RequirementRecord) -> String,
-) -> Filter {
-    let mut numbers: BTreeMap<(usize, String), usize> = BTreeMap::new();
-    for protocol in &record.protocols {
-        for requirement in &protocol.requirements {
-            let value = of(protocol, requirement);
-            let rank = order.iter().position(|known| *known == value).unwrap_or(order.len());
-            *numbers.entry((rank, value)).or_default() += 1;
-        }
-    }
-    Filter { name, values: numbers.into_iter().map(|((_, value), number)| (value, number)).collect() }
 }

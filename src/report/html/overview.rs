@@ -1,12 +1,14 @@
 //! The overview above the cases: levels, features, waivers and requirements, with the links between them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
 use super::case::{CaseRenderer, CaseView, RowsView};
+use super::filters;
 use crate::record::{FeatureRecord, FeatureState, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
-use crate::report::{baseline, cause, printable, view};
+use crate::report::cause::Cause;
+use crate::report::{printable, view};
 use crate::verdict::{Grant, NotRun, Verdict};
 
 /// Maximum number of characters of the target's self-description.
@@ -18,7 +20,7 @@ const REQUIREMENTS_LINKED: usize = 12;
 /// Maximum number of cases that are linked directly at a requirement.
 const CASES_LINKED: usize = 4;
 /// Maximum number of further cases that are linked there, of those that did not pass.
-const MORE_LINKED: usize = 40;
+const MORE_LINKED: usize = 12;
 
 pub(super) struct ProtocolView {
     pub(super) slug: String,
@@ -62,8 +64,13 @@ pub(super) struct CauseView {
 
 /// Violations with one probable cause.
 pub(super) struct ViolationView {
+    /// Its value in the filter of causes.
+    pub(super) key: String,
+    /// What the requirement of the example demands.
+    pub(super) sentence: String,
     pub(super) headline: String,
-    pub(super) cases: usize,
+    /// How many cases fail with it, and how many it keeps undecided.
+    pub(super) extent: String,
     pub(super) example: CaseLink,
     pub(super) requirements: Vec<RequirementLink>,
     pub(super) more_requirements: usize,
@@ -114,6 +121,7 @@ pub(super) fn protocol(
     record: &RunRecord,
     protocol: &ProtocolRecord,
     anchors: &Anchors<'_>,
+    causes: &[Cause<'_>],
     mut renderer: CaseRenderer<'_>,
 ) -> ProtocolView {
     let with = |verdict: Verdict| protocol.cases.iter().filter(move |case| case.verdict == verdict);
@@ -127,7 +135,7 @@ pub(super) fn protocol(
         spec: printable::short(&protocol.spec, 300),
         suite_hash: printable::short(&protocol.suite_hash, 80),
         levels: protocol.levels.iter().map(|level| level_view(protocol, level, anchors)).collect(),
-        violations: violations(protocol, anchors, &baseline::known(record)),
+        violations: violations(protocol, anchors, causes),
         features: protocol.features.iter().map(feature_view).collect(),
         declared: printable::cut(&declared, DECLARED_LENGTH).into_owned(),
         waivers: protocol
@@ -150,14 +158,16 @@ pub(super) fn protocol(
     }
 }
 
-fn violations(protocol: &ProtocolRecord, anchors: &Anchors<'_>, known: &BTreeSet<&str>) -> Vec<ViolationView> {
-    let causes = cause::causes(protocol, known);
-    let causes = causes.iter().take(CAUSES_SHOWN).map(|cause| {
-        let (case, _) = cause.example;
+fn violations(protocol: &ProtocolRecord, anchors: &Anchors<'_>, causes: &[Cause<'_>]) -> Vec<ViolationView> {
+    let causes = causes.iter().take(CAUSES_SHOWN).enumerate().map(|(number, cause)| {
+        let (case, finding) = cause.example;
         let shown = cause.requirements.iter().take(REQUIREMENTS_LINKED);
+        let sentence = finding.map(|finding| anchors.requirement(protocol, &finding.requirement, None).summary);
         ViolationView {
+            key: filters::key(&printable::short(&protocol.protocol, 60), number),
+            sentence: sentence.unwrap_or_default(),
             headline: printable::short(&cause.headline(), 300),
-            cases: cause.cases.len(),
+            extent: cause.extent(),
             example: CaseLink {
                 anchor: anchors.case(&case.id),
                 name: printable::short(view::split_id(&case.id).1, 120),

@@ -260,7 +260,7 @@ impl Page<'_> {
     ) -> io::Result<()> {
         self.blank()?;
         let first = if at == 0 && of > 1 { "fix this first: " } else { "" };
-        let number = printable::count(cause.cases.len(), "case", "cases");
+        let number = cause.extent();
         let lead = format!("{}. {first}{}", at + 1, printable::short(&cause.headline(), HEADLINE_LENGTH));
         self.paragraph(2, &lead, verdict_style(Verdict::Fail).bold())?;
         self.paragraph(4, &format!("{number}: {}", ids(&cause.requirements, REQUIREMENTS_NAMED)), FAINT)?;

@@ -14,6 +14,7 @@ pub(super) fn trials() -> Vec<Trial> {
         a_declared_level_is_not_replaced_by_the_level_asked_for,
         an_answer_that_lacks_a_captured_member_is_no_error,
         the_text_of_a_refusal_is_shown,
+        the_cause_on_which_most_depends_comes_first_in_every_report,
         frames_without_types_at_a_target_with_types_are_named,
         a_target_without_a_known_did_is_not_judged,
         a_seed_that_the_target_has_seen_is_named,
@@ -149,6 +150,37 @@ fn the_text_of_a_refusal_is_shown() {
     assert!(printed.contains(r#""code":"invalid_schema""#), "{}", ran.out);
     assert!(here.read("out/junit.xml").contains("invalid_schema"), "junit.xml");
     assert!(here.read("out/summary.md").contains("invalid_schema"), "summary.md");
+}
+
+fn the_cause_on_which_most_depends_comes_first_in_every_report() {
+    let here = Place::new();
+    let words =
+        ["check", "--reference", "--fault", "hash-missing", "--protocol", "agentic", "--seed", "7", "--out", "out"];
+    let ran = here.run(&[&words[..], &["--only", "agentic/hashing#*", "--only", "agentic/deposit#*"]].concat());
+    let record = here.json("out/report.json");
+    let features = record["protocols"][0]["features"].as_array().expect("features");
+    let lacking = features.iter().find(|feature| feature["feature"] == "hashes-packages").expect("the prerequisite");
+    let blocked = lacking["blocks"].as_u64().unwrap_or_default();
+    let lacks =
+        |case: &&Value| case["because"].as_str().is_some_and(|why| why.contains("prerequisite, hashes-packages"));
+    assert!(blocked > 0, "{lacking:#?}");
+    assert_eq!(blocked, cases(&record).iter().filter(lacks).count() as u64);
+    let explained: Vec<&str> =
+        lacking["explained_by"].as_array().expect("ids").iter().filter_map(Value::as_str).collect();
+    assert!(explained.contains(&"AGENTIC-8.1-11"), "{explained:?}");
+
+    let causes = record["protocols"][0]["causes"].as_array().expect("causes");
+    let first = &causes[0];
+    let blocks = |cause: &Value| cause["blocks"].as_u64().unwrap_or_default();
+    assert!(blocks(first) >= blocked, "{causes:#?}");
+    assert!(causes.iter().all(|cause| blocks(cause) <= blocks(first)), "{causes:#?}");
+    let text = first["text"].as_str().expect("a text");
+    let printed = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(printed.contains(&format!("fix this first: {text}")), "{text}: {}", ran.out);
+    assert!(printed.contains(&format!("and {} are undecided because of it", blocks(first))), "{}", ran.out);
+    assert!(here.read("out/summary.md").contains("are undecided because of it"), "summary.md");
+    let page = here.read("out/report.html");
+    assert!(page.contains("are undecided because of it") && page.contains("data-cause=\"agentic-1\""), "report.html");
 }
 
 /// The run ends with 3, no case fails, and the terminal says these words.
