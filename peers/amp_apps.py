@@ -83,6 +83,8 @@ class Apps:
             if not m.body.has(member):
                 if required:
                     self.refuse_schema(rule, code, family)
+            elif fits is UINT and isinstance(m.body.get(member), bool) and w.bug("bool-in-bodies"):
+                continue
             elif not fits(m.body.get(member)):
                 if not required and w.has("optional-types-unchecked"):
                     continue
@@ -109,10 +111,14 @@ class Apps:
             at = now - 20_000
         if w.bug("relay-acks-as-recipient") and source == "relay":
             source = "recipient"
+        if w.bug("received-at-is-ts"):
+            at = m.ts
         body = {"ack_source": source, "received_at": at}
         several = len(m.to) > 1 or (w.has("ack-target-for-arrays") and isinstance(m.fields.get("to"), list))
         if source == "recipient" and (w.has("ack-target-always") or (several and not w.has("ack-target-never"))):
             body["ack_target"] = self.did
+            if w.bug("ack-target-is-first"):
+                body["ack_target"] = keys.bare(m.to[0])
             if w.has("ack-target-as-addressed"):
                 body["ack_target"] = next((t for t in m.to if keys.bare(t) == self.did), self.did)
         if stream is not None:
@@ -316,6 +322,8 @@ class Apps:
             fits = [v for v in fits if v.count(".") == 1]
         if w.bug("hello-all-must-be-known") and len(fits) != len(versions):
             fits = []
+        if len(versions) > 16 and w.bug("hello-hundred-versions"):
+            return None
         if not fits:
             return None
         if w.bug("hello-selects-own"):
@@ -350,6 +358,8 @@ class Apps:
         if w.bug("hello-once-per-peer") and self.peers_state.get(("hello", keys.bare(m.sender))):
             return []
         self.peers_state[("hello", keys.bare(m.sender))] = True
+        if w.bug("replay-hello-clears"):
+            self.seen = {k: v for k, v in self.seen.items() if k[0] != keys.bare(m.sender)}
         selected = self.select(self.offered(m))
         if selected is None:
             channel.failed = True
@@ -460,6 +470,10 @@ class Apps:
         replies, order = [], list(enumerate(items))
         if w.bug("batch-eight-items"):
             order = order[:8]
+        if w.bug("batch-forty-items"):
+            order = order[:40]
+        if w.bug("batch-large-items-lost"):
+            order = [(n, i) for n, i in order if len(i) <= 32768]
         if w.bug("batch-first-item-only"):
             order = order[:1]
         elif w.bug("batch-last-item-lost"):
