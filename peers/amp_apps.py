@@ -137,6 +137,10 @@ class Apps:
         answers = [a for a in answers if a is not None]
         if w.bug("no-ack"):
             return list(answers)
+        if w.name == "acks-fifty":
+            count = self.peers_state[("acks", keys.bare(m.sender))] = self.peers_state.get(("acks", keys.bare(m.sender)), 0) + 1
+            if count > 50 and w.bug("acks-fifty"):
+                return list(answers)
         if answers and w.has("ack-implicit"):
             return answers
         if not answers and w.has("ack-implicit"):
@@ -535,6 +539,7 @@ class Apps:
             self.streams.pop(mine[0])
         self.streams[(scope, name)] = {
             "id": name, "total": total, "chunks": chunks, "size": size, "parts": {}, "arrival": [], "count": 0, "verified": False,
+            "channel": m.channel,
         }  # fmt: skip
         if w.bug("stream-start-final-ack"):
             return [await self.ack(m, stream=self.streams[(scope, name)])]
@@ -542,7 +547,10 @@ class Apps:
 
     def stream_of(self, m):
         scope = "" if self.ways.bug("stream-scope-global") else keys.bare(m.sender)
-        return self.streams.get((scope, self.stream_name(m.body)))
+        found = self.streams.get((scope, self.stream_name(m.body)))
+        if found and m.channel.kind != "http" and found["channel"] is not m.channel and self.ways.bug("stream-per-connection"):
+            return None
+        return found
 
     def stream_name(self, body):
         name = text_of(body.get("stream_id"))
@@ -565,6 +573,8 @@ class Apps:
         if w.bug("stream-index-from-one"):
             index -= 1
         if index >= stream["chunks"] or index < 0:
+            if w.bug("stream-refused-chunk-counted"):
+                stream["count"] += 1
             if w.has("stream-surplus-ignored"):
                 return await self.plain(m)
             if w.bug("stream-index-wraps") and stream["chunks"]:
@@ -584,6 +594,8 @@ class Apps:
                 stream["count"] += 1
             if w.bug("stream-duplicate-appended"):
                 stream["arrival"].append(data)
+            return await self.plain(m)
+        if m.encrypted and w.bug("stream-encrypted-chunk-lost") or m.batch and w.bug("stream-chunk-in-batch-lost"):
             return await self.plain(m)
         if index not in stream["parts"]:
             stream["count"] += 1
@@ -644,6 +656,10 @@ class Apps:
         elif w.bug("stream-hash-first-bytes"):
             match = digest[:8] == given[:8]
         stream["verified"] = complete and match
+        if w.name == "stream-failed-poisons":
+            stream["verified"] = stream["verified"] and not self.peers_state.get(("failed", keys.bare(m.sender)))
+            if not stream["verified"] and w.bug("stream-failed-poisons"):
+                self.peers_state[("failed", keys.bare(m.sender))] = True
         scope = "" if w.bug("stream-scope-global") else keys.bare(m.sender)
         if not w.bug("stream-open-after-end"):
             self.streams.pop((scope, stream["id"]), None)

@@ -33,6 +33,7 @@ class Node(Apps):
     def __init__(self, ways, own, did, document, role="agent"):
         self.ways, self.keys, self.did, self.document, self.role = ways, own, did, document, role
         self.resolver = keys.Resolver(ways)
+        keys.WAYS = ways
         self.resolver.preloaded[did] = document
         self.agreement_secrets = [own.x_secret]
         self.seen = {}  # (from, id): [digest, replies, forget_at]
@@ -177,6 +178,8 @@ class Node(Apps):
         if message.batch and w.bug("batch-replies-to-container-sender"):
             to = keys.bare(message.batch[0].sender)
         thread = message.thread_id if isinstance(message.thread_id, bytes) else None
+        if thread and len(thread) > 32 and w.bug("thread-echo-32-bytes"):
+            thread = thread[:32]
         encrypt = (encrypted or w.has("replies-always-encrypted")) and not w.has("encrypted-answered-plain")
         reference = more.pop("reply_to", message.id)
         if w.bug("reply-ts-is-request-ts"):
@@ -241,6 +244,11 @@ class Node(Apps):
             return None
         if w.bug("errors-never-sent"):
             return None
+        taken = Taken.now()
+        if taken.channel is not None and taken.over("ws", "tcp") and w.name == "errors-once-per-connection":
+            if getattr(taken.channel, "complained", False) and w.bug("errors-once-per-connection"):
+                return None
+            taken.channel.complained = True
         to = to if w.has("reply-to-full-sender") else keys.bare(to)
         body = self.error_body(refusal.code, refusal.rule, refusal.details, refusal.typ, index)
         encrypt = encrypted and not w.has("encrypted-answered-plain")
@@ -455,9 +463,10 @@ class Node(Apps):
             with active:
                 signed = self.sig_bytes(m)
             if m.encrypted and w.bug("enc-headers-unsigned"):
-                bare = {k: v for k, v in m.fields.items() if k not in ("reply_to", "thread_id")}
-                if keys.verify(public, sig_input(bare, m.body_bytes, w), m.sig):
-                    return True
+                for name in ("reply_to", "thread_id"):
+                    fewer = {k: v for k, v in m.fields.items() if k != name}
+                    if keys.verify(public, sig_input(fewer, m.body_bytes, w), m.sig):
+                        return True
             for key in candidates:
                 if keys.verify(key, signed, m.sig, w.bug("sig-accepts-malleated")):
                     return True
@@ -592,6 +601,11 @@ class Node(Apps):
             if m is not None:
                 refusal.sender, refusal.id, refusal.typ = refusal.sender or m.sender, refusal.id or m.id, m.typ
                 refusal.thread_id = m.thread_id if isinstance(m.thread_id, bytes) else None
+                if refusal.rule == "signature" and m.typ == TYPES["STREAM_DATA"] and w.name == "stream-forged-chunk-kept":
+                    stream = self.stream_of(m) if isinstance(m.body, cbor.Map) else None
+                    if stream and is_uint(m.body.get("index")) and w.bug("stream-forged-chunk-kept"):
+                        stream["count"] += m.body.get("index") not in stream["parts"]
+                        stream["parts"].setdefault(m.body.get("index"), m.body.get("data"))
                 if refusal.rule == "signature" and w.bug("replay-forgery-clears"):
                     self.seen.pop(self.cache_key(m), None)
                 if refusal.rule == "id-reused" and w.bug("replay-other-content-clears"):
@@ -685,6 +699,8 @@ class Node(Apps):
         if w.bug("replay-encrypted-not-remembered") and m.encrypted:
             return
         if w.bug("replay-items-not-remembered") and m.batch or w.bug("replay-large-not-remembered") and len(m.raw) > 32768:
+            return
+        if w.bug("replay-streams-not-remembered") and m.typ in (0x13, 0x14, 0x15):
             return
         if w.bug("replay-threads-not-remembered") and m.thread_id is not None:
             return
