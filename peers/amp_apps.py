@@ -137,10 +137,6 @@ class Apps:
         answers = [a for a in answers if a is not None]
         if w.bug("no-ack"):
             return list(answers)
-        if w.name == "acks-fifty":
-            count = self.peers_state[("acks", keys.bare(m.sender))] = self.peers_state.get(("acks", keys.bare(m.sender)), 0) + 1
-            if count > 50 and w.bug("acks-fifty"):
-                return list(answers)
         if answers and w.has("ack-implicit"):
             return answers
         if not answers and w.has("ack-implicit"):
