@@ -247,6 +247,7 @@ class Node(Apps):
         taken = Taken.now()
         if taken.channel is not None and taken.over("ws", "tcp") and w.name == "errors-once-per-connection":
             if getattr(taken.channel, "complained", False) and w.bug("errors-once-per-connection"):
+                refusal.silent = True
                 return None
             taken.channel.complained = True
         to = to if w.has("reply-to-full-sender") else keys.bare(to)
