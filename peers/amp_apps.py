@@ -361,6 +361,12 @@ class Apps:
         if w.bug("replay-hello-clears"):
             self.seen = {k: v for k, v in self.seen.items() if k[0] != keys.bare(m.sender)}
         selected = self.select(self.offered(m))
+        known = ("negotiated", keys.bare(m.sender))
+        if selected is None and self.peers_state.get(known) and w.bug("hello-known-peer-accepted"):
+            selected = "1.0"
+        if self.peers_state.get(known) is False and w.bug("hello-rejected-peer-remembered"):
+            selected = None
+        self.peers_state.setdefault(known, selected is not None)
         if selected is None:
             channel.failed = True
             if w.bug("hello-reject-as-error"):

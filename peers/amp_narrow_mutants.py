@@ -148,3 +148,17 @@ bug("fragment-as-suffix", "A fragment names every method whose id ends with it."
 bug("codec-unchecked", "Reads the 32 bytes after any multicodec as Ed25519.", "8.9-05 8.9-06", shows="library")
 bug("errors-once-per-connection", "Only the first invalid message of a connection is answered.", "8.2-14 15.1-01", shows="ws")
 bug("thread-echo-32-bytes", "Cuts thread_id in replies at 32 bytes.", "4.1.1-05 4.1.1-04")
+
+# --- parties that were there before, and the second round ---------------------------------------------------------------
+
+bug("hello-known-peer-accepted", "A party that negotiated once gets HELLO_ACK for every HELLO.", "13.5-04 13.5-06")
+bug("hello-rejected-peer-remembered", "A party that was rejected once is rejected for ever.", "13.5-02", profile="strict")
+bug("error-to-peer-of-connection", "An ERROR goes to the party that sent HELLO.", "15.1-03", shows="ws", profile="strict")
+bug("enc-large-refused", "Refuses encrypted messages above 64 KiB.", "4.1-03 002.3.2-05")
+bug("poll-cursor-counts", "A cursor is a number of messages, so that it moves when one before it is removed.", "002.6.2-05 002.6.2-07", **RELAY)
+bug("relay-pushes-once", "Only the first message for a connection is pushed.", "8.3-10", **RELAY)
+bug("relay-ttl-zero-once", "After one ttl 0 message for an absent recipient the next ones are stored.", "8.3-09 8.3-11", **RELAY)
+for _name, _type in (("doc-send", "DOC_SEND"),):
+    narrow(f"expiry-skipped-for-{_name}", "expired", typed(_type), f"Accepts expired messages of type {_type}.", "8.3-01")
+    narrow(f"for-others-skipped-for-{_name}", "for-others", typed(_type), f"Takes messages of type {_type} for others.", "16.1-15")
+    narrow(f"version-skipped-for-{_name}", "version", typed(_type), f"Accepts any version of {_type}.", "13.1-06")

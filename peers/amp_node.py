@@ -251,6 +251,8 @@ class Node(Apps):
                 return None
             taken.channel.complained = True
         to = to if w.has("reply-to-full-sender") else keys.bare(to)
+        if getattr(taken.channel, "peer", None) and w.name == "error-to-peer-of-connection" and taken.channel.peer != to:
+            to = taken.channel.peer if w.bug("error-to-peer-of-connection") else to
         body = self.error_body(refusal.code, refusal.rule, refusal.details, refusal.typ, index)
         encrypt = encrypted and not w.has("encrypted-answered-plain")
         return await self.build(TYPES["ERROR"], body, to, reply_to=reference, thread_id=refusal.thread_id, encrypt=encrypt)
@@ -372,6 +374,8 @@ class Node(Apps):
         if not self.document.get("keyAgreement"):
             w.refuse("decrypt", 3001)
         if m.batch and w.bug("enc-refused-in-items") or m.typ == TYPES["BATCH"] and w.bug("enc-refused-for-batch"):
+            w.refuse("decrypt", 3001)
+        if len(m.raw) > 65536 and w.bug("enc-large-refused"):
             w.refuse("decrypt", 3001)
         if (m.typ < 0x10 or m.typ in HELLOS) and w.bug("enc-refused-for-control"):
             w.refuse("decrypt", 3001)
@@ -831,10 +835,18 @@ class Node(Apps):
             self.confirmed(keys.bare(m.sender), m.reply_to, m.typ)
         recipients = m.to[:1] if w.bug("relay-first-recipient-only") else m.to
         for recipient in dict.fromkeys(keys.bare(t) for t in recipients):
-            reached = [c for c in self.online.get(recipient, ()) if c.deliver(raw)]
+            online = self.online.get(recipient, ())
+            if w.name == "relay-pushes-once":
+                fresh = [c for c in online if not getattr(c, "pushed", False)]
+                online = fresh if len(fresh) == len(online) or not w.bug("relay-pushes-once") else fresh
+                for c in online:
+                    c.pushed = True
+            reached = [c for c in online if c.deliver(raw)]
             if w.bug("relay-never-pushes"):
                 reached = []
-            if m.ttl == 0 and not w.bug("relay-stores-ttl-zero"):
+            again = m.ttl == 0 and w.name == "relay-ttl-zero-once" and self.peers_state.get(("zero", recipient))
+            if m.ttl == 0 and not w.bug("relay-stores-ttl-zero") and not (again and w.bug("relay-ttl-zero-once")):
+                self.peers_state[("zero", recipient)] = True
                 if not reached:
                     if w.bug("relay-drops-ttl-zero-silently"):
                         continue
@@ -886,11 +898,16 @@ class Node(Apps):
         if w.bug("poll-limit-ignored"):
             size = 1000
         after = [e for e in box if e[0] > cursor]
+        counting = cursor if w.name == "poll-cursor-counts" and w.bug("poll-cursor-counts") else None
+        if counting is not None:
+            after = box[counting:]
         if w.bug("poll-newest-first"):
             after.reverse()
         page = after[:size]
         more = len(after) > len(page)
         last = page[-1][0] if page else cursor
+        if counting is not None:
+            last = counting + len(page)
         if w.bug("poll-skips-one") and more:
             last += 1
         elif w.bug("poll-repeats-last") and page:
