@@ -654,8 +654,6 @@ class Node(Apps):
     def cache_key(self, m):
         w = self.ways
         sender = m.sender if w.has("replay-key-full-sender") else keys.bare(m.sender)
-        if w.bug("replay-key-ignores-case-of-sender"):
-            sender = sender.lower()
         if w.bug("replay-key-id-only"):
             sender = ""
         if w.bug("replay-key-id-tail"):
