@@ -83,6 +83,8 @@ class Apps:
             if not m.body.has(member):
                 if required:
                     self.refuse_schema(rule, code, family)
+            elif fits is UINT and isinstance(m.body.get(member), bool) and w.bug("bool-in-bodies"):
+                continue
             elif not fits(m.body.get(member)):
                 if not required and w.has("optional-types-unchecked"):
                     continue
@@ -109,10 +111,14 @@ class Apps:
             at = now - 20_000
         if w.bug("relay-acks-as-recipient") and source == "relay":
             source = "recipient"
+        if w.bug("received-at-is-ts"):
+            at = m.ts
         body = {"ack_source": source, "received_at": at}
         several = len(m.to) > 1 or (w.has("ack-target-for-arrays") and isinstance(m.fields.get("to"), list))
         if source == "recipient" and (w.has("ack-target-always") or (several and not w.has("ack-target-never"))):
             body["ack_target"] = self.did
+            if w.bug("ack-target-is-first"):
+                body["ack_target"] = keys.bare(m.to[0])
             if w.has("ack-target-as-addressed"):
                 body["ack_target"] = next((t for t in m.to if keys.bare(t) == self.did), self.did)
         if stream is not None:
@@ -316,6 +322,8 @@ class Apps:
             fits = [v for v in fits if v.count(".") == 1]
         if w.bug("hello-all-must-be-known") and len(fits) != len(versions):
             fits = []
+        if len(versions) > 16 and w.bug("hello-hundred-versions"):
+            return None
         if not fits:
             return None
         if w.bug("hello-selects-own"):
@@ -350,7 +358,15 @@ class Apps:
         if w.bug("hello-once-per-peer") and self.peers_state.get(("hello", keys.bare(m.sender))):
             return []
         self.peers_state[("hello", keys.bare(m.sender))] = True
+        if w.bug("replay-hello-clears"):
+            self.seen = {k: v for k, v in self.seen.items() if k[0] != keys.bare(m.sender)}
         selected = self.select(self.offered(m))
+        known = ("negotiated", keys.bare(m.sender))
+        if selected is None and self.peers_state.get(known) and w.bug("hello-known-peer-accepted"):
+            selected = "1.0"
+        if self.peers_state.get(known) is False and w.bug("hello-rejected-peer-remembered"):
+            selected = None
+        self.peers_state.setdefault(known, selected is not None)
         if selected is None:
             channel.failed = True
             if w.bug("hello-reject-as-error"):
@@ -460,6 +476,10 @@ class Apps:
         replies, order = [], list(enumerate(items))
         if w.bug("batch-eight-items"):
             order = order[:8]
+        if w.bug("batch-forty-items"):
+            order = order[:40]
+        if w.bug("batch-large-items-lost"):
+            order = [(n, i) for n, i in order if len(i) <= 32768]
         if w.bug("batch-first-item-only"):
             order = order[:1]
         elif w.bug("batch-last-item-lost"):
@@ -521,6 +541,7 @@ class Apps:
             self.streams.pop(mine[0])
         self.streams[(scope, name)] = {
             "id": name, "total": total, "chunks": chunks, "size": size, "parts": {}, "arrival": [], "count": 0, "verified": False,
+            "channel": m.channel,
         }  # fmt: skip
         if w.bug("stream-start-final-ack"):
             return [await self.ack(m, stream=self.streams[(scope, name)])]
@@ -528,7 +549,10 @@ class Apps:
 
     def stream_of(self, m):
         scope = "" if self.ways.bug("stream-scope-global") else keys.bare(m.sender)
-        return self.streams.get((scope, self.stream_name(m.body)))
+        found = self.streams.get((scope, self.stream_name(m.body)))
+        if found and m.channel.kind != "http" and found["channel"] is not m.channel and self.ways.bug("stream-per-connection"):
+            return None
+        return found
 
     def stream_name(self, body):
         name = text_of(body.get("stream_id"))
@@ -551,6 +575,8 @@ class Apps:
         if w.bug("stream-index-from-one"):
             index -= 1
         if index >= stream["chunks"] or index < 0:
+            if w.bug("stream-refused-chunk-counted"):
+                stream["count"] += 1
             if w.has("stream-surplus-ignored"):
                 return await self.plain(m)
             if w.bug("stream-index-wraps") and stream["chunks"]:
@@ -570,6 +596,8 @@ class Apps:
                 stream["count"] += 1
             if w.bug("stream-duplicate-appended"):
                 stream["arrival"].append(data)
+            return await self.plain(m)
+        if m.encrypted and w.bug("stream-encrypted-chunk-lost") or m.batch and w.bug("stream-chunk-in-batch-lost"):
             return await self.plain(m)
         if index not in stream["parts"]:
             stream["count"] += 1
@@ -630,6 +658,10 @@ class Apps:
         elif w.bug("stream-hash-first-bytes"):
             match = digest[:8] == given[:8]
         stream["verified"] = complete and match
+        if w.name == "stream-failed-poisons":
+            stream["verified"] = stream["verified"] and not self.peers_state.get(("failed", keys.bare(m.sender)))
+            if not stream["verified"] and w.bug("stream-failed-poisons"):
+                self.peers_state[("failed", keys.bare(m.sender))] = True
         scope = "" if w.bug("stream-scope-global") else keys.bare(m.sender)
         if not w.bug("stream-open-after-end"):
             self.streams.pop((scope, stream["id"]), None)

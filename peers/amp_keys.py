@@ -26,15 +26,26 @@ def base58(data):
     return "1" * (len(data) - len(data.lstrip(b"\0"))) + text
 
 
+WAYS = None  # of the server of this process
+
+
+def has_bug(name):
+    return WAYS is not None and WAYS.bug(name)
+
+
 def unbase58(text):
     number = 0
     for letter in text:
         number = number * 58 + ALPHABET.index(letter)
     zeros = len(text) - len(text.lstrip("1"))
+    if zeros and has_bug("base58-zeros-lost"):
+        zeros = 0
     return b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 def unbase64url(text):
+    if set(text) & set("-_") and has_bug("base64url-as-base64"):
+        raise ValueError("not base64")
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
@@ -121,6 +132,8 @@ def method_key(method):
         if "publicKeyMultibase" in method:
             text = method["publicKeyMultibase"]
             raw = unbase58(text[1:]) if text[:1] == "z" else unbase64url(text[1:]) if text[:1] == "u" else b""
+            if raw[:2] not in (ED, X) and len(raw) >= 34 and has_bug("codec-unchecked"):
+                return "ed", raw[2:34]
             if raw[:2] in (ED, X) and len(raw) == 34:
                 return ("ed" if raw[:2] == ED else "x"), raw[2:]
             return None, b""
@@ -189,7 +202,7 @@ def signing_key(document, sender, ways):
         return None, "from-unresolved"
     if fragment and not ways.bug("key-fragment-ignored"):
         for name, method in methods(document):
-            if name == sender:
+            if name == sender or name.endswith(fragment) and ways.bug("fragment-as-suffix"):
                 kind, key = method_key(method)
                 if ways.bug("key-of-any-curve") and kind == "x":
                     return key, None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import amp_cbor as cbor
 import amp_keys as keys
+from amp_options import Taken
 
 ALG, MODE = "X25519-XSalsa20-Poly1305", "authcrypt"
 MINUTE, DAY = 60_000, 86_400_000
@@ -218,6 +219,8 @@ def _read(data, pairs, decoder, error, ways):
 
 def _typed(data, values, spans, ways):
     for name in ("v", "typ", "ts", "ttl"):
+        if isinstance(values[name], bool) and ways.bug("bool-as-" + name):
+            values[name] = int(values[name]) if name in ("v", "typ") else ways.now()
         if not is_uint(values[name]) or values[name] >= 2**64:
             ways.refuse("type-" + name, 1001)
     for name in ("id", "sig"):
@@ -262,6 +265,7 @@ def _typed(data, values, spans, ways):
         ext=values.get("ext"),
     )
     message.fields = {k: values[k] for k in ("id", "typ", "ts", "ttl", "from", "to", "reply_to", "thread_id", "v", "ext") if k in values}
+    Taken.now().message = message
     if len(message.id) != 16:
         ways.refuse("id-size", 1001)
         message.id = message.id if ways.bug("id-any-size") else message.id[:16].ljust(16, b"\0")

@@ -1,7 +1,7 @@
 """Typical bugs of real AMP implementations, one at a time.
 
 Each names the requirements that it breaks. A bug is
-- a rule that is left out (`skip`), or answered with another code (`codes`),
+- a rule that is left out (`skip`), possibly for some messages only (`where`), or answered with another code (`codes`),
 - another form of the signed bytes (`sig`, on the `side` out, either or both),
 - a change to sent messages (`place`, `change`),
 - a type that is reported as unknown (`lacks`),
@@ -32,6 +32,7 @@ class Mutant:
     change: object = None
     fatal: bool = False
     slow: bool = False
+    where: object = None  # for which message, as `Taken`, a rule of `skip` is left out
 
     def row(self):
         return {
@@ -1011,3 +1012,6 @@ bug("hello-out-versions-text", "HELLO of its own has versions as text.", "13.1-0
 bug("hello-out-version-number", "HELLO of its own offers numbers.", "13.1-03", place="hello", change=hellos(lambda b: b.update(versions=[1])), **INITIATOR)
 bug("hello-out-info-without-name", "HELLO of its own has agent_info without name.", "4.4-61", place="hello", shows="initiator", slow=True, profile="strict", change=hellos(lambda b: b.update(agent_info={"implementation": "peer"})))
 bug("hello-out-implementation-map", "HELLO of its own has implementation as a map.", "4.4-62", place="hello", change=hellos(lambda b: b["agent_info"].update(implementation={})), **INITIATOR)
+
+
+import amp_narrow_mutants  # noqa: E402, F401

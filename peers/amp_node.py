@@ -12,6 +12,7 @@ import random
 import amp_cbor as cbor
 import amp_keys as keys
 from amp_apps import Apps
+from amp_options import Taken
 from amp_message import (
     ALG, CATEGORIES, CODES, CONTROL, DAY, HELLOS, MINUTE, MODE, NAMES, TYPES,
     Refusal, canonical, is_uint, read, sig_input, wire,
@@ -32,6 +33,7 @@ class Node(Apps):
     def __init__(self, ways, own, did, document, role="agent"):
         self.ways, self.keys, self.did, self.document, self.role = ways, own, did, document, role
         self.resolver = keys.Resolver(ways)
+        keys.WAYS = ways
         self.resolver.preloaded[did] = document
         self.agreement_secrets = [own.x_secret]
         self.seen = {}  # (from, id): [digest, replies, forget_at]
@@ -75,12 +77,14 @@ class Node(Apps):
             return os.urandom(16)
         if w.bug("id-swapped"):
             return tail + stamp.to_bytes(8, "big")
+        if w.bug("reply-ids-count-milliseconds"):
+            tail = self.keys.public[:7] + bytes([self.counter & 0xFF])
         return stamp.to_bytes(8, "little" if w.bug("id-little-endian") else "big") + tail
 
-    async def build(self, typ, body, to, reply_to=None, thread_id=None, encrypt=False, ttl=None, sender=None, ext=None):
+    async def build(self, typ, body, to, reply_to=None, thread_id=None, encrypt=False, ttl=None, sender=None, ext=None, ts=None):
         """A complete message. Hooks of choices and bugs change the draft before and after it is signed."""
         w = self.ways
-        ts = w.now()
+        ts = w.now() if ts is None else ts
         name = NAMES.get(typ, "")
         draft = {"v": 1, "typ": typ, "ts": ts, "ttl": MINUTE if ttl is None else ttl, "from": sender or self.did, "to": to}
         if ttl is None:
@@ -171,9 +175,15 @@ class Node(Apps):
         """A message to the sender of `message` that names it in reply_to."""
         w = self.ways
         to = message.sender if w.has("reply-to-full-sender") else keys.bare(message.sender)
+        if message.batch and w.bug("batch-replies-to-container-sender"):
+            to = keys.bare(message.batch[0].sender)
         thread = message.thread_id if isinstance(message.thread_id, bytes) else None
+        if thread and len(thread) > 32 and w.bug("thread-echo-32-bytes"):
+            thread = thread[:32]
         encrypt = (encrypted or w.has("replies-always-encrypted")) and not w.has("encrypted-answered-plain")
         reference = more.pop("reply_to", message.id)
+        if w.bug("reply-ts-is-request-ts"):
+            more["ts"] = message.ts
         return await self.build(typ, body, to, reply_to=reference, thread_id=thread, encrypt=encrypt, **more)
 
     def error_body(self, code, rule, details=None, typ=None, batch_index=None):
@@ -234,7 +244,15 @@ class Node(Apps):
             return None
         if w.bug("errors-never-sent"):
             return None
+        taken = Taken.now()
+        if taken.channel is not None and taken.over("ws", "tcp") and w.name == "errors-once-per-connection":
+            if getattr(taken.channel, "complained", False) and w.bug("errors-once-per-connection"):
+                refusal.silent = True
+                return None
+            taken.channel.complained = True
         to = to if w.has("reply-to-full-sender") else keys.bare(to)
+        if getattr(taken.channel, "peer", None) and w.name == "error-to-peer-of-connection" and taken.channel.peer != to:
+            to = taken.channel.peer if w.bug("error-to-peer-of-connection") else to
         body = self.error_body(refusal.code, refusal.rule, refusal.details, refusal.typ, index)
         encrypt = encrypted and not w.has("encrypted-answered-plain")
         return await self.build(TYPES["ERROR"], body, to, reply_to=reference, thread_id=refusal.thread_id, encrypt=encrypt)
@@ -343,6 +361,8 @@ class Node(Apps):
             w.refuse("from-unresolved", 3001)
             return
         m.key, rule = keys.signing_key(document, m.sender, w)
+        if m.key is not None and w.bug("key-cached-by-bare-did"):
+            m.key = self.peers_state.setdefault(("key", keys.bare(m.sender)), m.key)
         if m.key is None:
             w.refuse(rule, 3001)
 
@@ -352,6 +372,12 @@ class Node(Apps):
             m.body_bytes = None
             return
         if not self.document.get("keyAgreement"):
+            w.refuse("decrypt", 3001)
+        if m.batch and w.bug("enc-refused-in-items") or m.typ == TYPES["BATCH"] and w.bug("enc-refused-for-batch"):
+            w.refuse("decrypt", 3001)
+        if len(m.raw) > 65536 and w.bug("enc-large-refused"):
+            w.refuse("decrypt", 3001)
+        if (m.typ < 0x10 or m.typ in HELLOS) and w.bug("enc-refused-for-control"):
             w.refuse("decrypt", 3001)
         theirs = keys.agreement_keys(m.sender_document or {}, w)
         if not (w.has("every-sender-agreement-key") or w.bug("box-every-key-in-document")):
@@ -441,6 +467,11 @@ class Node(Apps):
         for active in w.verifying():
             with active:
                 signed = self.sig_bytes(m)
+            if m.encrypted and w.bug("enc-headers-unsigned"):
+                for name in ("reply_to", "thread_id"):
+                    fewer = {k: v for k, v in m.fields.items() if k != name}
+                    if keys.verify(public, sig_input(fewer, m.body_bytes, w), m.sig):
+                        return True
             for key in candidates:
                 if keys.verify(key, signed, m.sig, w.bug("sig-accepts-malleated")):
                     return True
@@ -551,9 +582,11 @@ class Node(Apps):
         """(replies, refusal): the messages that answer `data`, and why it was refused if it was."""
         w = self.ways
         m = None
+        Taken.current.set(Taken(channel, batch))
         try:
             m = read(data, w)
             m.batch, m.channel = batch, channel
+            Taken.now().message = m
             m.relay_header = getattr(channel, "relay_header", False)
             if self.forwards(m):
                 return await self.forward(m, channel), None
@@ -565,12 +598,27 @@ class Node(Apps):
             if w.has("replay-served-unverified") and self.repeat_of(m):
                 return list(self.repeat_of(m)[1]), None
             await self.check(m)
+            if batch and keys.bare(m.sender) != keys.bare(batch[0].sender) and w.bug("batch-same-sender-only"):
+                w.refuse("item-sender", 3001)
             replies = await self.once(m, channel)
             return replies, None
         except Refusal as refusal:
             if m is not None:
                 refusal.sender, refusal.id, refusal.typ = refusal.sender or m.sender, refusal.id or m.id, m.typ
                 refusal.thread_id = m.thread_id if isinstance(m.thread_id, bytes) else None
+                if refusal.rule == "signature" and m.typ == TYPES["STREAM_DATA"] and w.name == "stream-forged-chunk-kept":
+                    stream = self.stream_of(m) if isinstance(m.body, cbor.Map) else None
+                    if stream and is_uint(m.body.get("index")) and w.bug("stream-forged-chunk-kept"):
+                        stream["count"] += m.body.get("index") not in stream["parts"]
+                        stream["parts"].setdefault(m.body.get("index"), m.body.get("data"))
+                if refusal.rule == "signature" and w.bug("replay-forgery-clears"):
+                    self.seen.pop(self.cache_key(m), None)
+                if refusal.rule == "id-reused" and w.bug("replay-other-content-clears"):
+                    self.seen.pop(self.cache_key(m), None)
+                if refusal.rule == "signature" and m.typ in HELLOS and w.bug("hello-forged-negotiates"):
+                    channel.negotiated, channel.peer = True, keys.bare(m.sender)
+                if refusal.rule.startswith("schema-hello") and w.bug("hello-refused-negotiates"):
+                    channel.negotiated, channel.peer = True, keys.bare(m.sender)
                 if w.bug("replay-errors-kept-before-verify"):
                     self.remember(m, [])
             if refusal.rule == "hello-version" and w.has("hello-version-reject") and m is not None:
@@ -628,6 +676,9 @@ class Node(Apps):
 
     def repeat_of(self, m):
         kept = self.seen.get(self.cache_key(m))
+        if kept and self.ways.bug("replay-third-copy-processed"):
+            kept[2] = 0 if len(kept) > 3 else kept[2]
+            kept.append(None)
         return kept if kept and kept[2] > self.ways.now() else None
 
     def remember(self, m, replies):
@@ -649,6 +700,18 @@ class Node(Apps):
         if w.bug("replay-messages-only") and m.typ == TYPES["REQUEST"]:
             return
         if w.bug("replay-encrypted-not-remembered") and m.encrypted:
+            return
+        if w.bug("replay-items-not-remembered") and m.batch or w.bug("replay-large-not-remembered") and len(m.raw) > 32768:
+            return
+        if w.bug("replay-streams-not-remembered") and m.typ in (0x13, 0x14, 0x15):
+            return
+        if w.bug("replay-threads-not-remembered") and m.thread_id is not None:
+            return
+        if w.bug("replay-arrays-not-remembered") and isinstance(m.fields["to"], list):
+            return
+        if w.bug("replay-null-not-remembered") and m.body is None:
+            return
+        if w.bug("replay-old-not-remembered") and now - m.ts > MINUTE:
             return
         if w.bug("replay-remembers-sixteen") and len(self.seen) >= 16:
             self.seen.pop(next(iter(self.seen)))
@@ -718,8 +781,10 @@ class Node(Apps):
     def hold(self, did, m_id, raw, expires, sender):
         box = self.boxes.setdefault(did, [])
         self.sequence += 1
-        if len(box) > 5000:
+        if len(box) > 5000 or len(box) >= 10 and self.ways.bug("relay-box-of-ten"):
             box.pop(0)
+        if any(e[1] == m_id for e in box) and self.ways.bug("relay-same-id-lost"):
+            return box[-1]
         entry = [self.sequence, m_id, raw, expires, sender]
         box.append(entry)
         return entry
@@ -738,12 +803,16 @@ class Node(Apps):
             w.refuse("relay-ttl", 2003)
         if w.bug("relay-verifies-encrypted") and m.encrypted:
             w.refuse("signature", 1002)
+        if m.typ == TYPES["ACK"] and isinstance(m.reply_to, bytes) and w.bug("relay-forged-ack-clears"):
+            self.confirmed(keys.bare(m.sender), m.reply_to, m.typ)
+        if isinstance(m.reply_to, bytes) and w.bug("relay-error-clears"):
+            self.confirmed(keys.bare(m.sender), m.reply_to, m.typ)
         if not m.encrypted and not w.has("relay-does-not-verify"):
             await self.step_key(m)
             await self.step_decrypt(m)
             self.step_signature(m)
         kept = self.repeat_of(m)
-        if kept:
+        if kept and not w.bug("relay-repeat-stored-twice"):
             return list(kept[1])
         raw = m.raw
         if w.bug("relay-reencodes"):
@@ -764,10 +833,18 @@ class Node(Apps):
             self.confirmed(keys.bare(m.sender), m.reply_to, m.typ)
         recipients = m.to[:1] if w.bug("relay-first-recipient-only") else m.to
         for recipient in dict.fromkeys(keys.bare(t) for t in recipients):
-            reached = [c for c in self.online.get(recipient, ()) if c.deliver(raw)]
+            online = self.online.get(recipient, ())
+            if w.name == "relay-pushes-once":
+                fresh = [c for c in online if not getattr(c, "pushed", False)]
+                online = fresh if len(fresh) == len(online) or not w.bug("relay-pushes-once") else fresh
+                for c in online:
+                    c.pushed = True
+            reached = [c for c in online if c.deliver(raw)]
             if w.bug("relay-never-pushes"):
                 reached = []
-            if m.ttl == 0 and not w.bug("relay-stores-ttl-zero"):
+            again = m.ttl == 0 and w.name == "relay-ttl-zero-once" and self.peers_state.get(("zero", recipient))
+            if m.ttl == 0 and not w.bug("relay-stores-ttl-zero") and not (again and w.bug("relay-ttl-zero-once")):
+                self.peers_state[("zero", recipient)] = True
                 if not reached:
                     if w.bug("relay-drops-ttl-zero-silently"):
                         continue
@@ -776,6 +853,8 @@ class Node(Apps):
             if recipient.startswith("did:web:") and recipient.endswith(".invalid") and not w.has("relay-stores-unknown"):
                 w.refuse("recipient-unknown", 2001)
             if w.bug("relay-stores-nothing"):
+                continue
+            if m.encrypted and w.bug("relay-encrypted-not-stored") or m.typ in CONTROL and w.bug("relay-control-not-stored"):
                 continue
             expires = m.ts + m.ttl
             if w.bug("relay-ttl-in-seconds"):
@@ -796,8 +875,13 @@ class Node(Apps):
         """An ACK of the recipient ends the relay's duty to keep the message."""
         if self.ways.has("relay-keeps-confirmed"):
             return
-        box = self.boxes.get(recipient, [])
-        box[:] = [e for e in box if e[1] != m_id]
+        boxes = [self.boxes.get(recipient, [])]
+        if self.ways.bug("relay-ack-clears-all-boxes") and any(e[1] == m_id for e in boxes[0]):
+            boxes = list(self.boxes.values())
+        if self.ways.bug("relay-ack-of-stranger-clears"):
+            boxes = list(self.boxes.values())
+        for box in boxes:
+            box[:] = [e for e in box if e[1] != m_id]
 
     def poll(self, did, cursor, limit):
         """(entries, next cursor, has_more) for one consumer."""
@@ -812,11 +896,16 @@ class Node(Apps):
         if w.bug("poll-limit-ignored"):
             size = 1000
         after = [e for e in box if e[0] > cursor]
+        counting = cursor if w.name == "poll-cursor-counts" and w.bug("poll-cursor-counts") else None
+        if counting is not None:
+            after = box[counting:]
         if w.bug("poll-newest-first"):
             after.reverse()
         page = after[:size]
         more = len(after) > len(page)
         last = page[-1][0] if page else cursor
+        if counting is not None:
+            last = counting + len(page)
         if w.bug("poll-skips-one") and more:
             last += 1
         elif w.bug("poll-repeats-last") and page:

@@ -7,6 +7,7 @@ random set. `pending`: legal, and a known false positive of the harness; in no r
 """
 
 import contextlib
+import contextvars
 import random
 import time
 from dataclasses import dataclass, field
@@ -732,6 +733,34 @@ LACKING = frozenset(
 )
 
 
+class Taken:
+    """The message that is taken in the current task, its channel, and whether it is an item of a batch."""
+
+    current = contextvars.ContextVar("taken")
+
+    def __init__(self, channel, batch):
+        self.channel, self.batch, self.message = channel, batch, None
+
+    @classmethod
+    def now(cls):
+        return cls.current.get(None) or cls(None, None)
+
+    @property
+    def typ(self):
+        return getattr(self.message, "typ", None)
+
+    @property
+    def encrypted(self):
+        return getattr(self.message, "encrypted", False)
+
+    @property
+    def fields(self):
+        return getattr(self.message, "fields", {})
+
+    def over(self, *kinds):
+        return getattr(self.channel, "kind", None) in kinds
+
+
 class Ways:
     """The choices in force, the bug if there is one, and the clock."""
 
@@ -788,7 +817,7 @@ class Ways:
 
     def refuse(self, rule, code, details=None):
         """Refuses the message, unless the bug is that this rule is left out."""
-        if self.mutant and rule in self.mutant.skip:
+        if self.mutant and rule in self.mutant.skip and (self.mutant.where is None or self.mutant.where(Taken.now())):
             self.hits += 1
             return
         raise self.refusal(rule, self.code(rule, code), details)

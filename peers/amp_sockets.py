@@ -248,7 +248,9 @@ class WebSocket(Persistent):
                     if parts is None:
                         raise Closed(1002)
                     parts.append(payload)
-                    if sum(map(len, parts)) > self.most:
+                    if not payload and w.bug("ws-empty-fragment-refused"):
+                        raise Closed(1002)
+                    if sum(map(len, parts)) > self.most and not w.bug("ws-maximum-of-each-fragment"):
                         raise Closed(1009)
                 else:
                     if w.bug("ws-reserved-opcode-ignored"):

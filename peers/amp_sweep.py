@@ -43,6 +43,10 @@ LIBRARIES = [
     ("a wrong word on encryption", "--also encrypted!", ["amp-core/vectors/receive-encryption*", "amp-core/decryption*"], True),
     ("a wrong ciphertext with the message", "--also ciphertext!", ["amp-core/vectors/build-encrypted*"], True),
     ("keys in numeric order", "--mutant key-numeric-order", ["amp-core/vectors/select-key*"], True),
+    ("zeros of base58 lost", "--mutant base58-zeros-lost", ["amp-core/vectors/select-key*"], True),
+    ("another base64", "--mutant base64url-as-base64", ["amp-core/vectors/select-key*"], True),
+    ("a fragment as the end of others", "--mutant fragment-as-suffix", ["amp-core/vectors/select-key*"], True),
+    ("any multicodec", "--mutant codec-unchecked", ["amp-core/vectors/select-key*"], True),
 ]
 
 # Legal choices that proofmark reported as violations once, with the only cases that run: the name, the choices, the cases.
@@ -259,7 +263,8 @@ def main():
     libraries = [(options, entry) for entry in LIBRARIES if options.libraries and wanted(entry[0])]
     for result in sweeping.in_parallel(options.jobs, library, libraries):
         tally.library(*result)
-    mutants = [m for m in sweeping.listing(SERVER, "--list-mutants") if wanted(m["name"])]
+    # Those that show in a library are rows of LIBRARIES.
+    mutants = [m for m in sweeping.listing(SERVER, "--list-mutants") if wanted(m["name"]) and m["shows"] != "library"]
     if options.shows:
         mutants = [m for m in mutants if m["shows"] in options.shows.split(",")]
     if options.profile:
