@@ -28,6 +28,10 @@ class Review:
         if o.mutant in MOVED:
             value = MOVED[o.mutant](copied(before), copied(value), self)
         self.remembered.setdefault(value["status"], set()).add(package.order)
+        package.moves += 1
+        package.revisions += status == "revision_requested"
+        if o.bug("flag-forgets-second-reviewer") and review_type is not None and package.revisions > 1:
+            value["review_type"] = before["review_type"]
         package.value = value
         package.digest = self.moved_digest(before, value)
         package.raw = None
@@ -44,6 +48,9 @@ class Review:
 
     def found(self, package_id):
         package = self.find(package_id)
+        if package is None and self.o.bug("flag-folds-id-case"):
+            same = lambda x: str(x.value["package_id"]).lower() == package_id.lower()
+            package = next((x for x in self.all_packages() if same(x)), None)
         if package is None:
             if self.o.bug("flag-missing-id-400"):
                 raise Refusal(400, "package_not_found", "unknown package")

@@ -559,6 +559,8 @@ class Service:
         media = (request.headers.get("Content-Type") or "application/json").partition(";")
         if self.o.bug("charset-refused") and media[1]:
             raise Refusal(415, "unsupported_media_type", "parameters are not supported")
+        if self.o.bug("quoted-charset-refused") and '"' in media[2]:
+            raise Refusal(415, "unsupported_media_type", "the charset is unknown")
         name = media[0].strip().lower()
         known = ("application/json", "application/x-ndjson", "application/problem+json")
         if self.o.has("media-415") and name not in known:
@@ -839,6 +841,8 @@ class Service:
         """Lines of NDJSON, or a JSON array."""
         if data.lstrip()[:1] == b"[":
             return self.reader.read(data)
+        if self.o.bug("import-splits-at-line-separators"):
+            data = "\n".join(data.decode().splitlines()).encode()
         return [self.reader.read(line) for line in data.split(b"\n") if line.strip()]
 
 
@@ -905,6 +909,8 @@ def decode_segment(o, text):
         return unquote_to_bytes(text).decode("utf-8") if "%" in text else text
     if o.bug("id-not-decoded"):
         return text
+    if o.bug("id-lower-hex-not-decoded"):
+        text = re.sub("%(?![0-9A-F]{2})", "%25", text)
     if o.bug("id-plus-as-space"):
         text = text.replace("+", " ")
     if o.bug("id-semicolon-cut"):
