@@ -126,6 +126,8 @@ inline("orient-questions-of-three", "open_questions come from the newest three p
 # --- HTTP ---------------------------------------------------------------------------------------------------------------
 
 inline("id-lower-hex-not-decoded", "Decodes percent signs before capital digits only.", "6.1-07")
+inline("chunked-body-unread", "Reads a body only if it has a Content-Length.", "9.1-11")
+inline("head-unknown", "Answers HEAD with 404.", "9.1-03")
 inline("quoted-charset-refused", "Refuses a charset in quotes with 415.", "9.1-11")
 
 # --- Import and archives --------------------------------------------------------------------------------------------------

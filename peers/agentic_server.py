@@ -945,7 +945,11 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def read_body(self):
-        if "chunked" in (self.headers.get("Transfer-Encoding") or "").lower():
+        chunked = "chunked" in (self.headers.get("Transfer-Encoding") or "").lower()
+        if chunked and self.service.o.bug("chunked-body-unread"):
+            self.close_connection = True
+            return b""
+        if chunked:
             pieces = []
             while True:
                 size = int(self.rfile.readline(1024).partition(b";")[0], 16)
@@ -968,7 +972,7 @@ class Handler(BaseHTTPRequestHandler):
     def serve(self):
         service, o = self.service, self.service.o
         request = Request()
-        request.method = "GET" if self.command == "HEAD" else self.command
+        request.method = "GET" if self.command == "HEAD" and not o.bug("head-unknown") else self.command
         request.headers = self.headers
         request.connection = self.kept
         request.segments, request.query, request.malformed = split_target(o, self.path, self.base_path)
