@@ -901,7 +901,9 @@ def scenario(part="all"):
     before = len(steps)
     fact_steps(add, json_of)
     review_steps(add, deposit, json_of, odd)
+    state_rounds(add, deposit, json_of)
     after = len(steps)
+    rare_steps(add, deposit, json_of)
     add("GET", "/v1/packages/pkg_full", None, {"Accept-Encoding": "gzip"})
     # Projects as a whole
     add("GET", "/v1/projects/proj_a/sessions")
@@ -1125,6 +1127,125 @@ def review_steps(add, deposit, json_of, odd):
     flag("pkg_r_none", {"review_type": "human"})
     add("GET", "/v1/orchestrate?project=proj_r")
     add("GET", "/v1/projects/proj_r/packages?mode=latest&limit=50")
+
+
+def state_rounds(add, deposit, json_of):
+    """Later rounds of facts and of review, and values of facts that few tests send."""
+    base = "/v1/projects/proj_s/facts"
+    claim = lambda subject, value, **more: add(
+        "POST", base, json_of({"subject": subject, "predicate": "p", "value": value, **more})
+    )
+
+    def look(subject):
+        add("GET", f"{base}?subject={subject}&predicate=p&include_ended=true")
+        add("GET", "/v1/projects/proj_s/orient")
+
+    add("POST", "/v1/projects", json_of({"project_id": "proj_s", "name": "s"}))
+    by = {"id": "nightly", "type": "script", "git_commit": "9f2c1d0"}
+    deposit(p_min("pkg_s", "proj_s", created_by=by))
+    for n in range(3):
+        claim("lives", f"life {n}", tags=["a"], confidence=0.75)
+        look("lives")
+        add("DELETE", f"{base}?subject=lives&predicate=p")
+        look("lives")
+    claim("source", "x", source_package_id="pkg_s")
+    look("source")
+    claim("fractions", "one", valid_from=at(hours=6).replace("Z", ".125Z"))
+    claim("fractions", "two", valid_from=at(hours=5).replace("Z", ".625Z"), tags=["b"])
+    claim("fractions", "three", valid_from=at(hours=4), confidence=0.5, tags=["c"])
+    look("fractions")
+    for more in ({"confidence": 2, "tags": ["refused"]}, {"confidence": True}, {"tags": "text"}, {"tags": ["a", 2]}):
+        claim("fractions", "four", **more)
+        look("fractions")
+    for n, text in enumerate(("2025-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "2025-01-02T24:00:00Z")):
+        claim(f"times {n}", "x", valid_from=text)
+        add("GET", f"{base}?subject=times%20{n}&predicate=p")
+    claim("bare", "after one with members")
+    look("bare")
+    for _ in range(2):
+        add("POST", "/v1/projects/proj_s/archive")
+        add("POST", "/v1/projects/proj_s/restore")
+        look("fractions")
+    line = {"fact_id": "fact_" + "7" * 32, "project_id": "proj_t", "subject": "s", "predicate": "p", "value": "1"}
+    line = json_of({**line, "valid_from": at(hours=9), "created_at": at(hours=9)})
+    for _ in range(2):
+        add("POST", "/v1/import", line + b"\n", {"Content-Type": "application/x-ndjson"})
+        add("GET", "/v1/projects/proj_t/facts?subject=s&predicate=p&include_ended=true")
+    deposit(p_min("pkg_rounds", "proj_s", status="draft"))
+    for n in range(4):
+        add("POST", "/v1/packages/pkg_rounds/flag", json_of({"review_type": "agent" if n % 2 else "human"}))
+        add("PATCH", "/v1/packages/pkg_rounds/status", json_of({"status": "revision_requested"}))
+        add("GET", "/v1/packages/pkg_rounds")
+    deposit(p_min("pkg_later", "proj_s"))
+    add("PATCH", "/v1/packages/pkg_rounds/status", json_of({"status": "complete"}))
+    deposit(p_min("PKG_CASE", "proj_s", status="draft"))
+    add("POST", "/v1/packages/pkg_case/flag", json_of({"review_type": "human"}))
+    deposit(p_min("pkg_old_draft", "proj_s", status="draft", created_at=at(hours=30)))
+    add("POST", "/v1/packages/pkg_old_draft/flag", json_of({"review_type": "human"}))
+    add("PATCH", "/v1/packages/pkg_old_draft/status", json_of({"status": "complete"}))
+    add("GET", "/v1/projects/proj_s/packages?mode=latest&limit=50")
+    add("GET", "/v1/projects/proj_s/orient")
+    add("GET", "/v1/projects/proj_s/export")
+
+
+def rare_steps(add, deposit, json_of):
+    """Values that few tests send, repeats that differ in one member, and spellings of HTTP."""
+    add("POST", "/v1/projects", json_of({"project_id": "proj_q", "name": "q"}))
+    for n, text in enumerate(
+        ("2026-01-02T24:00:00Z", "2026-01-02T03:60:00Z", "2025-02-29T00:00:00Z", "2024-02-29T00:00:00Z")
+    ):
+        deposit(p_min(f"pkg_q_time{n}", "proj_q", created_at=text))
+    deep = ["deep", 1]
+    for n in range(20):
+        deep = [deep] if n % 3 else {"a": deep}
+    inner = {"a": {}, "b": [], "c": 1}
+    rare = {"numbers": {"0": "a", "1": "b"}, "big": 10**30, "inner": inner, "deep": deep}
+    files = [{"path": "a", "type": "md", "size_bytes": 5_000_000_000}]
+    deposit(p_min("pkg_q_rare", "proj_q", **rare, deliverables=files))
+    deposit(p_min("pkg_q_empty", "proj_q", topic="", artifact_type="", tags=["", "a"]))
+    deposit(p_min("pkg_q_many", "proj_q", tags=[str(n) for n in range(120)]))
+    deposit(p_min("pkg_q_bare", "proj_q"))
+    deposit(p_min("pkg_q_blank", "proj_q", title=" "))
+    for n, more in enumerate(({"tags": ["a", None]}, {"tags": ["a", ["b"]]}, {"deliverables": [{**files[0], "size_bytes": True}]})):
+        deposit(p_min(f"pkg_q_bad{n}", "proj_q", **more))
+    add("POST", "/v1/projects/proj_q/packages", json_of(p_min("pkg_q_inf", "proj_q"))[:-1] + b',"x":1e400}')
+    whole = p_full("pkg_q_full", "pkg_q_bare", "proj_q")
+    deposit(whole)
+    for change in (
+        {"handoff_note": "other"},
+        {"topic": "other"},
+        {"review_type": "human"},
+        {"decisions_made": ["other"], "open_questions": ["refused?"]},
+        {"parent_package_id": None},
+        {"estimated_next_actor": "agent"},
+        {"title": "refused words"},
+    ):
+        deposit({**whole, **change})
+    add("GET", "/v1/projects/proj_q/orient")
+    for n in range(60):
+        deposit(p_min(f"pkg_q_{n}", "proj_q", title="filler", open_questions=[f"{n}?"], created_at=at(minutes=n)), pull=False)
+    words = "größe überlauf"
+    deposit(p_min("pkg_q_words", "proj_q", title=words, description="lava " * 4, created_at=at(days=9)))
+    deposit(p_min("pkg_q_weak", "proj_q", title="one", description="lava", created_at=at(days=8)))
+    for query in ("refused", segment(words), "lava", "lava&limit=1"):
+        add("GET", f"/v1/projects/proj_q/packages?mode=relevant&query={query}")
+    add("GET", "/v1/projects/proj_q/orient")
+    deposit(p_min("pkg_q_é", "proj_q"))
+    add("GET", "/v1/packages/pkg_q_%c3%a9")
+    add("HEAD", "/v1/packages/pkg_q_full")
+    for media in ('application/json; charset="utf-8"', "Application/JSON"):
+        deposit(p_min("pkg_q_media", "proj_q"), headers={"Content-Type": media})
+    chunked = json_of(p_min("pkg_q_chunked", "proj_q"))
+    chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(chunked), chunked)
+    add("POST", "/v1/projects/proj_q/packages", chunked, {"Transfer-Encoding": "chunked"})
+    lines = [p_min("pkg_q_lines", "proj_q", title="one \u2028 two"), p_min("pkg_q_bare", "proj_q", title="overwritten")]
+    for line in lines:
+        add("POST", "/v1/import", json_of(line) + b"\n", {"Content-Type": "application/x-ndjson"})
+        add("GET", "/v1/packages/" + line["package_id"])
+    for _ in range(2):
+        add("POST", "/v1/projects/proj_q/archive")
+        add("POST", "/v1/projects/proj_q/restore")
+        add("GET", "/v1/projects/proj_q/packages?mode=latest&limit=50")
 
 
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?")
