@@ -3,7 +3,7 @@ few tests send, in the first of many rows, or in something that another request 
 """
 
 from agentic_mutants import before, inline, skip, stored, unknown_top
-from agentic_rules import instant, invalid
+from agentic_rules import instant, invalid, known_members_only
 from agentic_state_mutants import asserted, ended, guards, l2, l3, recorded, spell_time_z
 
 # --- Values of a package ------------------------------------------------------------------------------------------------
@@ -93,6 +93,17 @@ def _(p):
     return {**p, "tags": p["tags"][:100]} if p.get("tags") else p
 
 
+@stored("unknown-kept-in-first-deliverable", "Keeps unknown members of the first deliverable only.", "6-08")
+def _(p):
+    if len(p.get("deliverables") or ()) < 2:
+        return p
+    return {**p, "deliverables": [p["deliverables"][0], *known_members_only(p)["deliverables"][1:]]}
+
+
+inline("utf8-split-at-64k", "Decodes a body in pieces of 64 KiB: a letter on the border becomes U+FFFD.", "6-12 8.1-09")
+inline("escapes-of-pairs-split", "Reads each half of an escaped surrogate pair as a letter.", "6-12")
+inline("white-space-after-refused", "Refuses a body that ends in a line feed.", "11.2-04 6-03")
+inline("hash-first-64k", "Hashes the first 64 KiB of the canonical form.", "6.6-02")
 inline("tags-of-last-deposit", "Default values are shared: a package without tags has those of the one before.", "6.4-05")
 inline("number-overflow-500", "Fails with 500 on a number beyond the doubles.", "9.1-12")
 
@@ -117,6 +128,13 @@ inline("refused-is-searched", "A search finds packages that were refused.", "8.1
 
 inline("lists-show-first-status", "Lists and orient show the status of the deposit.", "6.1-24 8.2-07 5.3-09", level="L3")
 inline("export-shows-first-status", "Export shows the status of the deposit.", "10.1-05", level="L3")
+inline("lists-show-first-answer", "Lists and orient show a package as they first showed it.", "5.3-09 6.1-24", level="L3")
+inline("reviewed-unlisted", "Lists leave out packages that were reviewed.", "8.2-04", level="L3")
+inline("reviewed-not-searched", "A search leaves out packages that were reviewed.", "8.2-11", level="L3")
+inline("latest-fraction-as-integer", "Compares fractions as integers: .9 is before .25.", "8.2-02")
+inline("latest-before-1970-first", "Sorts times before 1970 as large unsigned numbers.", "8.2-01 8.2-02")
+inline("orient-window-cached", "Repeats the window of the first request for a project.", "8.3-09")
+inline("digest-cached", "orchestrate repeats its first answer for a project.", "8.4-02 8.4-04", needs=("orchestrate-named",))
 inline("latest-by-last-change", "Packages that were reviewed come first in lists.", "8.2-01", level="L3")
 inline("relevant-limit-before-rank", "Cuts the matches to limit, newest first, then ranks them.", "8.2-13 8.2-16")
 inline("relevant-ascii-words", "Reads words of ASCII letters only.", "8.2-11")
@@ -126,6 +144,7 @@ inline("orient-questions-of-three", "open_questions come from the newest three p
 # --- HTTP ---------------------------------------------------------------------------------------------------------------
 
 inline("id-lower-hex-not-decoded", "Decodes percent signs before capital digits only.", "6.1-07")
+inline("accept-list-406", "Refuses an Accept header with several types with 406.", "9.1-03 8.2-07")
 inline("chunked-body-unread", "Reads a body only if it has a Content-Length.", "9.1-11")
 inline("head-unknown", "Answers HEAD with 404.", "9.1-03")
 inline("quoted-charset-refused", "Refuses a charset in quotes with 415.", "9.1-11")
@@ -187,6 +206,20 @@ def _(body, store):
     return {**body, "confidence": 1} if body.get("confidence") is True else body
 
 
+@asserted("valid-from-before-1970-clamped", "Cuts times before 1970 to 1970.", "7.1-14")
+def _(body, store):
+    text = body.get("valid_from")
+    early = type(text) is str and instant(text) is not None and instant(text)[0] < 0
+    return {**body, "valid_from": "1970-01-01T00:00:00Z"} if early else body
+
+
+@asserted("subject-cut-at-line", "Keeps the first line of a subject.", "7.1-06")
+def _(body, store):
+    return {**body, "subject": body["subject"].partition("\n")[0]} if type(body.get("subject")) is str else body
+
+
+l2("pit-cached", "Repeats the first answer to a query for an instant.", "7.3-14 7.3-12 11.3-05")
+l2("invalidate-race", "Reads and ends in separate transactions: each of parallel invalidations counts the fact.", "8.7-08 8.7-10")
 l2("fact-tags-unchecked", "Stores any JSON as tags of a fact.", "7.2-14")
 
 

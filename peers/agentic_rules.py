@@ -50,8 +50,14 @@ class JsonReader:
                 text = data.decode("latin-1")
             elif self.bug("invalid-utf8-replaced"):
                 text = data.decode("utf-8", "replace")
+            elif self.bug("utf8-split-at-64k") and len(data) > 65536:
+                text = "".join(data[i : i + 65536].decode("utf-8", "replace") for i in range(0, len(data), 65536))
             else:
                 text = data.decode("utf-8")
+            if self.bug("escapes-of-pairs-split"):
+                text = re.sub(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}", "\ufffd\ufffd", text)
+            if self.bug("white-space-after-refused") and text.endswith("\n"):
+                raise invalid("the body does not end after its value")
         except UnicodeDecodeError as e:
             raise invalid(f"the body is not UTF-8: {e.reason} at byte {e.start}") from None
         try:
@@ -345,6 +351,8 @@ class Canon:
             data = self.text(package).encode("utf-8", "surrogatepass")
         except RecursionError:
             raise invalid("the body is nested too deeply") from None
+        if bug("hash-first-64k"):
+            data = data[:65536]
         if bug("hash-over-raw-body") and raw:
             data = raw
         if bug("canonical-trailing-newline"):

@@ -489,6 +489,8 @@ class Service:
                 raise RuntimeError("out of connections")
             if request.malformed:
                 raise Refusal(400, "invalid_request", request.malformed)
+            if o.bug("accept-list-406") and "," in (request.headers.get("Accept") or ""):
+                raise Refusal(406, "not_acceptable", "one type, please")
             actor = self.authorize(request)
             answer = self.route(request, actor)
         except Refusal as e:

@@ -538,6 +538,8 @@ class Store(Facts, Review):
         stale = (o.bug("lists-show-first-status") and where in ("list", "orient")) or (
             o.bug("export-shows-first-status") and where == "export"
         )
+        if o.bug("lists-show-first-answer") and where in ("list", "orient"):
+            value = self.remembered.setdefault(("shown", package.order), value)
         if stale:
             value = {**value, "status": package.submitted["status"]}
         if o.mutant in SHOWN:
@@ -592,6 +594,10 @@ class Store(Facts, Review):
             key = lambda x: (x.value["created_at"], x.order)
         elif o.bug("latest-by-whole-seconds"):
             key = lambda x: (x.created()[0], -x.order)
+        elif o.bug("latest-fraction-as-integer"):
+            key = lambda x: (x.created()[0], int(x.created()[1] or 0), -x.order)
+        elif o.bug("latest-before-1970-first"):
+            key = lambda x: (x.created()[0] % 2**32, x.created()[1], -x.order)
         elif o.bug("latest-by-last-change"):
             key = lambda x: (x.moves > 0, x.created(), -x.order)
         elif o.has("ties-newest-first"):
@@ -616,6 +622,8 @@ class Store(Facts, Review):
             packages = [x for x in packages if x.visible_at <= time.monotonic()]
         if o.bug("latest-stale"):
             packages = packages[:-1]
+        if o.bug("reviewed-unlisted"):
+            packages = [x for x in packages if not x.moves or x.value["status"] != "complete"]
         return packages
 
     def latest(self, project_id, limit, limit_given):
@@ -659,6 +667,8 @@ class Store(Facts, Review):
             project = self.project_to_read(project_id)
             packages = self.all_packages() if o.bug("relevant-across-projects") else list(self.listed(project))
             packages += self.remembered.get(("refused", project_id), [])
+            if o.bug("reviewed-not-searched"):
+                packages = [x for x in packages if not x.moves]
             if o.bug("relevant-newest-fifty"):
                 packages = self.by_time(packages)[:50]
         found = []
@@ -738,6 +748,8 @@ class Store(Facts, Review):
         o = self.o
         with self.lock:
             project = self.project_to_read(project_id)
+            if o.bug("orient-window-cached"):
+                days = self.remembered.setdefault(("window", project_id), days)
             if o.bug("orient-five-hundred") and not (project and project.packages):
                 raise RuntimeError("max() of an empty sequence")
             packages = self.recent(project, days)
@@ -825,6 +837,8 @@ class Store(Facts, Review):
                     "snippets": pieces,
                     "project_counts": counts,
                 }
+            if self.o.bug("digest-cached"):
+                digest = self.remembered.setdefault(("digest", project_id, focus), digest)
             return digest
 
     # --- Export, import, sessions -------------------------------------------------------------------------------------

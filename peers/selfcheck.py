@@ -1160,6 +1160,14 @@ def state_rounds(add, deposit, json_of):
     for n, text in enumerate(("2025-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "2025-01-02T24:00:00Z")):
         claim(f"times {n}", "x", valid_from=text)
         add("GET", f"{base}?subject=times%20{n}&predicate=p")
+    claim("early", "x", valid_from="1969-12-31T23:59:59Z")
+    look("early")
+    add("GET", f"{base}?subject=early&predicate=p&as_of=1969-12-31T23:59:59Z")
+    claim("two\nlines", "x")
+    for value in ("one", "two"):
+        claim("instants", value, valid_from=at(hours=5 if value == "one" else 4))
+        add("GET", f"{base}?subject=instants&predicate=p&as_of={at(hours=3)}")
+    add("DELETE", f"{base}?subject=instants&predicate=p")
     claim("bare", "after one with members")
     look("bare")
     for _ in range(2):
@@ -1182,7 +1190,10 @@ def state_rounds(add, deposit, json_of):
     add("POST", "/v1/packages/pkg_case/flag", json_of({"review_type": "human"}))
     deposit(p_min("pkg_old_draft", "proj_s", status="draft", created_at=at(hours=30)))
     add("POST", "/v1/packages/pkg_old_draft/flag", json_of({"review_type": "human"}))
+    for tail in ("packages?mode=latest&limit=50", "orient"):
+        add("GET", f"/v1/projects/proj_s/{tail}")
     add("PATCH", "/v1/packages/pkg_old_draft/status", json_of({"status": "complete"}))
+    add("GET", "/v1/projects/proj_s/packages?mode=relevant&query=pm")
     add("GET", "/v1/projects/proj_s/packages?mode=latest&limit=50")
     add("GET", "/v1/projects/proj_s/orient")
     add("GET", "/v1/projects/proj_s/export")
@@ -1230,6 +1241,21 @@ def rare_steps(add, deposit, json_of):
     for query in ("refused", segment(words), "lava", "lava&limit=1"):
         add("GET", f"/v1/projects/proj_q/packages?mode=relevant&query={query}")
     add("GET", "/v1/projects/proj_q/orient")
+    more = [{"path": "b", "type": "md", "lines": 3}] * 2
+    deposit(p_min("pkg_q_lines2", "proj_q", deliverables=more, description="語" * 50_000))
+    for n, (old, new) in enumerate(((b"MARK", b"\\ud83d\\ude80"), (b"MARK\"", b"MARK\" "))):
+        package = json_of(p_min(f"pkg_q_spelled{n}", "proj_q", description="MARK")).replace(old, new)
+        add("POST", "/v1/projects/proj_q/packages", package + b"\n" * n)
+        add("GET", f"/v1/packages/pkg_q_spelled{n}")
+    add("GET", "/v1/packages/pkg_q_bare", None, {"Accept": "text/html, */*"})
+    for n, text in enumerate(("1969-12-31T23:59:59Z", at(hours=3).replace("Z", ".9Z"), at(hours=3).replace("Z", ".25Z"))):
+        deposit(p_min(f"pkg_q_order{n}", "proj_o", created_at=text))
+    add("GET", "/v1/projects/proj_o/packages?mode=latest&limit=50")
+    for days in (30, 1):
+        add("GET", f"/v1/projects/proj_o/orient?window_days={days}")
+    add("GET", "/v1/orchestrate?project=proj_o")
+    deposit(p_min("pkg_q_order3", "proj_o", title="new in the digest"))
+    add("GET", "/v1/orchestrate?project=proj_o")
     deposit(p_min("pkg_q_é", "proj_q"))
     add("GET", "/v1/packages/pkg_q_%c3%a9")
     add("HEAD", "/v1/packages/pkg_q_full")
@@ -1340,9 +1366,12 @@ def race_marks(port, token):
             )
         )
     rows = facts_view(ask_facts(port, token, "&include_ended=true").json)
+    path = "/v1/projects/proj_a/facts?subject=r&predicate=p"
+    ended = [r.json for r in ask(lambda c, i: c.ask("DELETE", path, token=token)) if r.ok and r.body]
     seen, moved = watched(port, token), raced_moves(port, token)
     return [
         sum(r.ok for r in asserts) == len(rows) if rows is not None else None,
+        sum(type(e) is dict and e.get("count") == 1 for e in ended) > 1,
         seen,
         moved,
         sum(r.ok for r in different) == 1,
