@@ -166,6 +166,13 @@ class Facts:
             with self.lock:
                 for fact in self.current(project_id, body["subject"], body.get("predicate")):
                     fact["tags"] = body.get("tags") or []
+        if o.bug("refused-assert-blocks"):
+            key = ("refused", project_id, str(body.get("subject")))
+            if key in self.remembered:
+                raise self.fact_refusal("locked")
+            self.remembered[key] = True
+            self.check_fact_body(body)
+            del self.remembered[key]
         self.check_fact_body(body)
         if o.mutant in IN_PIECES:
             return self.assert_in_pieces(project_id, body, actor)

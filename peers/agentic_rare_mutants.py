@@ -141,11 +141,16 @@ inline("relevant-ascii-words", "Reads words of ASCII letters only.", "8.2-11")
 inline("relevant-newest-fifty", "Searches among the newest fifty packages.", "8.2-11")
 inline("orient-questions-of-three", "open_questions come from the newest three packages.", "8.3-08")
 
+inline("latest-of-connection", "Caches the list of a project per connection until that connection deposits.", "8.2-01")
+inline("missing-id-cached", "Remembers that an id was unknown.", "8.2-07 8.1-08")
+inline("empty-project-cached", "Remembers that a project had no packages.", "8.2-01 8.2-04")
+inline("duplicate-per-connection", "Knows a repeated deposit only on the connection of the first.", "11.2-03")
+
 # --- HTTP ---------------------------------------------------------------------------------------------------------------
 
 inline("id-lower-hex-not-decoded", "Decodes percent signs before capital digits only.", "6.1-07")
 inline("accept-list-406", "Refuses an Accept header with several types with 406.", "9.1-03 8.2-07")
-inline("chunked-body-unread", "Reads a body only if it has a Content-Length.", "9.1-11")
+inline("chunked-body-unread", "Reads a body only if it has a Content-Length.", "9.1-11", profile="strict")
 inline("head-unknown", "Answers HEAD with 404.", "9.1-03")
 inline("quoted-charset-refused", "Refuses a charset in quotes with 415.", "9.1-11")
 
@@ -218,6 +223,8 @@ def _(body, store):
     return {**body, "subject": body["subject"].partition("\n")[0]} if type(body.get("subject")) is str else body
 
 
+l2("refused-assert-blocks", "After a refused update the fact cannot be updated.", "8.6-10 7.3-05")
+l2("history-of-connection", "Caches a history per connection until that connection writes a fact.", "3-02 7.3-06")
 l2("pit-cached", "Repeats the first answer to a query for an instant.", "7.3-14 7.3-12 11.3-05")
 l2("invalidate-race", "Reads and ends in separate transactions: each of parallel invalidations counts the fact.", "8.7-08 8.7-10")
 l2("fact-tags-unchecked", "Stores any JSON as tags of a fact.", "7.2-14")
@@ -236,5 +243,7 @@ def _(package, old, new, by):
     return False if new == "revision_requested" and package.revisions > 1 else None
 
 
+l3("refused-flag-blocks", "After a refused flag the package cannot be flagged.", "8.5-01 5.3-06")
+l3("refused-move-blocks", "After a refused transition the package has none.", "5.3-09 11.4-02")
 l3("flag-folds-id-case", "A flag finds a package whose id differs in letter case.", "8.5-09")
 l3("flag-forgets-second-reviewer", "From the third flag on the reviewer stays that of the second.", "8.5-02")

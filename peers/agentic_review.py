@@ -85,7 +85,10 @@ class Review:
             note = body.get("note")
             status = 422 if o.has("flag-422") else 400
             known = ("human", "agent", *self.validator.skipped & {"none", "script"})
-            if review not in known:
+            blocked = o.bug("refused-flag-blocks") and package.owner == "blocked"
+            if review not in known or blocked:
+                if o.bug("refused-flag-blocks"):
+                    package.owner = "blocked"
                 raise Refusal(status, "invalid_schema", "review_type must be human or agent", "/review_type")
             if note is not None and type(note) is not str:
                 raise Refusal(status, "invalid_schema", "note must be a string", "/note")
@@ -141,6 +144,10 @@ class Review:
         with self.lock:
             package = self.found(package_id)
             old = package.value["status"]
+            if o.bug("refused-move-blocks") and package.owner == "blocked":
+                raise self.illegal(old, body.get("status"))
+            if o.bug("refused-move-blocks") and body.get("status") not in MOVES[old]:
+                package.owner = "blocked"
             new = self.new_status(old, body.get("status"))
             if new == old:
                 kept = o.has("self-move-complete") if old != "complete" else o.has("self-move-not-complete")

@@ -605,6 +605,13 @@ class Service:
         o = self.o
         self.needs(1)
         body = self.object_body(request)
+        if o.bug("latest-of-connection"):
+            request.connection.clear()
+        if o.bug("duplicate-per-connection"):
+            mine, identity = request.connection.setdefault("mine", set()), str(body.get("package_id"))
+            if self.store.find(identity) is not None and identity not in mine:
+                raise Refusal(409, "duplicate_package_id", "the id is taken by another package")
+            mine.add(identity)
         package, fresh = self.store.deposit(project, body, request.body, actor, request.connection)
         status = 200
         if o.has("deposit-201-always") or (o.has("deposit-201-new") and fresh):
@@ -646,7 +653,12 @@ class Service:
             raise Refusal(400, "invalid_request", "mode must be latest or relevant")
         default = 20 if o.bug("latest-default-20") else 10 if o.bug("latest-default-10") else 5
         limit = self.limit(query, default)
-        return self.packages_answer(self.store.latest(project, limit, "limit" in query))
+        packages = self.store.latest(project, limit, "limit" in query)
+        if o.bug("latest-of-connection"):
+            packages = request.connection.setdefault(("latest", project, limit), packages)
+        if o.bug("empty-project-cached") and not self.store.remembered.setdefault(("listed", project), packages):
+            packages = []
+        return self.packages_answer(packages)
 
     def relevant(self, request, project):
         o, query = self.o, request.query
@@ -709,6 +721,8 @@ class Service:
             asked = (project, *sorted(request.query.items()))
             kept = request.connection if o.bug("facts-of-connection") else {}
             kept = self.store.remembered if o.bug("facts-cached") else kept
+            if o.bug("history-of-connection") and "include_ended" in request.query:
+                kept = request.connection
             facts = kept.get(asked)
             if facts is None:
                 facts = kept[asked] = self.store.query_facts(project, request.query)
@@ -716,7 +730,7 @@ class Service:
                 facts = facts[: self.number(request.query, "limit", 100, 1, 100000, True)]
             return self.facts_answer(facts)
         self.needs(2)
-        if o.bug("facts-of-connection"):
+        if o.bug("facts-of-connection") or o.bug("history-of-connection"):
             request.connection.clear()
         if request.method == "POST":
             fact, ended = self.store.assert_fact(project, self.object_body(request), actor)

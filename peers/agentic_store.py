@@ -574,6 +574,11 @@ class Store(Facts, Review):
         """The package of that id, or None."""
         with self.lock:
             found = self.packages.get(self.key_of(package_id))
+            if self.o.bug("missing-id-cached"):
+                if package_id in self.remembered:
+                    return None
+                if not found:
+                    self.remembered[package_id] = True
             if not found and self.o.bug("id-like-match"):
                 pattern = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in package_id)
                 match = re.compile(pattern, re.DOTALL | re.IGNORECASE)
