@@ -1253,6 +1253,7 @@ def rare_steps(add, deposit, json_of):
     add("GET", "/v1/projects/proj_o/packages?mode=latest&limit=50")
     for days in (30, 1):
         add("GET", f"/v1/projects/proj_o/orient?window_days={days}")
+    deposit(p_min("pkg_q_bare", "proj_o"))
     add("GET", "/v1/orchestrate?project=proj_o")
     deposit(p_min("pkg_q_order3", "proj_o", title="new in the digest"))
     add("GET", "/v1/orchestrate?project=proj_o")
@@ -1346,6 +1347,30 @@ def raced_moves(port, token):
     return both
 
 
+def seen_by_two(port, token):
+    """What the first of two connections sees of what the second writes: booleans only."""
+    one, two = Client(port, token), Client(port, token)
+    fact = {"subject": "two", "predicate": "p", "value": "first"}
+    facts = "/v1/projects/proj_two/facts"
+    reads = [
+        lambda: one.ask("GET", "/v1/projects/proj_two/packages?mode=latest&limit=50").body,
+        lambda: one.ask("GET", f"{facts}?subject=two&predicate=p").body,
+        lambda: one.ask("GET", f"{facts}?subject=two&predicate=p&include_ended=true").body,
+    ]
+    one.ask("POST", "/v1/projects", {"project_id": "proj_two", "name": "two"})
+    package = p_min("pkg_two", "proj_two")
+    one.deposit(package)
+    one.ask("POST", facts, fact)
+    before = [read() for read in reads]
+    repeated = two.deposit(package).ok
+    two.deposit(p_min("pkg_two_later", "proj_two"))
+    two.ask("POST", facts, {**fact, "value": "second"})
+    changed = [read() != old for read, old in zip(reads, before)]
+    one.close()
+    two.close()
+    return [repeated, *changed]
+
+
 def race_marks(port, token):
     """Properties of parallel requests in any order: booleans only."""
     ask = lambda work: at_once(port, 12, work)
@@ -1372,6 +1397,7 @@ def race_marks(port, token):
     return [
         sum(r.ok for r in asserts) == len(rows) if rows is not None else None,
         sum(type(e) is dict and e.get("count") == 1 for e in ended) > 1,
+        seen_by_two(port, token),
         seen,
         moved,
         sum(r.ok for r in different) == 1,
