@@ -2,8 +2,10 @@
 few tests send, in the first of many rows, or in something that another request should not have changed.
 """
 
-from agentic_mutants import before, inline, skip, stored, unknown_top
-from agentic_rules import instant, invalid, known_members_only
+import unicodedata
+
+from agentic_mutants import before, inline, shown, skip, stored, unknown_top
+from agentic_rules import instant, invalid, known_members_only, through_32_bits
 from agentic_state_mutants import asserted, ended, guards, l2, l3, recorded, spell_time_z
 
 # --- Values of a package ------------------------------------------------------------------------------------------------
@@ -100,6 +102,45 @@ def _(p):
     return {**p, "deliverables": [p["deliverables"][0], *known_members_only(p)["deliverables"][1:]]}
 
 
+@stored("actor-id-trimmed", "Trims created_by.id.", "5.4-04 6-12 6-03")
+def _(p):
+    return {**p, "created_by": {**p["created_by"], "id": p["created_by"]["id"].strip()}}
+
+
+@stored("topic-trimmed", "Trims topic and artifact_type.", "6-12 6-03")
+def _(p):
+    return {k: v.strip() if k in ("topic", "artifact_type") and type(v) is str else v for k, v in p.items()}
+
+
+@stored("path-normalised", "Removes repeated solidi and dots from deliverable paths.", "6-12 6-03 6.5-03")
+def _(p):
+    tidy = lambda path: path if "://" in path else path.replace("/./", "/").replace("//", "/")
+    return {**p, "deliverables": [{**d, "path": tidy(d["path"])} for d in p["deliverables"]]} if p.get("deliverables") else p
+
+
+@shown("lists-cut-title", "Lists cut titles to 80 characters.", "6-02 11.1-03 8.2-01")
+def _(p, where):
+    return {**p, "title": p["title"][:80]} if where == "list" else p
+
+
+@shown("lists-without-large-bodies", "Lists and orient leave out a content_md of more than 8,192 characters.", "11.1-03 6-02 8.3-03")
+def _(p, where):
+    large = where in ("list", "orient") and len(p.get("content_md") or "") > 8192
+    return {k: v for k, v in p.items() if k != "content_md"} if large else p
+
+
+@shown("export-cuts-bodies", "Export cuts content_md to 4,096 characters.", "10.1-05")
+def _(p, where):
+    return {**p, "content_md": p["content_md"][:4096]} if where == "export" and p.get("content_md") else p
+
+
+@shown("export-without-empty", "Export leaves out unknown members that are empty.", "10.1-05")
+def _(p, where):
+    return {k: v for k, v in p.items() if k not in unknown_top(p) or v or type(v) in (int, float, bool)} if where == "export" else p
+
+
+inline("orient-questions-cut", "open_questions are cut to 120 characters.", "8.3-08")
+inline("import-line-limit", "Refuses a line of an import beyond 64 KiB.", "5.2-07 10.3-04")
 inline("utf8-split-at-64k", "Decodes a body in pieces of 64 KiB: a letter on the border becomes U+FFFD.", "6-12 8.1-09")
 inline("escapes-of-pairs-split", "Reads each half of an escaped surrogate pair as a letter.", "6-12")
 inline("white-space-after-refused", "Refuses a body that ends in a line feed.", "11.2-04 6-03")
@@ -225,6 +266,35 @@ def _(body, store):
 
 l2("refused-assert-blocks", "After a refused update the fact cannot be updated.", "8.6-10 7.3-05")
 l2("history-of-connection", "Caches a history per connection until that connection writes a fact.", "3-02 7.3-06")
+@asserted("predicate-composed", "Composes predicates to NFC.", "12.3-01")
+def _(body, store):
+    found = type(body.get("predicate")) is str
+    return {**body, "predicate": unicodedata.normalize("NFC", body["predicate"])} if found else body
+
+
+@asserted("fact-tags-trimmed", "Trims tags of facts and writes them in lower case.", "7.2-15")
+def _(body, store):
+    texts = type(body.get("tags")) is list and all(type(t) is str for t in body["tags"])
+    return {**body, "tags": [t.strip().lower() for t in body["tags"]]} if texts else body
+
+
+@recorded("asserted-by-in-lower-case", "Writes the id of asserted_by in lower case.", "7.2-13")
+def _(row, body, store):
+    by = row["asserted_by"]
+    if type(by) is dict and type(by.get("id")) is str:
+        row["asserted_by"] = {**by, "id": by["id"].lower()}
+
+
+@recorded("fact-source-in-lower-case", "Writes source_package_id in lower case.", "7.2-04")
+def _(row, body, store):
+    row["source_package_id"] = row["source_package_id"] and row["source_package_id"].lower()
+
+
+@recorded("confidence-through-32-bits", "Keeps confidence in 32 bits: 0.9 becomes 0.8999999761581421.", "7.2-06")
+def _(row, body, store):
+    row["confidence"] = through_32_bits(row["confidence"])
+
+
 l2("pit-cached", "Repeats the first answer to a query for an instant.", "7.3-14 7.3-12 11.3-05")
 l2("invalidate-race", "Reads and ends in separate transactions: each of parallel invalidations counts the fact.", "8.7-08 8.7-10")
 l2("fact-tags-unchecked", "Stores any JSON as tags of a fact.", "7.2-14")

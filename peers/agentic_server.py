@@ -859,7 +859,10 @@ class Service:
             return self.reader.read(data)
         if self.o.bug("import-splits-at-line-separators"):
             data = "\n".join(data.decode().splitlines()).encode()
-        return [self.reader.read(line) for line in data.split(b"\n") if line.strip()]
+        lines = [line for line in data.split(b"\n") if line.strip()]
+        if self.o.bug("import-line-limit") and max(map(len, lines), default=0) > 65536:
+            raise Refusal(413, "too_large", "a line is too long")
+        return [self.reader.read(line) for line in lines]
 
 
 # --- HTTP -------------------------------------------------------------------------------------------------------------

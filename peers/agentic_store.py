@@ -738,6 +738,8 @@ class Store(Facts, Review):
         out = []
         for package in packages:
             texts = [t for t in package.value.get("open_questions") or [] if type(t) is str]
+            if o.bug("orient-questions-cut"):
+                texts = [t[:120] for t in texts]
             if o.bug("orient-questions-first-only"):
                 texts = texts[:1]
             identity = package.value["package_id"]
