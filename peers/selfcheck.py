@@ -1160,6 +1160,12 @@ def state_rounds(add, deposit, json_of):
     for n, text in enumerate(("2025-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "2025-01-02T24:00:00Z")):
         claim(f"times {n}", "x", valid_from=text)
         add("GET", f"{base}?subject=times%20{n}&predicate=p")
+    deposit(p_min("PKG_S", "proj_s"))
+    by = {"id": "Kim", "type": "human"}
+    claim("odd", "x", source_package_id="PKG_S", asserted_by=by, tags=[" B "], confidence=0.9)
+    look("odd")
+    body = {"subject": "s", "predicate": "e\u0301", "value": "x"}
+    add("POST", base, json_of(body))
     claim("early", "x", valid_from="1969-12-31T23:59:59Z")
     look("early")
     add("GET", f"{base}?subject=early&predicate=p&as_of=1969-12-31T23:59:59Z")
@@ -1248,6 +1254,14 @@ def rare_steps(add, deposit, json_of):
         add("POST", "/v1/projects/proj_q/packages", package + b"\n" * n)
         add("GET", f"/v1/packages/pkg_q_spelled{n}")
     add("GET", "/v1/packages/pkg_q_bare", None, {"Accept": "text/html, */*"})
+    odd = p_min("pkg_q_odd", "proj_odd", title="t" * 150, topic=" t ", artifact_type=" a ", content_md="word " * 4000)
+    odd["created_by"] = {"id": " Sam ", "type": "human"}
+    more = {"deliverables": [{"path": "docs//a/./b", "type": "md"}], "open_questions": ["q" * 300 + "?"], "x-empty": ""}
+    deposit({**odd, **more})
+    for tail in ("packages?mode=latest&limit=5", "orient", "export"):
+        add("GET", f"/v1/projects/proj_odd/{tail}")
+    line = json_of(p_min("pkg_q_large", "proj_odd", content_md="word " * 20_000))
+    add("POST", "/v1/import", line + b"\n", {"Content-Type": "application/x-ndjson"})
     for n, text in enumerate(("1969-12-31T23:59:59Z", at(hours=3).replace("Z", ".9Z"), at(hours=3).replace("Z", ".25Z"))):
         deposit(p_min(f"pkg_q_order{n}", "proj_o", created_at=text))
     add("GET", "/v1/projects/proj_o/packages?mode=latest&limit=50")
