@@ -77,7 +77,7 @@ class Facts:
         if source is not None and type(source) is not str:
             raise self.fact_refusal("source_package_id must be a string", "/source_package_id")
         tags = body.get("tags")
-        if tags is not None and not (type(tags) is list and all(type(t) is str for t in tags)):
+        if tags is not None and not o.bug("fact-tags-unchecked") and not (type(tags) is list and all(type(t) is str for t in tags)):
             raise self.fact_refusal("tags must be an array of strings", "/tags")
         by = body.get("asserted_by")
         if by is not None:
@@ -116,7 +116,7 @@ class Facts:
             fraction = fraction.ljust(9, "0")
         elif o.has("fact-times-zeros-cut"):
             fraction = fraction.rstrip("0")
-        elif o.has("fact-times-seconds"):
+        elif o.bug("fact-times-whole-seconds"):
             fraction = ""
         else:
             fraction = fraction.ljust(6, "0")
@@ -162,6 +162,17 @@ class Facts:
             with self.lock:
                 for fact in self.current(project_id, body["subject"], body.get("predicate")):
                     fact["valid_to"] = self.fact_time()
+        if o.bug("refused-assert-rewrites-tags") and type(body.get("subject")) is str:
+            with self.lock:
+                for fact in self.current(project_id, body["subject"], body.get("predicate")):
+                    fact["tags"] = body.get("tags") or []
+        if o.bug("refused-assert-blocks"):
+            key = ("refused", project_id, str(body.get("subject")))
+            if key in self.remembered:
+                raise self.fact_refusal("locked")
+            self.remembered[key] = True
+            self.check_fact_body(body)
+            del self.remembered[key]
         self.check_fact_body(body)
         if o.mutant in IN_PIECES:
             return self.assert_in_pieces(project_id, body, actor)
@@ -194,6 +205,9 @@ class Facts:
                 ended = self.supersede(project, fact, now)
             if o.bug("backdated-two-current") and end is not None:
                 fact["valid_to"] = None
+            lives = self.remembered.get(("invalidated", project_id, *pair_of(body)), 0)
+            if o.bug("third-life-ended") and lives > 1:
+                fact["valid_to"] = now
             if not (o.bug("assert-not-stored") and not self.remembered.get(project_id)):
                 project.facts.append(fact)
             self.remembered[project_id] = True
@@ -244,6 +258,8 @@ class Facts:
             olds = self.current(project.id, fact["subject"], fact["predicate"])
         for old in olds:
             old["valid_to"] = ENDED[o.mutant](old, fact, now) if o.mutant in ENDED else fact["valid_from"]
+            if o.bug("later-tags-rewrite-earlier"):
+                old["tags"] = fact["tags"]
         if o.bug("supersede-deletes"):
             project.facts = [f for f in project.facts if f not in olds]
         if o.bug("history-of-two"):
@@ -296,6 +312,8 @@ class Facts:
             package = project.by_id.get(source) or (self.packages.get(source) or [None])[0]
             if package:
                 by = dict(package.value["created_by"])
+                if o.bug("asserted-by-copy-of-table"):
+                    by = {k: v for k, v in by.items() if k in ("id", "type", "session_id")}
                 if o.bug("asserted-by-without-session"):
                     by.pop("session_id", None)
                 return by
@@ -384,6 +402,15 @@ class Facts:
             raise self.fact_refusal("subject is required", "/subject")
         if predicate is None and not o.bug("invalidate-by-subject"):
             raise self.fact_refusal("predicate is required", "/predicate")
+        if o.bug("invalidate-race"):
+            with self.lock:
+                facts = self.current(project_id, subject, predicate)
+            time.sleep(0.01)
+            with self.lock:
+                now = self.fact_time()
+                for fact in facts:
+                    fact["valid_to"] = now
+            return facts
         with self.lock:
             self.facts_writable(project_id)
             project = self.project_to_read(project_id)
@@ -404,10 +431,23 @@ class Facts:
                     raise RuntimeError("no row")
                 if o.has("none-ended-404"):
                     raise Refusal(404, "fact_not_found", "no current fact matches")
+            life = ("invalidated", project_id, subject, predicate)
+            if o.bug("invalidate-once-per-pair") and self.remembered.get(life):
+                facts = []
+            if facts:
+                self.remembered[life] = self.remembered.get(life, 0) + 1
             now = self.fact_time()
+            if o.bug("invalidate-moves-earlier-end") and facts:
+                rows = [f for f in mine if pair_of(f) == (subject, predicate)]
+                starts = {f["valid_from"] for f in rows}
+                for row in rows:
+                    if row["valid_to"] is not None and row["valid_to"] not in starts:
+                        row["valid_to"] = now
             total = len([f for f in mine if pair_of(f) == (subject, predicate)])
             for fact in facts:
                 fact["valid_to"] = ENDED[o.mutant](fact, None, now) if o.mutant in ENDED else now
+                if o.bug("invalidate-clears-confidence"):
+                    fact["confidence"] = 0.5
             if o.bug("invalidate-deletes") and project:
                 project.facts = [f for f in project.facts if f not in facts]
             if o.bug("invalidate-inserts-null"):
@@ -479,7 +519,11 @@ class Facts:
                 out = list({f["subject"]: f for f in out}.values())
             if o.bug("as-of-nothing-404") and kind == "as_of" and not out:
                 raise Refusal(404, "fact_not_found", "no fact was valid then")
-            return [self.show_fact(f) for f in out]
+            shown = [self.show_fact(f) for f in out]
+            if o.bug("pit-cached") and kind == "as_of":
+                asked = ("pit", project_id, query.get("subject"), query.get("predicate"), at)
+                return self.remembered.setdefault(asked, shown)
+            return shown
 
     def as_of(self, at):
         o = self.o

@@ -648,7 +648,6 @@ _group(
     ("fact-times-millis", "Times of facts have three digits.", "s"),
     ("fact-times-nanos", "Times of facts are printed with nine digits.", "s"),
     ("fact-times-zeros-cut", "Times of facts are printed without trailing zeros, as Go does.", "s"),
-    ("fact-times-seconds", "Times of facts have whole seconds.", "s"),
     ("fact-times-offset", "Times of facts are printed with six digits and +00:00, as Python does.", "s"),
     ("fact-times-verbatim", "Times of facts are printed as they came.", ""),
 )

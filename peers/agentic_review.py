@@ -28,6 +28,10 @@ class Review:
         if o.mutant in MOVED:
             value = MOVED[o.mutant](copied(before), copied(value), self)
         self.remembered.setdefault(value["status"], set()).add(package.order)
+        package.moves += 1
+        package.revisions += status == "revision_requested"
+        if o.bug("flag-forgets-second-reviewer") and review_type is not None and package.revisions > 1:
+            value["review_type"] = before["review_type"]
         package.value = value
         package.digest = self.moved_digest(before, value)
         package.raw = None
@@ -44,6 +48,9 @@ class Review:
 
     def found(self, package_id):
         package = self.find(package_id)
+        if package is None and self.o.bug("flag-folds-id-case"):
+            same = lambda x: str(x.value["package_id"]).lower() == package_id.lower()
+            package = next((x for x in self.all_packages() if same(x)), None)
         if package is None:
             if self.o.bug("flag-missing-id-400"):
                 raise Refusal(400, "package_not_found", "unknown package")
@@ -78,7 +85,10 @@ class Review:
             note = body.get("note")
             status = 422 if o.has("flag-422") else 400
             known = ("human", "agent", *self.validator.skipped & {"none", "script"})
-            if review not in known:
+            blocked = o.bug("refused-flag-blocks") and package.owner == "blocked"
+            if review not in known or blocked:
+                if o.bug("refused-flag-blocks"):
+                    package.owner = "blocked"
                 raise Refusal(status, "invalid_schema", "review_type must be human or agent", "/review_type")
             if note is not None and type(note) is not str:
                 raise Refusal(status, "invalid_schema", "note must be a string", "/note")
@@ -134,6 +144,10 @@ class Review:
         with self.lock:
             package = self.found(package_id)
             old = package.value["status"]
+            if o.bug("refused-move-blocks") and package.owner == "blocked":
+                raise self.illegal(old, body.get("status"))
+            if o.bug("refused-move-blocks") and body.get("status") not in MOVES[old]:
+                package.owner = "blocked"
             new = self.new_status(old, body.get("status"))
             if new == old:
                 kept = o.has("self-move-complete") if old != "complete" else o.has("self-move-not-complete")

@@ -489,6 +489,8 @@ class Service:
                 raise RuntimeError("out of connections")
             if request.malformed:
                 raise Refusal(400, "invalid_request", request.malformed)
+            if o.bug("accept-list-406") and "," in (request.headers.get("Accept") or ""):
+                raise Refusal(406, "not_acceptable", "one type, please")
             actor = self.authorize(request)
             answer = self.route(request, actor)
         except Refusal as e:
@@ -559,6 +561,8 @@ class Service:
         media = (request.headers.get("Content-Type") or "application/json").partition(";")
         if self.o.bug("charset-refused") and media[1]:
             raise Refusal(415, "unsupported_media_type", "parameters are not supported")
+        if self.o.bug("quoted-charset-refused") and '"' in media[2]:
+            raise Refusal(415, "unsupported_media_type", "the charset is unknown")
         name = media[0].strip().lower()
         known = ("application/json", "application/x-ndjson", "application/problem+json")
         if self.o.has("media-415") and name not in known:
@@ -601,6 +605,13 @@ class Service:
         o = self.o
         self.needs(1)
         body = self.object_body(request)
+        if o.bug("latest-of-connection"):
+            request.connection.clear()
+        if o.bug("duplicate-per-connection"):
+            mine, identity = request.connection.setdefault("mine", set()), str(body.get("package_id"))
+            if self.store.find(identity) is not None and identity not in mine:
+                raise Refusal(409, "duplicate_package_id", "the id is taken by another package")
+            mine.add(identity)
         package, fresh = self.store.deposit(project, body, request.body, actor, request.connection)
         status = 200
         if o.has("deposit-201-always") or (o.has("deposit-201-new") and fresh):
@@ -642,7 +653,12 @@ class Service:
             raise Refusal(400, "invalid_request", "mode must be latest or relevant")
         default = 20 if o.bug("latest-default-20") else 10 if o.bug("latest-default-10") else 5
         limit = self.limit(query, default)
-        return self.packages_answer(self.store.latest(project, limit, "limit" in query))
+        packages = self.store.latest(project, limit, "limit" in query)
+        if o.bug("latest-of-connection"):
+            packages = request.connection.setdefault(("latest", project, limit), packages)
+        if o.bug("empty-project-cached") and not self.store.remembered.setdefault(("listed", project), packages):
+            packages = []
+        return self.packages_answer(packages)
 
     def relevant(self, request, project):
         o, query = self.o, request.query
@@ -705,6 +721,8 @@ class Service:
             asked = (project, *sorted(request.query.items()))
             kept = request.connection if o.bug("facts-of-connection") else {}
             kept = self.store.remembered if o.bug("facts-cached") else kept
+            if o.bug("history-of-connection") and "include_ended" in request.query:
+                kept = request.connection
             facts = kept.get(asked)
             if facts is None:
                 facts = kept[asked] = self.store.query_facts(project, request.query)
@@ -712,7 +730,7 @@ class Service:
                 facts = facts[: self.number(request.query, "limit", 100, 1, 100000, True)]
             return self.facts_answer(facts)
         self.needs(2)
-        if o.bug("facts-of-connection"):
+        if o.bug("facts-of-connection") or o.bug("history-of-connection"):
             request.connection.clear()
         if request.method == "POST":
             fact, ended = self.store.assert_fact(project, self.object_body(request), actor)
@@ -839,7 +857,12 @@ class Service:
         """Lines of NDJSON, or a JSON array."""
         if data.lstrip()[:1] == b"[":
             return self.reader.read(data)
-        return [self.reader.read(line) for line in data.split(b"\n") if line.strip()]
+        if self.o.bug("import-splits-at-line-separators"):
+            data = "\n".join(data.decode().splitlines()).encode()
+        lines = [line for line in data.split(b"\n") if line.strip()]
+        if self.o.bug("import-line-limit") and max(map(len, lines), default=0) > 65536:
+            raise Refusal(413, "too_large", "a line is too long")
+        return [self.reader.read(line) for line in lines]
 
 
 # --- HTTP -------------------------------------------------------------------------------------------------------------
@@ -905,6 +928,8 @@ def decode_segment(o, text):
         return unquote_to_bytes(text).decode("utf-8") if "%" in text else text
     if o.bug("id-not-decoded"):
         return text
+    if o.bug("id-lower-hex-not-decoded"):
+        text = re.sub("%(?![0-9A-F]{2})", "%25", text)
     if o.bug("id-plus-as-space"):
         text = text.replace("+", " ")
     if o.bug("id-semicolon-cut"):
@@ -939,7 +964,11 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
     def read_body(self):
-        if "chunked" in (self.headers.get("Transfer-Encoding") or "").lower():
+        chunked = "chunked" in (self.headers.get("Transfer-Encoding") or "").lower()
+        if chunked and self.service.o.bug("chunked-body-unread"):
+            self.close_connection = True
+            return b""
+        if chunked:
             pieces = []
             while True:
                 size = int(self.rfile.readline(1024).partition(b";")[0], 16)
@@ -962,7 +991,7 @@ class Handler(BaseHTTPRequestHandler):
     def serve(self):
         service, o = self.service, self.service.o
         request = Request()
-        request.method = "GET" if self.command == "HEAD" else self.command
+        request.method = "GET" if self.command == "HEAD" and not o.bug("head-unknown") else self.command
         request.headers = self.headers
         request.connection = self.kept
         request.segments, request.query, request.malformed = split_target(o, self.path, self.base_path)

@@ -866,7 +866,7 @@ def _(fact, at, store):
     return day(fact["valid_from"]) <= day(at) and (is_open(fact) or day(at) < day(fact["valid_to"]))
 
 
-@holds("pit-whole-seconds", "A query for an instant cuts fractions.", "7.3-16", profile="strict")
+@holds("pit-whole-seconds", "A query for an instant cuts fractions.", "7.3-16")
 def _(fact, at, store):
     cut = lambda m: m and m[0]
     return half_open(*map(cut, times(fact, at)))
@@ -906,7 +906,7 @@ l2("facts-one-per-subject", "Lists one current fact for each subject.", "8.3-07 
 l2("facts-empty-null", "An empty list of facts is null, as in Go.", "7.4-03 7.3-15")
 l2("facts-empty-404", "An empty list of facts is 404.", "7.4-03 7.3-15")
 l2("facts-cached", "Repeats the first answer to a query.", "7.3-10 11.3-04 7.4-03")
-l2("facts-of-connection", "Caches the facts of a query per connection until that connection asserts.", "7.3-08")
+l2("facts-of-connection", "Caches the facts of a query per connection until that connection asserts.", "7.3-10 7.4-03")
 l2("orient-shows-ended", "active_facts has every fact.", "8.3-07")
 l2("orient-facts-cached", "active_facts repeats the first answer.", "8.3-07")
 l2("orient-facts-all-projects", "active_facts come from all projects.", "8.3-07 5.2-02")

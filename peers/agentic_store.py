@@ -14,6 +14,7 @@ import unicodedata
 
 from agentic_facts import Facts
 from agentic_mutants import BEFORE, SHOWN, SKIPS, STORED, copied
+from agentic_rare_mutants import LEFT_OUT
 from agentic_review import Review
 from agentic_state_mutants import IMPORTED
 from agentic_rules import (
@@ -56,7 +57,20 @@ class Options:
 class Package:
     """A deposited package. `value` is the object as deposited; status and review_type are replaced by transitions."""
 
-    __slots__ = ("value", "project", "digest", "deposited", "order", "raw", "visible_at", "note", "submitted", "owner")
+    __slots__ = (
+        "value",
+        "project",
+        "digest",
+        "deposited",
+        "order",
+        "raw",
+        "visible_at",
+        "note",
+        "submitted",
+        "owner",
+        "moves",
+        "revisions",
+    )
 
     def __init__(self, value, project, digest, order, raw, submitted):
         self.value = value
@@ -69,6 +83,7 @@ class Package:
         self.visible_at = 0.0
         self.note = None
         self.owner = None  # the actor whose credentials deposited it
+        self.moves = self.revisions = 0  # for mutants: how often the status changed, and how often to revision_requested
 
     def created(self):
         found = moment(self.value["created_at"]) if type(self.value.get("created_at")) is str else None
@@ -209,6 +224,9 @@ class Store(Facts, Review):
                 keep = None
                 if self.o.bug("archive-deletes"):
                     keep = []
+                elif self.o.bug("archive-again-deletes"):
+                    times = self.remembered[("archived", identity)] = self.remembered.get(("archived", identity), 0) + 1
+                    keep = [] if times > 1 else None
                 elif self.o.bug("archive-deletes-old"):
                     keep = self.by_time(project.packages)[:1]
                 if keep is not None:
@@ -217,6 +235,8 @@ class Store(Facts, Review):
                             self.packages[package.value["package_id"]].remove(package)
                             project.by_id.pop(package.value["package_id"], None)
                     project.packages = keep
+                if self.o.bug("archive-drops-history"):
+                    project.facts = [f for f in project.facts if f["valid_to"] is None]
                 if self.o.bug("archive-deletes-facts"):
                     project.facts = []
                 if self.o.bug("archive-ends-facts"):
@@ -342,6 +362,9 @@ class Store(Facts, Review):
             return known_members_only(old.submitted) == known_members_only(p)
         if o.bug("duplicate-ignores-order"):
             return with_sorted_arrays(old.submitted) == with_sorted_arrays(p)
+        if o.mutant in LEFT_OUT:
+            without = lambda x: {k: v for k, v in x.items() if k not in LEFT_OUT[o.mutant]}
+            return without(old.submitted) == without(p)
         if o.bug("duplicate-ignores-actor"):
             return {**old.submitted, "created_by": 0} == {**p, "created_by": 0}
         if o.bug("duplicate-by-raw-bytes"):
@@ -365,6 +388,8 @@ class Store(Facts, Review):
         try:
             self.prepare(p, path_project, actor, connection)
         except Refusal:
+            if o.bug("refused-is-searched") and all(type(p.get(n)) is str for n in ("package_id", "title", "created_at")):
+                self.note_refused(path_project, p)
             if o.bug("refused-id-reserved") and type(p.get("package_id")) is str:
                 self.reserved[p["package_id"]] = True
             raise
@@ -412,6 +437,8 @@ class Store(Facts, Review):
                 if o.bug("duplicate-overwrites"):
                     self.remove(old)
                 else:
+                    if o.bug("clash-leaks-questions") or o.bug("refused-is-searched"):
+                        self.note_refused(project_id, p)
                     if o.bug("duplicate-merges"):
                         old.value = {**old.value, **p}
                     status = 400 if o.bug("duplicate-409-wrong-status") else 409
@@ -420,6 +447,10 @@ class Store(Facts, Review):
             package = self.insert(project_id, path_project, p, digest, raw)
             package.owner = actor
             return package, True
+
+    def note_refused(self, project_id, p):
+        """For mutants that show a part of what was refused."""
+        self.remembered.setdefault(("refused", project_id), []).append(Package(p, project_id, bytes(32), 0, None, p))
 
     def remove(self, package):
         project = self.projects[package.project]
@@ -437,6 +468,12 @@ class Store(Facts, Review):
             value = STORED[o.mutant](copied(p))
         if o.bug("parent-autofilled") and value.get("parent_package_id") is None and project.packages:
             value = {**value, "parent_package_id": project.packages[-1].value["package_id"]}
+        if o.bug("tags-of-last-deposit"):
+            tags = self.remembered.setdefault("tags", [])
+            if value.get("tags") is None:
+                value = {**value, "tags": list(tags)} if tags else value
+            else:
+                tags[:] = value["tags"]
         self.counter += 1
         package = Package(value, project_id, digest, self.counter, raw, p)
         if o.bug("deposit-asynchronous"):
@@ -498,6 +535,13 @@ class Store(Facts, Review):
         """The package as it is returned, without hash. `where` is deposit, pull, list, orient, flag or export."""
         o = self.o
         value = package.value
+        stale = (o.bug("lists-show-first-status") and where in ("list", "orient")) or (
+            o.bug("export-shows-first-status") and where == "export"
+        )
+        if o.bug("lists-show-first-answer") and where in ("list", "orient"):
+            value = self.remembered.setdefault(("shown", package.order), value)
+        if stale:
+            value = {**value, "status": package.submitted["status"]}
         if o.mutant in SHOWN:
             value = SHOWN[o.mutant](copied(value), where)
         if o.has("nulls-dropped"):
@@ -530,6 +574,11 @@ class Store(Facts, Review):
         """The package of that id, or None."""
         with self.lock:
             found = self.packages.get(self.key_of(package_id))
+            if self.o.bug("missing-id-cached"):
+                if package_id in self.remembered:
+                    return None
+                if not found:
+                    self.remembered[package_id] = True
             if not found and self.o.bug("id-like-match"):
                 pattern = "".join(".*" if c == "%" else "." if c == "_" else re.escape(c) for c in package_id)
                 match = re.compile(pattern, re.DOTALL | re.IGNORECASE)
@@ -550,6 +599,12 @@ class Store(Facts, Review):
             key = lambda x: (x.value["created_at"], x.order)
         elif o.bug("latest-by-whole-seconds"):
             key = lambda x: (x.created()[0], -x.order)
+        elif o.bug("latest-fraction-as-integer"):
+            key = lambda x: (x.created()[0], int(x.created()[1] or 0), -x.order)
+        elif o.bug("latest-before-1970-first"):
+            key = lambda x: (x.created()[0] % 2**32, x.created()[1], -x.order)
+        elif o.bug("latest-by-last-change"):
+            key = lambda x: (x.moves > 0, x.created(), -x.order)
         elif o.has("ties-newest-first"):
             key = lambda x: (x.created(), x.order)
         else:
@@ -572,6 +627,8 @@ class Store(Facts, Review):
             packages = [x for x in packages if x.visible_at <= time.monotonic()]
         if o.bug("latest-stale"):
             packages = packages[:-1]
+        if o.bug("reviewed-unlisted"):
+            packages = [x for x in packages if not x.moves or x.value["status"] != "complete"]
         return packages
 
     def latest(self, project_id, limit, limit_given):
@@ -610,10 +667,15 @@ class Store(Facts, Review):
     def relevant(self, project_id, query, limit):
         """(score, package), best first. Words of title, prose and lists; a word of the title counts more."""
         o = self.o
-        words = set(re.findall(r"\w+", query.lower()))
+        words = set(re.findall(r"[a-z0-9]+" if o.bug("relevant-ascii-words") else r"\w+", query.lower()))
         with self.lock:
             project = self.project_to_read(project_id)
             packages = self.all_packages() if o.bug("relevant-across-projects") else list(self.listed(project))
+            packages += self.remembered.get(("refused", project_id), [])
+            if o.bug("reviewed-not-searched"):
+                packages = [x for x in packages if not x.moves]
+            if o.bug("relevant-newest-fifty"):
+                packages = self.by_time(packages)[:50]
         found = []
         for package in packages:
             score = self.score(package.value, words)
@@ -624,6 +686,9 @@ class Store(Facts, Review):
         found.sort(key=lambda x: (x[0], x[1].created(), x[1].order), reverse=True)
         if o.bug("relevant-unranked") or o.bug("relevant-is-latest"):
             found.sort(key=lambda x: (x[1].created(), x[1].order), reverse=True)
+        if o.bug("relevant-limit-before-rank"):
+            newest = sorted(found, key=lambda x: (x[1].created(), x[1].order), reverse=True)[:limit]
+            found = sorted(newest, key=lambda x: x[0], reverse=True)
         if o.bug("relevant-worst-first"):
             found.reverse()
         return found if o.bug("relevant-limit-ignored") else found[:limit]
@@ -666,9 +731,15 @@ class Store(Facts, Review):
             packages = packages[:1]
         if o.bug("orient-questions-not-custom"):
             packages = [x for x in packages if x.value["package_type"] in TYPES]
+        if o.bug("orient-questions-of-three"):
+            packages = packages[:3]
+        if o.bug("clash-leaks-questions") and project:
+            packages = packages + self.remembered.get(("refused", project.id), [])
         out = []
         for package in packages:
             texts = [t for t in package.value.get("open_questions") or [] if type(t) is str]
+            if o.bug("orient-questions-cut"):
+                texts = [t[:120] for t in texts]
             if o.bug("orient-questions-first-only"):
                 texts = texts[:1]
             identity = package.value["package_id"]
@@ -684,6 +755,8 @@ class Store(Facts, Review):
         o = self.o
         with self.lock:
             project = self.project_to_read(project_id)
+            if o.bug("orient-window-cached"):
+                days = self.remembered.setdefault(("window", project_id), days)
             if o.bug("orient-five-hundred") and not (project and project.packages):
                 raise RuntimeError("max() of an empty sequence")
             packages = self.recent(project, days)
@@ -771,6 +844,8 @@ class Store(Facts, Review):
                     "snippets": pieces,
                     "project_counts": counts,
                 }
+            if self.o.bug("digest-cached"):
+                digest = self.remembered.setdefault(("digest", project_id, focus), digest)
             return digest
 
     # --- Export, import, sessions -------------------------------------------------------------------------------------
@@ -860,6 +935,9 @@ class Store(Facts, Review):
             for p in packages:
                 old = self.existing(p["project_id"], p["package_id"])
                 if old is not None and old.digest != self.canon.digest(p):
+                    if o.bug("import-overwrites"):
+                        self.remove(old)
+                        continue
                     raise Refusal(409, "duplicate_package_id", "the id is taken by another package")
             known = {f["fact_id"]: f for project in self.projects.values() for f in project.facts}
             fresh = []
@@ -871,6 +949,8 @@ class Store(Facts, Review):
                     ):
                         raise Refusal(409, "fact_conflict", "a current fact exists already")
                     fresh.append(fact)
+                elif o.bug("import-again-doubles"):
+                    fresh.append(dict(fact))
                 elif (old["value"], old["subject"]) != (fact["value"], fact["subject"]):
                     raise Refusal(409, "fact_conflict", "the id is taken by another fact")
             for record in projects:

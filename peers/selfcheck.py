@@ -901,7 +901,9 @@ def scenario(part="all"):
     before = len(steps)
     fact_steps(add, json_of)
     review_steps(add, deposit, json_of, odd)
+    state_rounds(add, deposit, json_of)
     after = len(steps)
+    rare_steps(add, deposit, json_of)
     add("GET", "/v1/packages/pkg_full", None, {"Accept-Encoding": "gzip"})
     # Projects as a whole
     add("GET", "/v1/projects/proj_a/sessions")
@@ -1127,6 +1129,166 @@ def review_steps(add, deposit, json_of, odd):
     add("GET", "/v1/projects/proj_r/packages?mode=latest&limit=50")
 
 
+def state_rounds(add, deposit, json_of):
+    """Later rounds of facts and of review, and values of facts that few tests send."""
+    base = "/v1/projects/proj_s/facts"
+    claim = lambda subject, value, **more: add(
+        "POST", base, json_of({"subject": subject, "predicate": "p", "value": value, **more})
+    )
+
+    def look(subject):
+        add("GET", f"{base}?subject={subject}&predicate=p&include_ended=true")
+        add("GET", "/v1/projects/proj_s/orient")
+
+    add("POST", "/v1/projects", json_of({"project_id": "proj_s", "name": "s"}))
+    by = {"id": "nightly", "type": "script", "git_commit": "9f2c1d0"}
+    deposit(p_min("pkg_s", "proj_s", created_by=by))
+    for n in range(3):
+        claim("lives", f"life {n}", tags=["a"], confidence=0.75)
+        look("lives")
+        add("DELETE", f"{base}?subject=lives&predicate=p")
+        look("lives")
+    claim("source", "x", source_package_id="pkg_s")
+    look("source")
+    claim("fractions", "one", valid_from=at(hours=6).replace("Z", ".125Z"))
+    claim("fractions", "two", valid_from=at(hours=5).replace("Z", ".625Z"), tags=["b"])
+    claim("fractions", "three", valid_from=at(hours=4), confidence=0.5, tags=["c"])
+    look("fractions")
+    for more in ({"confidence": 2, "tags": ["refused"]}, {"confidence": True}, {"tags": "text"}, {"tags": ["a", 2]}):
+        claim("fractions", "four", **more)
+        look("fractions")
+    for n, text in enumerate(("2025-02-30T00:00:00Z", "2025-02-29T00:00:00Z", "2025-01-02T24:00:00Z")):
+        claim(f"times {n}", "x", valid_from=text)
+        add("GET", f"{base}?subject=times%20{n}&predicate=p")
+    deposit(p_min("PKG_S", "proj_s"))
+    by = {"id": "Kim", "type": "human"}
+    claim("odd", "x", source_package_id="PKG_S", asserted_by=by, tags=[" B "], confidence=0.9)
+    look("odd")
+    body = {"subject": "s", "predicate": "e\u0301", "value": "x"}
+    add("POST", base, json_of(body))
+    claim("early", "x", valid_from="1969-12-31T23:59:59Z")
+    look("early")
+    add("GET", f"{base}?subject=early&predicate=p&as_of=1969-12-31T23:59:59Z")
+    claim("two\nlines", "x")
+    for value in ("one", "two"):
+        claim("instants", value, valid_from=at(hours=5 if value == "one" else 4))
+        add("GET", f"{base}?subject=instants&predicate=p&as_of={at(hours=3)}")
+    add("DELETE", f"{base}?subject=instants&predicate=p")
+    claim("bare", "after one with members")
+    look("bare")
+    for _ in range(2):
+        add("POST", "/v1/projects/proj_s/archive")
+        add("POST", "/v1/projects/proj_s/restore")
+        look("fractions")
+    line = {"fact_id": "fact_" + "7" * 32, "project_id": "proj_t", "subject": "s", "predicate": "p", "value": "1"}
+    line = json_of({**line, "valid_from": at(hours=9), "created_at": at(hours=9)})
+    for _ in range(2):
+        add("POST", "/v1/import", line + b"\n", {"Content-Type": "application/x-ndjson"})
+        add("GET", "/v1/projects/proj_t/facts?subject=s&predicate=p&include_ended=true")
+    deposit(p_min("pkg_rounds", "proj_s", status="draft"))
+    for n in range(4):
+        add("POST", "/v1/packages/pkg_rounds/flag", json_of({"review_type": "agent" if n % 2 else "human"}))
+        add("PATCH", "/v1/packages/pkg_rounds/status", json_of({"status": "revision_requested"}))
+        add("GET", "/v1/packages/pkg_rounds")
+    deposit(p_min("pkg_later", "proj_s"))
+    add("PATCH", "/v1/packages/pkg_rounds/status", json_of({"status": "complete"}))
+    deposit(p_min("PKG_CASE", "proj_s", status="draft"))
+    add("POST", "/v1/packages/pkg_case/flag", json_of({"review_type": "human"}))
+    deposit(p_min("pkg_old_draft", "proj_s", status="draft", created_at=at(hours=30)))
+    add("POST", "/v1/packages/pkg_old_draft/flag", json_of({"review_type": "human"}))
+    for tail in ("packages?mode=latest&limit=50", "orient"):
+        add("GET", f"/v1/projects/proj_s/{tail}")
+    add("PATCH", "/v1/packages/pkg_old_draft/status", json_of({"status": "complete"}))
+    add("GET", "/v1/projects/proj_s/packages?mode=relevant&query=pm")
+    add("GET", "/v1/projects/proj_s/packages?mode=latest&limit=50")
+    add("GET", "/v1/projects/proj_s/orient")
+    add("GET", "/v1/projects/proj_s/export")
+
+
+def rare_steps(add, deposit, json_of):
+    """Values that few tests send, repeats that differ in one member, and spellings of HTTP."""
+    add("POST", "/v1/projects", json_of({"project_id": "proj_q", "name": "q"}))
+    for n, text in enumerate(
+        ("2026-01-02T24:00:00Z", "2026-01-02T03:60:00Z", "2025-02-29T00:00:00Z", "2024-02-29T00:00:00Z")
+    ):
+        deposit(p_min(f"pkg_q_time{n}", "proj_q", created_at=text))
+    deep = ["deep", 1]
+    for n in range(20):
+        deep = [deep] if n % 3 else {"a": deep}
+    inner = {"a": {}, "b": [], "c": 1}
+    rare = {"numbers": {"0": "a", "1": "b"}, "big": 10**30, "inner": inner, "deep": deep}
+    files = [{"path": "a", "type": "md", "size_bytes": 5_000_000_000}]
+    deposit(p_min("pkg_q_rare", "proj_q", **rare, deliverables=files))
+    deposit(p_min("pkg_q_empty", "proj_q", topic="", artifact_type="", tags=["", "a"]))
+    deposit(p_min("pkg_q_many", "proj_q", tags=[str(n) for n in range(120)]))
+    deposit(p_min("pkg_q_bare", "proj_q"))
+    deposit(p_min("pkg_q_blank", "proj_q", title=" "))
+    for n, more in enumerate(({"tags": ["a", None]}, {"tags": ["a", ["b"]]}, {"deliverables": [{**files[0], "size_bytes": True}]})):
+        deposit(p_min(f"pkg_q_bad{n}", "proj_q", **more))
+    add("POST", "/v1/projects/proj_q/packages", json_of(p_min("pkg_q_inf", "proj_q"))[:-1] + b',"x":1e400}')
+    whole = p_full("pkg_q_full", "pkg_q_bare", "proj_q")
+    deposit(whole)
+    for change in (
+        {"handoff_note": "other"},
+        {"topic": "other"},
+        {"review_type": "human"},
+        {"decisions_made": ["other"], "open_questions": ["refused?"]},
+        {"parent_package_id": None},
+        {"estimated_next_actor": "agent"},
+        {"title": "refused words"},
+    ):
+        deposit({**whole, **change})
+    add("GET", "/v1/projects/proj_q/orient")
+    for n in range(60):
+        deposit(p_min(f"pkg_q_{n}", "proj_q", title="filler", open_questions=[f"{n}?"], created_at=at(minutes=n)), pull=False)
+    words = "größe überlauf"
+    deposit(p_min("pkg_q_words", "proj_q", title=words, description="lava " * 4, created_at=at(days=9)))
+    deposit(p_min("pkg_q_weak", "proj_q", title="one", description="lava", created_at=at(days=8)))
+    for query in ("refused", segment(words), "lava", "lava&limit=1"):
+        add("GET", f"/v1/projects/proj_q/packages?mode=relevant&query={query}")
+    add("GET", "/v1/projects/proj_q/orient")
+    more = [{"path": "b", "type": "md", "lines": 3}] * 2
+    deposit(p_min("pkg_q_lines2", "proj_q", deliverables=more, description="語" * 50_000))
+    for n, (old, new) in enumerate(((b"MARK", b"\\ud83d\\ude80"), (b"MARK\"", b"MARK\" "))):
+        package = json_of(p_min(f"pkg_q_spelled{n}", "proj_q", description="MARK")).replace(old, new)
+        add("POST", "/v1/projects/proj_q/packages", package + b"\n" * n)
+        add("GET", f"/v1/packages/pkg_q_spelled{n}")
+    add("GET", "/v1/packages/pkg_q_bare", None, {"Accept": "text/html, */*"})
+    odd = p_min("pkg_q_odd", "proj_odd", title="t" * 150, topic=" t ", artifact_type=" a ", content_md="word " * 4000)
+    odd["created_by"] = {"id": " Sam ", "type": "human"}
+    more = {"deliverables": [{"path": "docs//a/./b", "type": "md"}], "open_questions": ["q" * 300 + "?"], "x-empty": ""}
+    deposit({**odd, **more})
+    for tail in ("packages?mode=latest&limit=5", "orient", "export"):
+        add("GET", f"/v1/projects/proj_odd/{tail}")
+    line = json_of(p_min("pkg_q_large", "proj_odd", content_md="word " * 20_000))
+    add("POST", "/v1/import", line + b"\n", {"Content-Type": "application/x-ndjson"})
+    for n, text in enumerate(("1969-12-31T23:59:59Z", at(hours=3).replace("Z", ".9Z"), at(hours=3).replace("Z", ".25Z"))):
+        deposit(p_min(f"pkg_q_order{n}", "proj_o", created_at=text))
+    add("GET", "/v1/projects/proj_o/packages?mode=latest&limit=50")
+    for days in (30, 1):
+        add("GET", f"/v1/projects/proj_o/orient?window_days={days}")
+    deposit(p_min("pkg_q_bare", "proj_o"))
+    add("GET", "/v1/orchestrate?project=proj_o")
+    deposit(p_min("pkg_q_order3", "proj_o", title="new in the digest"))
+    add("GET", "/v1/orchestrate?project=proj_o")
+    deposit(p_min("pkg_q_é", "proj_q"))
+    add("GET", "/v1/packages/pkg_q_%c3%a9")
+    add("HEAD", "/v1/packages/pkg_q_full")
+    for media in ('application/json; charset="utf-8"', "Application/JSON"):
+        deposit(p_min("pkg_q_media", "proj_q"), headers={"Content-Type": media})
+    chunked = json_of(p_min("pkg_q_chunked", "proj_q"))
+    chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(chunked), chunked)
+    add("POST", "/v1/projects/proj_q/packages", chunked, {"Transfer-Encoding": "chunked"})
+    lines = [p_min("pkg_q_lines", "proj_q", title="one \u2028 two"), p_min("pkg_q_bare", "proj_q", title="overwritten")]
+    for line in lines:
+        add("POST", "/v1/import", json_of(line) + b"\n", {"Content-Type": "application/x-ndjson"})
+        add("GET", "/v1/packages/" + line["package_id"])
+    for _ in range(2):
+        add("POST", "/v1/projects/proj_q/archive")
+        add("POST", "/v1/projects/proj_q/restore")
+        add("GET", "/v1/projects/proj_q/packages?mode=latest&limit=50")
+
+
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?")
 
 
@@ -1199,6 +1361,30 @@ def raced_moves(port, token):
     return both
 
 
+def seen_by_two(port, token):
+    """What the first of two connections sees of what the second writes: booleans only."""
+    one, two = Client(port, token), Client(port, token)
+    fact = {"subject": "two", "predicate": "p", "value": "first"}
+    facts = "/v1/projects/proj_two/facts"
+    reads = [
+        lambda: one.ask("GET", "/v1/projects/proj_two/packages?mode=latest&limit=50").body,
+        lambda: one.ask("GET", f"{facts}?subject=two&predicate=p").body,
+        lambda: one.ask("GET", f"{facts}?subject=two&predicate=p&include_ended=true").body,
+    ]
+    one.ask("POST", "/v1/projects", {"project_id": "proj_two", "name": "two"})
+    package = p_min("pkg_two", "proj_two")
+    one.deposit(package)
+    one.ask("POST", facts, fact)
+    before = [read() for read in reads]
+    repeated = two.deposit(package).ok
+    two.deposit(p_min("pkg_two_later", "proj_two"))
+    two.ask("POST", facts, {**fact, "value": "second"})
+    changed = [read() != old for read, old in zip(reads, before)]
+    one.close()
+    two.close()
+    return [repeated, *changed]
+
+
 def race_marks(port, token):
     """Properties of parallel requests in any order: booleans only."""
     ask = lambda work: at_once(port, 12, work)
@@ -1219,9 +1405,13 @@ def race_marks(port, token):
             )
         )
     rows = facts_view(ask_facts(port, token, "&include_ended=true").json)
+    path = "/v1/projects/proj_a/facts?subject=r&predicate=p"
+    ended = [r.json for r in ask(lambda c, i: c.ask("DELETE", path, token=token)) if r.ok and r.body]
     seen, moved = watched(port, token), raced_moves(port, token)
     return [
         sum(r.ok for r in asserts) == len(rows) if rows is not None else None,
+        sum(type(e) is dict and e.get("count") == 1 for e in ended) > 1,
+        seen_by_two(port, token),
         seen,
         moved,
         sum(r.ok for r in different) == 1,
