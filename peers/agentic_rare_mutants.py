@@ -162,6 +162,8 @@ for _name, _about, _members in (
     inline(_name, _about, "11.2-05")
     LEFT_OUT[_name] = _members
 
+inline("clash-changes-hash", "A refused clash has replaced the hash of the stored package.", "11.2-05 8.1-12", needs=("hash-everywhere",))
+inline("invalid-replaces", "An invalid package under the id of a stored one is refused after it was written.", "8.1-03 6.6-16")
 inline("clash-leaks-questions", "orient shows the questions of a package that was refused as a clash.", "8.1-03 8.1-12 8.3-08")
 inline("refused-is-searched", "A search finds packages that were refused.", "8.1-03", needs=("search-semantic",))
 

@@ -390,6 +390,10 @@ class Store(Facts, Review):
         try:
             self.prepare(p, path_project, actor, connection)
         except Refusal:
+            if o.bug("invalid-replaces") and type(p.get("package_id")) is str:
+                old = self.existing(path_project, p["package_id"])
+                if old is not None:
+                    old.value = {**old.value, **{k: v for k, v in p.items() if type(v) is str}}
             if o.bug("refused-is-searched") and all(type(p.get(n)) is str for n in ("package_id", "title", "created_at")):
                 self.note_refused(path_project, p)
             if o.bug("refused-id-reserved") and type(p.get("package_id")) is str:
@@ -442,6 +446,8 @@ class Store(Facts, Review):
                 else:
                     if o.bug("clash-leaks-questions") or o.bug("refused-is-searched"):
                         self.note_refused(project_id, p)
+                    if o.bug("clash-changes-hash"):
+                        old.digest = digest
                     if o.bug("duplicate-merges"):
                         old.value = {**old.value, **p}
                     status = 400 if o.bug("duplicate-409-wrong-status") else 409
