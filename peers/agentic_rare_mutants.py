@@ -162,6 +162,8 @@ for _name, _about, _members in (
     inline(_name, _about, "11.2-05")
     LEFT_OUT[_name] = _members
 
+inline("clash-changes-hash", "A refused clash has replaced the hash of the stored package.", "11.2-05 8.1-12", needs=("hash-everywhere",))
+inline("invalid-replaces", "An invalid package under the id of a stored one is refused after it was written.", "8.1-03 6.6-16")
 inline("clash-leaks-questions", "orient shows the questions of a package that was refused as a clash.", "8.1-03 8.1-12 8.3-08")
 inline("refused-is-searched", "A search finds packages that were refused.", "8.1-03", needs=("search-semantic",))
 
@@ -200,6 +202,10 @@ inline("quoted-charset-refused", "Refuses a charset in quotes with 415.", "9.1-1
 inline("import-splits-at-line-separators", "Splits an import at U+2028 and U+0085 too.", "5.2-07 10.3-04")
 inline("import-overwrites", "An import replaces a package of the same id.", "6.6-16 10.1-01")
 inline("import-again-doubles", "An import of the same facts again stores them again.", "7.1-02 7.3-05", level="L2")
+inline("export-without-waiting", "Export leaves out packages that wait for a review or a revision.", "10.1-05 5.2-06")
+inline("archive-drops-drafts", "Archiving removes packages that are not complete.", "5.2-05")
+inline("import-as-complete", "Import reads every package as complete.", "5.2-07 10.3-04")
+inline("duplicate-replaces-waiting", "Another deposit under the id of a waiting package replaces it.", "8.1-12 11.2-05")
 inline("archive-again-deletes", "The second archiving of a project removes its packages.", "5.2-05")
 inline("archive-drops-history", "Archiving removes ended facts.", "5.2-05", level="L2")
 
@@ -264,6 +270,21 @@ def _(body, store):
     return {**body, "subject": body["subject"].partition("\n")[0]} if type(body.get("subject")) is str else body
 
 
+@recorded("assert-takes-created-at", "Takes created_at from the body of an assert.", "7.1-15")
+def _(row, body, store):
+    row["created_at"] = body.get("created_at") or row["created_at"]
+
+
+@recorded("assert-takes-valid-to", "Takes valid_to from the body of an assert.", "7.3-04")
+def _(row, body, store):
+    row["valid_to"] = body.get("valid_to")
+
+
+@recorded("assert-takes-fact-id", "Takes fact_id from the body of an assert, whoever has it.", "7.1-02")
+def _(row, body, store):
+    row["fact_id"] = body.get("fact_id") or row["fact_id"]
+
+
 l2("refused-assert-blocks", "After a refused update the fact cannot be updated.", "8.6-10 7.3-05")
 l2("history-of-connection", "Caches a history per connection until that connection writes a fact.", "3-02 7.3-06")
 @asserted("predicate-composed", "Composes predicates to NFC.", "12.3-01")
@@ -313,6 +334,8 @@ def _(package, old, new, by):
     return False if new == "revision_requested" and package.revisions > 1 else None
 
 
+l3("flag-merges-body", "A flag writes every member of its body into the package.", "8.5-05 6.6-16")
+l3("move-merges-body", "The status route writes every member of its body into the package.", "6.6-16")
 l3("refused-flag-blocks", "After a refused flag the package cannot be flagged.", "8.5-01 5.3-06")
 l3("refused-move-blocks", "After a refused transition the package has none.", "5.3-09 11.4-02")
 l3("flag-folds-id-case", "A flag finds a package whose id differs in letter case.", "8.5-09")

@@ -106,6 +106,8 @@ class Review:
                 raise Refusal(code, "invalid_transition", f"the package is {state}")
             before = package.value
             self.move(package, "awaiting_review", review)
+            if o.bug("flag-merges-body"):
+                package.value = {**package.value, **{k: v for k, v in body.items() if k in package.value and k != "status"}}
             package.note = note
             if note is not None and o.has("note-as-x-member"):
                 package.value["x-review-note"] = note
@@ -171,6 +173,8 @@ class Review:
             if o.bug("move-not-stored"):
                 package = self.twin(package)
             self.move(package, new)
+            if o.bug("move-merges-body"):
+                package.value = {**package.value, **{k: v for k, v in body.items() if k in package.value}}
             return package
 
     def new_status(self, old, new):

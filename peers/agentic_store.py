@@ -224,6 +224,8 @@ class Store(Facts, Review):
                 keep = None
                 if self.o.bug("archive-deletes"):
                     keep = []
+                elif self.o.bug("archive-drops-drafts"):
+                    keep = [x for x in project.packages if x.value["status"] == "complete"]
                 elif self.o.bug("archive-again-deletes"):
                     times = self.remembered[("archived", identity)] = self.remembered.get(("archived", identity), 0) + 1
                     keep = [] if times > 1 else None
@@ -388,6 +390,10 @@ class Store(Facts, Review):
         try:
             self.prepare(p, path_project, actor, connection)
         except Refusal:
+            if o.bug("invalid-replaces") and type(p.get("package_id")) is str:
+                old = self.existing(path_project, p["package_id"])
+                if old is not None:
+                    old.value = {**old.value, **{k: v for k, v in p.items() if type(v) is str}}
             if o.bug("refused-is-searched") and all(type(p.get(n)) is str for n in ("package_id", "title", "created_at")):
                 self.note_refused(path_project, p)
             if o.bug("refused-id-reserved") and type(p.get("package_id")) is str:
@@ -434,11 +440,14 @@ class Store(Facts, Review):
                     if o.bug("duplicate-listed-twice"):
                         self.projects[old.project].packages.append(old)
                     return old, False
-                if o.bug("duplicate-overwrites"):
+                waiting = old.value["status"] == "awaiting_review"
+                if o.bug("duplicate-overwrites") or (o.bug("duplicate-replaces-waiting") and waiting):
                     self.remove(old)
                 else:
                     if o.bug("clash-leaks-questions") or o.bug("refused-is-searched"):
                         self.note_refused(project_id, p)
+                    if o.bug("clash-changes-hash"):
+                        old.digest = digest
                     if o.bug("duplicate-merges"):
                         old.value = {**old.value, **p}
                     status = 400 if o.bug("duplicate-409-wrong-status") else 409
@@ -875,6 +884,8 @@ class Store(Facts, Review):
                 packages = each.packages
                 if o.bug("export-newest-five"):
                     packages = self.by_time(packages)[:5]
+                if o.bug("export-without-waiting"):
+                    packages = [x for x in packages if x.value["status"] in ("draft", "complete")]
                 if o.bug("export-no-drafts"):
                     packages = [x for x in packages if x.value["status"] == "complete"]
                 rows = [("package", self.show(x, "export")) for x in packages]
@@ -965,6 +976,8 @@ class Store(Facts, Review):
                     continue
                 if o.bug("import-drops-unknown"):
                     p = known_members_only(p)
+                if o.bug("import-as-complete"):
+                    p = {**p, "status": "complete"}
                 if o.bug("import-restamps"):
                     p = {**p, "created_at": self.now_text()}
                 if o.bug("import-skips-custom-types") and p["package_type"] not in TYPES:

@@ -1279,7 +1279,8 @@ def rare_steps(add, deposit, json_of):
     chunked = json_of(p_min("pkg_q_chunked", "proj_q"))
     chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(chunked), chunked)
     add("POST", "/v1/projects/proj_q/packages", chunked, {"Transfer-Encoding": "chunked"})
-    lines = [p_min("pkg_q_lines", "proj_q", title="one \u2028 two"), p_min("pkg_q_bare", "proj_q", title="overwritten")]
+    lines = [p_min("pkg_q_draft", "proj_q", status="draft")]
+    lines += [p_min("pkg_q_lines", "proj_q", title="one \u2028 two"), p_min("pkg_q_bare", "proj_q", title="overwritten")]
     for line in lines:
         add("POST", "/v1/import", json_of(line) + b"\n", {"Content-Type": "application/x-ndjson"})
         add("GET", "/v1/packages/" + line["package_id"])
