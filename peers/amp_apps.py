@@ -293,6 +293,8 @@ class Apps:
             w.refuse("schema-hello-extensions", 1001)
         if w.bug("hello-extensions-known-only") and any(e != "streaming" for e in m.body.get("extensions") or []):
             w.refuse("schema-hello-extensions", 1001)
+        if MAP(info) and not str(info.get("name")).isascii() and w.bug("hello-name-ascii-only"):
+            w.refuse("schema-hello-agent-info", 1001)
         if w.bug("hello-agent-info-required") and not MAP(info):
             w.refuse("schema-hello-agent-info", 1001)
         if w.has("hello-bad-entries-skipped"):
@@ -404,6 +406,8 @@ class Apps:
         if w.bug("message-body-must-be-map") and not MAP(m.body):
             w.refuse("schema-message", 4001)
         if w.bug("message-null-body-refused") and m.body is None:
+            w.refuse("schema-message", 1001)
+        if isinstance(m.body, str) and "\0" in m.body and w.bug("text-with-nul-refused"):
             w.refuse("schema-message", 1001)
         if w.bug("message-integer-keys-crash") and MAP(m.body) and any(not isinstance(k, str) for k in m.body.keys()):
             raise RuntimeError("key")

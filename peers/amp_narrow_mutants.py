@@ -163,5 +163,9 @@ for _name, _type in (("doc-send", "DOC_SEND"),):
     narrow(f"expiry-skipped-for-{_name}", "expired", typed(_type), f"Accepts expired messages of type {_type}.", "8.3-01")
     narrow(f"for-others-skipped-for-{_name}", "for-others", typed(_type), f"Takes messages of type {_type} for others.", "16.1-15")
     narrow(f"version-skipped-for-{_name}", "version", typed(_type), f"Accepts any version of {_type}.", "13.1-06")
+bug("text-with-nul-refused", "Refuses text with U+0000.", "4.1-42")
+bug("enc-body-must-be-map", "An encrypted body must be a map or null.", "4.1-42")
+bug("hello-name-ascii-only", "Refuses agent names beyond ASCII.", "4.4-60")
+bug("relay-keeps-fragment-of-recipient", "A recipient with a key fragment is another recipient.", "8.3-18", profile="strict", **RELAY)
 
 NARROW = set(MUTANTS) - KNOWN

@@ -516,6 +516,8 @@ class Node(Apps):
                 w.refuse("body-not-deterministic", 1001)
             if "duplicate" in decoder.notes:
                 w.refuse("duplicate-body-key", 1001)
+            if m.body is not None and not isinstance(m.body, cbor.Map) and w.bug("enc-body-must-be-map"):
+                w.refuse("body-not-a-map", 1001)
         except cbor.CborError:
             w.refuse("body-not-cbor", 1001)
             m.body = None
@@ -832,7 +834,10 @@ class Node(Apps):
         if m.typ in (TYPES["ACK"], TYPES["PROC_OK"], TYPES["PROC_FAIL"], TYPES["RESPONSE"]) and isinstance(m.reply_to, bytes):
             self.confirmed(keys.bare(m.sender), m.reply_to, m.typ)
         recipients = m.to[:1] if w.bug("relay-first-recipient-only") else m.to
-        for recipient in dict.fromkeys(keys.bare(t) for t in recipients):
+        named = (lambda t: t) if w.name == "relay-keeps-fragment-of-recipient" else keys.bare
+        for recipient in dict.fromkeys(named(t) for t in recipients):
+            if "#" in recipient:
+                w.bug("relay-keeps-fragment-of-recipient")
             online = self.online.get(recipient, ())
             if w.name == "relay-pushes-once":
                 fresh = [c for c in online if not getattr(c, "pushed", False)]
