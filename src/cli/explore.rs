@@ -31,6 +31,9 @@ const SCHEMA: &str = "proofmark-explore/1";
 /// Maximum number of lines that are printed of a sequence.
 const LINES: usize = 12;
 
+/// Maximum number of transitions that are printed as not reached; explore.json has all of them.
+const MISSED: usize = 10;
+
 /// The result file of an exploration.
 #[derive(Serialize)]
 struct Stored<'o> {
@@ -239,7 +242,9 @@ fn summary(options: &ExploreOptions, exploration: &Options, outcome: &Outcome, p
             progress.repeated
         )?;
         if !missed.is_empty() && !outcome.transitions.is_empty() {
-            writeln!(out, "not reached: {}", missed.join("; "))?;
+            let more = missed.len().saturating_sub(MISSED);
+            let rest = if more > 0 { format!("; {more} more") } else { String::new() };
+            writeln!(out, "not reached: {}{rest}", missed[..missed.len() - more].join("; "))?;
         }
         let mut undecided: Vec<(&String, &u64)> = progress.undecided.iter().collect();
         undecided.sort_by_key(|(_, count)| std::cmp::Reverse(**count));

@@ -12,7 +12,7 @@ use super::{End, Finding, Options, Outcome, Progress, Watcher};
 use crate::exchange::{Exchange, Transport};
 use crate::judge::{self, Gate, Swept};
 use crate::plan::{self, Plan};
-use crate::protocol::{Model, Move, Predicted};
+use crate::protocol::{Model, Move, Offers, Predicted};
 use crate::record::{CaseRecord, FeatureState};
 use crate::run::Runner;
 use crate::suite::Case;
@@ -143,6 +143,26 @@ impl Suspicion {
     }
 }
 
+/// What the probes found over one transport.
+struct Offered<'c> {
+    context: &'c Context<'c>,
+    transport: Transport,
+}
+
+impl Offers for Offered<'_> {
+    fn has(&self, name: &str) -> bool {
+        match self.context.plan.knowledge.manifest.levels.position(name) {
+            Some(level) => self.context.features.claimed.contains(level),
+            None => self.context.features.state(self.transport, name) == FeatureState::Offered,
+        }
+    }
+
+    fn may_have(&self, name: &str) -> bool {
+        let state = self.context.features.state(self.transport, name);
+        matches!(state, FeatureState::Offered | FeatureState::Unclear)
+    }
+}
+
 impl Campaign<'_> {
     fn count(&self, state: &mut State) {
         state.progress.requests = self.runner.requests();
@@ -202,7 +222,7 @@ impl Campaign<'_> {
                 let turn = usize::try_from(number).unwrap_or(0) % transports.len();
                 let transport = transports[turn];
                 let planned = state.planned.entry(transport.name()).or_default();
-                let offers = |name: &str| self.offers(transport, name);
+                let offers = Offered { context: self.context, transport };
                 let moves = sequence::generate(self.model, &offers, self.options.seed, number, planned);
                 let predictions = sequence::predict(self.model, &moves);
                 Sequence { number, transport, moves, predictions }
@@ -275,15 +295,6 @@ impl Campaign<'_> {
             return;
         }
         self.look_again(sequence, &suspicion, &owners, state).await;
-    }
-
-    /// Whether the target offers a feature of the manifest, or claims a level.
-    pub(super) fn offers(&self, transport: Transport, name: &str) -> bool {
-        let levels = &self.context.plan.knowledge.manifest.levels;
-        match levels.position(name) {
-            Some(level) => self.context.features.claimed.contains(level),
-            None => self.context.features.state(transport, name) == FeatureState::Offered,
-        }
     }
 
     async fn run_whole(&self, sequence: Sequence) -> Ran {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::choices::Seeded;
 use crate::fuzz::yaml;
 use crate::plan::{self, Knowledge};
-use crate::protocol::{Choices, Model, Move, Predicted};
+use crate::protocol::{Choices, Model, Move, Offers, Predicted};
 use crate::source::Source;
 use crate::suite::{Case, read_suite};
 use crate::value::Value;
@@ -14,6 +14,9 @@ use crate::value::Value;
 /// Fewest and most moves of a sequence, before everything is read back.
 const FEWEST: usize = 3;
 const MOST: usize = 26;
+
+/// Draws without a possible move after which a sequence ends: a target that offers little has few.
+const FAILURES: usize = 32;
 
 /// Possible moves among which the one with the rarest transition is taken.
 const CANDIDATES: usize = 3;
@@ -45,7 +48,7 @@ pub(super) struct Title<'a> {
 /// The moves of one sequence, the reading back included.
 pub(super) fn generate(
     model: &dyn Model,
-    offers: &dyn Fn(&str) -> bool,
+    offers: &dyn Offers,
     seed: u64,
     number: u64,
     planned: &mut Planned,
@@ -55,7 +58,8 @@ pub(super) fn generate(
     let steered = choices.one_in(2);
     let mut state = model.start();
     let mut moves = Vec::new();
-    while moves.len() < count {
+    let mut failures = 0;
+    while moves.len() < count && failures < FAILURES {
         let mut best: Option<(u64, Move, &'static str)> = None;
         for _ in 0..if steered { CANDIDATES } else { 1 } {
             let Some(step) = state.propose(offers, choices) else { continue };
@@ -65,7 +69,10 @@ pub(super) fn generate(
                 best = Some((times, step, predicted.transition));
             }
         }
-        let Some((_, step, transition)) = best else { break };
+        let Some((_, step, transition)) = best else {
+            failures += 1;
+            continue;
+        };
         state.take(&step);
         *planned.entry(transition).or_default() += 1;
         moves.push(step);

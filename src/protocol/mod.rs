@@ -48,7 +48,7 @@ pub use context::{Known, ObservationContext};
 pub use definition::{Probed, Protocol, Readiness, Setting, Starter};
 pub use hosting::{Consequences, Fence, Hosting, Resident};
 pub use mailbox::{Mailbox, Page};
-pub use model::{Choices, Model, ModelState, Move, Predicted};
+pub use model::{Choices, Model, ModelState, Move, Offers, Predicted};
 pub use operation::{BodyPlan, ChannelPlan, Input, Inputs, Method, Operation, Param, Route, TreePlan};
 pub use oracle::{Defect, Kin, Oracle};
 pub use security::Security;

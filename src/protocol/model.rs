@@ -23,12 +23,12 @@ pub trait ModelState {
     /// A copy.
     fn duplicate(&self) -> Box<dyn ModelState>;
 
-    /// A possible next move, or `None` if there is none at a target that offers so little. `offers` tells whether the target
-    /// offers a feature or claims a level of the manifest.
-    fn propose(&self, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move>;
+    /// A possible next move, or `None` if there is none at a target that offers so little. `offers` tells what the target
+    /// offers and claims.
+    fn propose(&self, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move>;
 
     /// The moves that read back everything that the target has to hold now.
-    fn read_back(&self, offers: &dyn Fn(&str) -> bool) -> Vec<Move>;
+    fn read_back(&self, offers: &dyn Offers) -> Vec<Move>;
 
     /// Takes a move, and says what it sends and what may be observed. `None` if the move means nothing in this state, such as
     /// one about an object that an earlier move no longer makes.
@@ -48,10 +48,22 @@ pub struct Predicted {
     pub steps: Vec<Value>,
 }
 
+/// What a target offers and claims, by the names of the manifest.
+pub trait Offers {
+    /// Whether it offers a feature, or claims a level.
+    fn has(&self, name: &str) -> bool;
+
+    /// Whether it offers a feature, or its answer to the probe shows neither that it does nor that it does not.
+    fn may_have(&self, name: &str) -> bool;
+}
+
 /// A source of choices. The same seed gives the same choices.
 pub trait Choices {
     /// A number below `bound`, or 0.
     fn below(&mut self, bound: usize) -> usize;
+
+    /// A number that stays the same for a whole sequence, so that sequences differ in what they do most.
+    fn mood(&self) -> usize;
 
     /// A text that parsers, templates or shells may interpret, or an unusually long one.
     fn odd_text(&mut self) -> String;

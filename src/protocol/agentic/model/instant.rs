@@ -8,9 +8,10 @@ pub(super) struct Age(pub(super) i128);
 
 const MINUTE: i128 = 60_000_000_000;
 
-/// Fractions of a second, each with its nanoseconds. Text order is not time order.
+/// Fractions of a second, each with its nanoseconds. Text order is not time order. A nanosecond counts as nothing: stores that
+/// compare microseconds see a tie.
 pub(super) const FRACTIONS: &[(&str, i128)] =
-    &[("", 0), (".5", 500_000_000), (".25", 250_000_000), (".900", 900_000_000), (".000000001", 1), (".0", 0)];
+    &[("", 0), (".5", 500_000_000), (".25", 250_000_000), (".900", 900_000_000), (".000000001", 0), (".0", 0)];
 
 impl Age {
     /// So many minutes before the start, and a fraction of a second later.

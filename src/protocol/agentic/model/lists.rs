@@ -2,8 +2,8 @@
 
 use super::expect::{at, map, number, of_project, party, plain, project, small, step, text};
 use super::packages::{Package, id, same, shapes};
-use super::{State, facts};
-use crate::protocol::{Choices, Move, Predicted};
+use super::{State, queries};
+use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
 /// The limits that have to be exact (E65), besides none.
@@ -12,10 +12,15 @@ const LIMITS: &[usize] = &[1, 3, 5];
 /// The windows that have to be echoed (E52), besides none.
 const WINDOWS: &[usize] = &[1, 14, 30];
 
-pub(super) fn propose_latest(state: &State, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_latest(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     let mut step = vec![("do", text("latest"))];
     add_project(state, offers, choices, &mut step)?;
-    if let Some(limit) = choices.pick(&[0, 1, 3, 5, 5]).filter(|limit| **limit > 0) {
+    // Where no package was deposited, a list may not know the project (E34).
+    let of = of_project(&Value::map(step.clone()));
+    if !has_packages(state, of) && !offers.has("project-create") {
+        return None;
+    }
+    if let Some(limit) = choices.pick(&[0, 0, 1, 3, 5]).filter(|limit| **limit > 0) {
         step.push(("limit", number(*limit)));
     }
     if choices.one_in(2) {
@@ -27,7 +32,7 @@ pub(super) fn propose_latest(state: &State, offers: &dyn Fn(&str) -> bool, choic
 /// A project that exists, or can be made.
 fn add_project(
     state: &State,
-    offers: &dyn Fn(&str) -> bool,
+    offers: &dyn Offers,
     choices: &mut dyn Choices,
     step: &mut Vec<(&'static str, Value)>,
 ) -> Option<()> {
@@ -35,7 +40,11 @@ fn add_project(
     if other {
         step.push(("project", number(1)));
     }
-    (state.exists[usize::from(other)] || offers("project-create")).then_some(())
+    (state.exists[usize::from(other)] || offers.has("project-create")).then_some(())
+}
+
+fn has_packages(state: &State, of: usize) -> bool {
+    state.packages.values().any(|package| package.project == of)
 }
 
 /// Reading a project to which nothing was written decides only where projects can be created (E34).
@@ -118,10 +127,11 @@ pub(super) fn latest(state: &mut State, given: &Move) -> Option<Predicted> {
         _ => "latest: fewer packages than the limit",
     };
     let steps = vec![step(party(given), "pull-latest", with, expect)];
-    Some(Predicted { transition, needs: needs(state, of), bindings: Vec::new(), steps })
+    let needs = if own.is_empty() { vec!["project-create"] } else { Vec::new() };
+    Some(Predicted { transition, needs, bindings: Vec::new(), steps })
 }
 
-pub(super) fn propose_orient(state: &State, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_orient(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     let mut step = vec![("do", text("orient"))];
     add_project(state, offers, choices, &mut step)?;
     if let Some(window) = choices.pick(&[0, 1, 14, 30]).filter(|window| **window > 0) {
@@ -159,7 +169,7 @@ pub(super) fn orient(state: &mut State, given: &Move) -> Option<Predicted> {
             expect.push(at("AGENTIC-8.3-08", "/body/open_questions", "contains-text", questions));
         }
     }
-    expect.extend(facts::listed(state, of, "AGENTIC-8.3-07"));
+    expect.extend(queries::listed(state, of, "AGENTIC-8.3-07"));
     let transition = match own.len() {
         0 => "orient: no package",
         1 => "orient: one package",
@@ -169,9 +179,9 @@ pub(super) fn orient(state: &mut State, given: &Move) -> Option<Predicted> {
     Some(Predicted { transition, needs: needs(state, of), bindings: Vec::new(), steps })
 }
 
-pub(super) fn propose_archive(state: &State, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_archive(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     let of = choices.below(2);
-    let possible = state.exists[of] && offers("archive");
+    let possible = state.exists[of] && offers.has("archive");
     possible.then(|| Value::map([("do", text("archive")), ("project", number(of))]))
 }
 
@@ -189,9 +199,9 @@ pub(super) fn archive(state: &mut State, given: &Move) -> Option<Predicted> {
     Some(Predicted { transition: "archive and restore", needs: vec!["archive"], bindings: Vec::new(), steps })
 }
 
-pub(super) fn propose_export(state: &State, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_export(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     let of = choices.below(2);
-    let possible = state.exists[of] && offers("export");
+    let possible = state.exists[of] && offers.has("export");
     possible.then(|| Value::map([("do", text("export")), ("project", number(of))]))
 }
 
@@ -228,7 +238,7 @@ pub(super) fn export(state: &mut State, given: &Move) -> Option<Predicted> {
             expect.push(at("AGENTIC-10.1-05", "/records", "some", Value::array([kind("package"), same])));
         }
     }
-    let total = facts::total(state, of);
+    let total = queries::total(state, of);
     if let Some(total) = total {
         let facts = map([("of", kind("fact")), ("is", number(total))]);
         expect.push(at("AGENTIC-10.1-06", "/records", "count", facts));
@@ -239,10 +249,10 @@ pub(super) fn export(state: &mut State, given: &Move) -> Option<Predicted> {
     Some(Predicted { transition, needs: vec!["export"], bindings: Vec::new(), steps })
 }
 
-pub(super) fn propose_list(state: &State, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_list(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     let of = choices.below(2);
     // Without a limit a list may end after a hundred facts (E37).
-    let possible = state.exists[of] && state.many[of] == 0 && offers("fact-lists") && offers("L2");
+    let possible = state.exists[of] && state.many[of] == 0 && offers.has("fact-lists") && offers.has("L2");
     possible.then(|| Value::map([("do", text("list")), ("project", number(of))]))
 }
 
@@ -253,18 +263,21 @@ pub(super) fn list(state: &mut State, given: &Move) -> Option<Predicted> {
         return None;
     }
     let mut expect = vec![at("AGENTIC-11.3-04", "/status", "equals", number(200))];
-    expect.extend(facts::listed(state, of, "AGENTIC-11.3-04"));
+    expect.extend(queries::listed(state, of, "AGENTIC-11.3-04"));
     let steps = vec![step(party(given), "query-facts", vec![("project", project(of))], expect)];
     Some(Predicted { transition: "list: every current fact", needs: vec!["fact-lists"], bindings: Vec::new(), steps })
 }
 
 /// The lists and bundles of both projects.
-pub(super) fn read_back(state: &State, offers: &dyn Fn(&str) -> bool) -> Vec<Move> {
-    let readable = (0..2).filter(|of| state.exists[*of] || offers("project-create"));
+pub(super) fn read_back(state: &State, offers: &dyn Offers) -> Vec<Move> {
+    let readable = (0..2).filter(|of| state.exists[*of] || offers.has("project-create"));
     let both = |of: usize| {
-        ["latest", "orient"].map(|kind| Value::map([("do", text(kind)), ("project", number(of)), ("as", text("b"))]))
+        let kinds = ["latest", "orient"].into_iter();
+        let listed =
+            kinds.filter(move |kind| *kind == "orient" || has_packages(state, of) || offers.has("project-create"));
+        listed.map(move |kind| Value::map([("do", text(kind)), ("project", number(of)), ("as", text("b"))]))
     };
-    let exported = (0..2).filter(|of| state.exists[*of] && offers("export"));
+    let exported = (0..2).filter(|of| state.exists[*of] && offers.has("export"));
     let export = |of: usize| Value::map([("do", text("export")), ("project", number(of))]);
     readable.flat_map(both).chain(exported.map(export)).collect()
 }

@@ -8,16 +8,21 @@ mod facts;
 mod instant;
 mod lists;
 mod packages;
+mod queries;
 mod review;
+#[cfg(test)]
+mod tests;
+mod timeline;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use expect::word;
-use facts::{Key, Pair};
+use facts::Key;
 use packages::Package;
+use timeline::Pair;
 
-use crate::protocol::{Choices, Model, ModelState, Move, Predicted};
+use crate::protocol::{Choices, Model, ModelState, Move, Offers, Predicted};
 
 /// The model of the protocol.
 pub(super) struct Sequences;
@@ -130,27 +135,47 @@ struct State {
     moments: usize,
 }
 
-/// A kind of move: how often it is proposed, and how.
-type Proposal = (usize, fn(&State, &dyn Fn(&str) -> bool, &mut dyn Choices) -> Option<Move>);
+/// What a move is mostly about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Area {
+    Packages,
+    Facts,
+    Review,
+    Everything,
+}
+
+/// The areas that sequences prefer, each as often as another.
+const AREAS: &[Area] = &[Area::Packages, Area::Facts, Area::Review, Area::Everything];
+
+/// Whether a sequence prefers moves of an area.
+fn prefers(choices: &dyn Choices, area: Area) -> bool {
+    AREAS[choices.mood() % AREAS.len()] == area
+}
+
+/// How many times as often a move of the preferred area is proposed.
+const PREFERENCE: usize = 6;
+
+/// A kind of move: its area, how often it is proposed, and how.
+type Proposal = (Area, usize, fn(&State, &dyn Offers, &mut dyn Choices) -> Option<Move>);
 
 const PROPOSALS: &[Proposal] = &[
-    (6, packages::propose_deposit),
-    (2, packages::propose_again),
-    (2, packages::propose_invalid),
-    (3, packages::propose_pull),
-    (3, lists::propose_latest),
-    (2, lists::propose_orient),
-    (1, lists::propose_archive),
-    (1, lists::propose_export),
-    (1, lists::propose_list),
-    (10, facts::propose_assert),
-    (2, facts::propose_invalid),
-    (3, facts::propose_invalidate),
-    (5, facts::propose_query),
-    (1, facts::propose_many),
-    (4, review::propose_flag),
-    (5, review::propose_move),
-    (2, review::propose_waiting),
+    (Area::Packages, 6, packages::propose_deposit),
+    (Area::Packages, 2, packages::propose_again),
+    (Area::Packages, 2, packages::propose_invalid),
+    (Area::Packages, 3, packages::propose_pull),
+    (Area::Packages, 3, lists::propose_latest),
+    (Area::Everything, 2, lists::propose_orient),
+    (Area::Everything, 1, lists::propose_archive),
+    (Area::Everything, 1, lists::propose_export),
+    (Area::Facts, 1, lists::propose_list),
+    (Area::Facts, 10, facts::propose_assert),
+    (Area::Facts, 2, facts::propose_invalid),
+    (Area::Facts, 3, facts::propose_invalidate),
+    (Area::Facts, 5, queries::propose_query),
+    (Area::Facts, 1, facts::propose_many),
+    (Area::Review, 4, review::propose_flag),
+    (Area::Review, 5, review::propose_move),
+    (Area::Review, 2, review::propose_waiting),
 ];
 
 impl ModelState for State {
@@ -158,24 +183,26 @@ impl ModelState for State {
         Box::new(self.clone())
     }
 
-    fn propose(&self, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
-        let total: usize = PROPOSALS.iter().map(|(weight, _)| weight).sum();
+    fn propose(&self, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+        let preferred: Vec<Area> = AREAS.iter().copied().filter(|area| prefers(choices, *area)).collect();
+        let weight = |proposal: &Proposal| proposal.1 * if preferred.contains(&proposal.0) { PREFERENCE } else { 1 };
+        let total: usize = PROPOSALS.iter().map(weight).sum();
         // A kind of move that the state or the target does not permit is drawn again.
         (0..8).find_map(|_| {
             let mut at = choices.below(total);
-            let chosen = PROPOSALS.iter().find(|(weight, _)| {
-                let found = at < *weight;
-                at = at.saturating_sub(*weight);
+            let chosen = PROPOSALS.iter().find(|proposal| {
+                let found = at < weight(proposal);
+                at = at.saturating_sub(weight(proposal));
                 found
             });
-            chosen.and_then(|(_, propose)| propose(self, offers, choices))
+            chosen.and_then(|(.., propose)| propose(self, offers, choices))
         })
     }
 
-    fn read_back(&self, offers: &dyn Fn(&str) -> bool) -> Vec<Move> {
+    fn read_back(&self, offers: &dyn Offers) -> Vec<Move> {
         let mut moves = packages::read_back(self);
         moves.extend(lists::read_back(self, offers));
-        moves.extend(facts::read_back(self, offers));
+        moves.extend(queries::read_back(self, offers));
         moves.extend(review::read_back(self, offers));
         moves
     }
@@ -194,7 +221,7 @@ impl ModelState for State {
             "assert" => facts::assert(self, step),
             "bad fact" => facts::invalid(self, step),
             "invalidate" => facts::invalidate(self, step),
-            "current" | "history" | "as of" => facts::query(self, step),
+            "current" | "history" | "as of" => queries::query(self, step),
             "many" => facts::many(self, step),
             "flag" => review::flag(self, step),
             "move" => review::transition(self, step),

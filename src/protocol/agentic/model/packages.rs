@@ -1,10 +1,10 @@
 //! Deposits and pulls of single packages (sections 5.3, 6, 8.1, 8.2 and 11.2).
 
-use super::State;
 use super::expect::{Alternative, any_of, at, map, number, of_project, party, plain, project, small, step, text, word};
 use super::instant::{Age, FRACTIONS, spelled_with_fraction};
 use super::values::{FLAWS, members};
-use crate::protocol::{Choices, Move, Predicted};
+use super::{Area, State, prefers};
+use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
 /// A package that was accepted.
@@ -23,6 +23,8 @@ pub(super) struct Package {
     pub(super) review: Vec<&'static str>,
     /// Whether it may have changed since the deposit.
     pub(super) moved: bool,
+    /// Whether a move to its own state was asked for, after which it may count as changed (E21).
+    pub(super) touched: bool,
     /// The party that deposited it: a draft may be hidden from others (E55).
     pub(super) owner: &'static str,
     /// Whether a note came with a flag, which may be kept in an `x-` member (E72).
@@ -86,7 +88,7 @@ pub(super) fn same(number: usize, package: &Package, place: &str, requirement: &
 }
 
 /// Expects a package as the answer, and its hash if the answer has one.
-fn whole(number: usize, package: &Package, requirement: &str) -> Vec<Value> {
+pub(super) fn whole(number: usize, package: &Package, requirement: &str) -> Vec<Value> {
     let hash = |of: Value| plain("", "content-hash", map([("of", of), ("if-there", Value::Bool(true))]));
     let mut found = same(number, package, "/package", requirement);
     if package.noted {
@@ -145,7 +147,10 @@ pub(super) fn known(name: &str) -> Option<&'static str> {
         .find(|known| *known == name)
 }
 
-pub(super) fn propose_deposit(state: &State, _: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_deposit(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !offers.has("L1") {
+        return None;
+    }
     let mut step = vec![("do", text("deposit")), ("n", number(state.next))];
     let in_other = choices.one_in(4);
     if in_other {
@@ -159,7 +164,8 @@ pub(super) fn propose_deposit(state: &State, _: &dyn Fn(&str) -> bool, choices: 
     if choices.one_in(3) {
         step.push(("fraction", text(choices.pick(FRACTIONS).map_or("", |(text, _)| text))));
     }
-    if choices.one_in(4) {
+    // Lists are exact only where every package is complete.
+    if choices.one_in(if prefers(choices, Area::Packages) { 24 } else { 4 }) {
         step.push(("status", text(*choices.pick(&["draft", "draft", "awaiting_review"]).unwrap_or(&"draft"))));
         step.push(("review", text(*choices.pick(&["human", "agent"]).unwrap_or(&"human"))));
     }
@@ -203,6 +209,7 @@ pub(super) fn deposit(state: &mut State, given: &Move) -> Option<Predicted> {
         status: vec![status],
         review: vec![review],
         moved: false,
+        touched: false,
         owner: party(given),
         noted: false,
         was_read: false,
@@ -242,7 +249,10 @@ fn bindings(given: &Move, n: usize) -> Vec<(String, Value)> {
     vec![(name(n), body(given))]
 }
 
-pub(super) fn propose_again(state: &State, _: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_again(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !offers.has("L1") {
+        return None;
+    }
     let numbers: Vec<usize> = state.packages.keys().copied().collect();
     let n = *choices.pick(&numbers)?;
     let mut step = vec![("do", text("again")), ("n", number(n))];
@@ -272,12 +282,12 @@ pub(super) fn again(state: &mut State, given: &Move) -> Option<Predicted> {
     let set = given.member("set").filter(|set| set.as_map().is_some_and(|set| !set.is_empty()));
     let layout = word(given, "layout");
     let (transition, sent, expect) = if let Some(set) = set {
-        if package.moved || !changes(package, set) {
+        if package.moved || package.touched || !changes(package, set) {
             return None;
         }
         let expect = vec![at("AGENTIC-11.2-05", "/status", "equals", number(409))];
         ("deposit again: other content", map([("base", text(name(n))), ("set", set.clone())]), expect)
-    } else if package.moved {
+    } else if package.moved || package.touched {
         // Success or a clash, but never a change (E21).
         let allowed = Value::array([number(200), number(201), number(409)]);
         ("deposit again: after its status changed", this, vec![at("AGENTIC-11.2-03", "/status", "one-of", allowed)])
@@ -310,7 +320,10 @@ fn changes(package: &Package, set: &Value) -> bool {
     })
 }
 
-pub(super) fn propose_invalid(state: &State, _: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_invalid(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !offers.has("L1") {
+        return None;
+    }
     let (flaw, ..) = choices.pick(FLAWS)?;
     let mut step = vec![("do", text("invalid")), ("n", number(state.next)), ("flaw", text(*flaw))];
     if choices.one_in(3) {
@@ -345,7 +358,16 @@ pub(super) fn invalid(state: &mut State, given: &Move) -> Option<Predicted> {
     })
 }
 
-pub(super) fn propose_pull(state: &State, _: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_pull(state: &State, _: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    // A complete package that no other party read is not yet certainly frozen (E12).
+    let unread: Vec<usize> =
+        state.packages.iter().filter(|(_, p)| p.is_complete() && !p.was_read).map(|(n, _)| *n).collect();
+    if choices.one_in(2)
+        && let Some(n) = choices.pick(&unread)
+    {
+        let reader = if state.packages[n].owner == "a" { "b" } else { "a" };
+        return Some(Value::map([("do", text("pull")), ("n", number(*n)), ("as", text(reader))]));
+    }
     let n = choices.below(state.next + 1);
     let mut step = vec![("do", text("pull")), ("n", number(n))];
     if choices.one_in(6) {

@@ -4,21 +4,16 @@ use super::State;
 use super::expect::{
     Alternative, any_of, at, literal, map, number, of_project, party, plain, project, small, step, text, word,
 };
-use super::packages::{Package, id, known, same};
+use super::packages::{Package, id, known, whole};
 use super::values::any_text;
-use crate::protocol::{Choices, Move, Predicted};
+use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
 /// Most waiting packages that a list without a limit has to show (E19, E65).
 const LISTED: usize = 5;
 
-fn reviewed(offers: &dyn Fn(&str) -> bool) -> bool {
-    offers("L3")
-}
-
-/// A party that may see a package: its owner while it may be a draft (E55).
-fn viewer(package: &Package, given: &Move) -> &'static str {
-    if package.is_public() { party(given) } else { package.owner }
+fn reviewed(offers: &dyn Offers) -> bool {
+    offers.has("L3")
 }
 
 /// A package, more often one that is not complete.
@@ -31,7 +26,7 @@ fn any_package(state: &State, choices: &mut dyn Choices) -> Option<usize> {
     choices.pick(&all).copied()
 }
 
-pub(super) fn propose_flag(state: &State, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_flag(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     if !reviewed(offers) {
         return None;
     }
@@ -40,9 +35,6 @@ pub(super) fn propose_flag(state: &State, offers: &dyn Fn(&str) -> bool, choices
     let mut step = vec![("do", text("flag")), ("n", number(n)), ("review", text(review))];
     if choices.one_in(3) {
         step.push(("note", any_text(choices)));
-    }
-    if choices.one_in(2) {
-        step.push(("as", text("b")));
     }
     Some(Value::map(step))
 }
@@ -65,7 +57,8 @@ pub(super) fn flag(state: &mut State, given: &Move) -> Option<Predicted> {
     };
     with.insert(0, ("package_id", id(n)));
     let [status] = package.status.as_slice() else { return None };
-    let by = viewer(package, given);
+    // A draft may be hidden from others (E55), and who may review is open.
+    let by = package.owner;
     let (transition, expect) = match (*status, known(review).unwrap_or("none")) {
         ("complete", "none") => return None,
         // A complete package is certainly frozen once another party has read it (E12).
@@ -81,6 +74,7 @@ pub(super) fn flag(state: &mut State, given: &Move) -> Option<Predicted> {
         ("awaiting_review", review) => {
             // A second flag may be refused, ignored or taken (E15).
             package.noted |= word(given, "note").is_some();
+            package.touched = true;
             if !package.review.contains(&review) {
                 package.review.push(review);
                 package.moved = true;
@@ -102,7 +96,7 @@ pub(super) fn flag(state: &mut State, given: &Move) -> Option<Predicted> {
                 at("AGENTIC-8.5-01", "/package/status", "equals", text("awaiting_review")),
                 at("AGENTIC-8.5-02", "/package/review_type", "equals", text(review)),
             ];
-            expect.extend(same(n, package, "/package", "AGENTIC-8.5-06"));
+            expect.extend(whole(n, package, "AGENTIC-8.5-06"));
             (transition, expect)
         }
     };
@@ -138,18 +132,14 @@ const MOVES: &[(&str, &str, Rule, &str)] = &[
     ("complete", "complete", Rule::Same, "AGENTIC-5.3-21"),
 ];
 
-pub(super) fn propose_move(state: &State, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
-    if !reviewed(offers) || !offers("status-route") {
+pub(super) fn propose_move(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !reviewed(offers) || !offers.has("status-route") {
         return None;
     }
     let n = any_package(state, choices)?;
     let states =
         ["draft", "awaiting_review", "revision_requested", "complete", "complete", "revision_requested", "closed"];
-    let mut step = vec![("do", text("move")), ("n", number(n)), ("to", text(*choices.pick(&states)?))];
-    if choices.one_in(2) {
-        step.push(("as", text("b")));
-    }
-    Some(Value::map(step))
+    Some(map([("do", text("move")), ("n", number(n)), ("to", text(*choices.pick(&states)?))]))
 }
 
 /// Another state is requested (section 5.3, E14).
@@ -159,7 +149,7 @@ pub(super) fn transition(state: &mut State, given: &Move) -> Option<Predicted> {
     let package = state.packages.get_mut(&n)?;
     let [from] = package.status.as_slice() else { return None };
     let from = *from;
-    let by = viewer(package, given);
+    let by = package.owner;
     if from == "complete" && !package.was_read {
         return None;
     }
@@ -188,7 +178,10 @@ pub(super) fn transition(state: &mut State, given: &Move) -> Option<Predicted> {
                 (transition, vec![at(requirement, "/status", "within", refused)])
             }
             Rule::Refused => ("move: not in the table", vec![at(requirement, "/status", "within", refused)]),
-            Rule::Same => ("move: to the same state", vec![at(requirement, "/status", "within", either)]),
+            Rule::Same => {
+                package.touched = true;
+                ("move: to the same state", vec![at(requirement, "/status", "within", either)])
+            }
         }
     } else if known(to).is_none() && from != "complete" {
         ("move: to an unknown state", vec![at("AGENTIC-5.3-23", "/status", "within", refused)])
@@ -210,19 +203,19 @@ fn reset(package: &mut Package) {
     }
 }
 
-pub(super) fn propose_waiting(state: &State, offers: &dyn Fn(&str) -> bool, choices: &mut dyn Choices) -> Option<Move> {
+pub(super) fn propose_waiting(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     let of = choices.below(2);
     list(state, offers, of)
 }
 
 /// The list of waiting packages that the target offers (E19).
-fn list(state: &State, offers: &dyn Fn(&str) -> bool, of: usize) -> Option<Move> {
+fn list(state: &State, offers: &dyn Offers, of: usize) -> Option<Move> {
     if !reviewed(offers) || !state.exists[of] {
         return None;
     }
-    let kind = if offers("awaiting-status") {
+    let kind = if offers.has("awaiting-status") {
         "status"
-    } else if offers("no-awaiting-status") && offers("review-queue") {
+    } else if offers.has("no-awaiting-status") && offers.has("review-queue") {
         "queue"
     } else {
         return None;
@@ -277,6 +270,6 @@ pub(super) fn waiting(state: &mut State, given: &Move) -> Option<Predicted> {
 }
 
 /// The waiting packages of both projects.
-pub(super) fn read_back(state: &State, offers: &dyn Fn(&str) -> bool) -> Vec<Move> {
+pub(super) fn read_back(state: &State, offers: &dyn Offers) -> Vec<Move> {
     (0..2).filter_map(|of| list(state, offers, of)).collect()
 }

@@ -44,7 +44,8 @@ fn title(choices: &mut dyn Choices) -> Value {
     let any = any_text(choices);
     let short: String = any.as_text().unwrap_or("a").chars().take(60).collect();
     // Half of an escape for a template is not one.
-    Value::Text(short.replace('$', "S"))
+    // The letter counts under every reading; a combining mark need not.
+    Value::Text(format!("t{}", short.replace('$', "S")))
 }
 
 /// A list of texts, sometimes a long one; the order and repetitions count.
