@@ -3,12 +3,12 @@
 //! A pair of subject and predicate has one or more possible timelines: several where a reading lets an assertion change
 //! nothing (E41), refuse or reorder (E42), or where a source package is unknown.
 
-use super::State;
 use super::expect::{
     Alternative, any_of, at, integer, literal, map, number, of_project, party, plain, project, small, step, text, word,
 };
 use super::instant::spelled;
-use super::timeline::{Ending, Moment, Row, Timeline, after_assert, latest_start};
+use super::state::State;
+use super::timeline::{Ending, Key, Moment, Row, Timeline, after_assert, latest_start};
 use super::values::any_text;
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
@@ -28,9 +28,6 @@ pub(super) const STARTS: &[i128] = &[9000, 7200, 6000, 4800, 4799, 3600, 2400, 1
 
 /// Most possible timelines of a pair that are followed.
 const MOST: usize = 6;
-
-/// The names of a pair: its project, subject and predicate.
-pub(super) type Key = (usize, String, String);
 
 /// The pair of a move [default: one plain pair].
 pub(super) fn key(given: &Move) -> Key {
@@ -117,7 +114,7 @@ pub(super) fn assert(state: &mut State, given: &Move) -> Option<Predicted> {
         let source = small(given, "source");
         let is_known =
             state.packages.get(&source).is_some_and(|package| package.project == key.0 && package.is_complete());
-        let id = if is_known { super::packages::id(source) } else { text(format!("${{u{source}}}")) };
+        let id = if is_known { super::package::id(source) } else { text(format!("${{u{source}}}")) };
         if is_known {
             extras.push(("/source_package_id", id.clone()));
             if given.member("by").is_none() {

@@ -1,8 +1,9 @@
 //! Lists of packages, bundles and projects (sections 5.2, 8.2 and 8.3).
 
 use super::expect::{at, map, number, of_project, party, plain, project, small, step, text};
-use super::packages::{Package, id, same, shapes};
-use super::{State, queries};
+use super::package::{Package, id, same, shapes};
+use super::queries;
+use super::state::State;
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 

@@ -3,24 +3,22 @@
 //! Written from the specification and the errata register alone; it shares nothing with the implementation of this
 //! repository. Where the register leaves a reading open, the state holds each of them, or nothing is expected.
 
+mod deposits;
 mod expect;
 mod facts;
 mod instant;
 mod lists;
-mod packages;
+mod package;
 mod queries;
 mod review;
+mod state;
 #[cfg(test)]
 mod tests;
 mod timeline;
 mod values;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use expect::word;
-use facts::Key;
-use packages::Package;
-use timeline::Pair;
+use state::{AREAS, Area, State, prefers};
 
 use crate::protocol::{Choices, Model, ModelState, Move, Offers, Predicted};
 
@@ -116,42 +114,6 @@ const TRANSITIONS: &[&str] = &[
     "waiting: several packages",
 ];
 
-/// What is stored, as far as the specification decides it.
-#[derive(Clone, Default)]
-struct State {
-    /// Packages by the number that moves give them.
-    packages: BTreeMap<usize, Package>,
-    /// Numbers of packages that were refused.
-    refused: BTreeSet<usize>,
-    /// Whether something was stored in each of the two projects.
-    exists: [bool; 2],
-    /// The next number.
-    next: usize,
-    /// The facts of each pair of subject and predicate.
-    facts: BTreeMap<Key, Pair>,
-    /// The number of facts of the subject that has many, in each project.
-    many: [usize; 2],
-    /// The next number of a moment.
-    moments: usize,
-}
-
-/// What a move is mostly about.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Area {
-    Packages,
-    Facts,
-    Review,
-    Everything,
-}
-
-/// The areas that sequences prefer, each as often as another.
-const AREAS: &[Area] = &[Area::Packages, Area::Facts, Area::Review, Area::Everything];
-
-/// Whether a sequence prefers moves of an area.
-fn prefers(choices: &dyn Choices, area: Area) -> bool {
-    AREAS[choices.mood() % AREAS.len()] == area
-}
-
 /// How many times as often a move of the preferred area is proposed.
 const PREFERENCE: usize = 6;
 
@@ -159,10 +121,10 @@ const PREFERENCE: usize = 6;
 type Proposal = (Area, usize, fn(&State, &dyn Offers, &mut dyn Choices) -> Option<Move>);
 
 const PROPOSALS: &[Proposal] = &[
-    (Area::Packages, 6, packages::propose_deposit),
-    (Area::Packages, 2, packages::propose_again),
-    (Area::Packages, 2, packages::propose_invalid),
-    (Area::Packages, 3, packages::propose_pull),
+    (Area::Packages, 6, deposits::propose_deposit),
+    (Area::Packages, 2, deposits::propose_again),
+    (Area::Packages, 2, deposits::propose_invalid),
+    (Area::Packages, 3, deposits::propose_pull),
     (Area::Packages, 3, lists::propose_latest),
     (Area::Everything, 2, lists::propose_orient),
     (Area::Everything, 1, lists::propose_archive),
@@ -200,7 +162,7 @@ impl ModelState for State {
     }
 
     fn read_back(&self, offers: &dyn Offers) -> Vec<Move> {
-        let mut moves = packages::read_back(self);
+        let mut moves = deposits::read_back(self);
         moves.extend(lists::read_back(self, offers));
         moves.extend(queries::read_back(self, offers));
         moves.extend(review::read_back(self, offers));
@@ -209,10 +171,10 @@ impl ModelState for State {
 
     fn take(&mut self, step: &Move) -> Option<Predicted> {
         match word(step, "do")? {
-            "deposit" => packages::deposit(self, step),
-            "again" => packages::again(self, step),
-            "invalid" => packages::invalid(self, step),
-            "pull" => packages::pull(self, step),
+            "deposit" => deposits::deposit(self, step),
+            "again" => deposits::again(self, step),
+            "invalid" => deposits::invalid(self, step),
+            "pull" => deposits::pull(self, step),
             "latest" => lists::latest(self, step),
             "orient" => lists::orient(self, step),
             "archive" => lists::archive(self, step),

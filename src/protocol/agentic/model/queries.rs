@@ -1,12 +1,12 @@
 //! What queries and bundles show of facts (sections 7.3, 8.3 and 11.3, E37, E38, E100).
 
-use super::State;
 use super::expect::{
     Alternative, any_of, at, covering, integer, literal, map, number, party, plain, project, step, text, word,
 };
-use super::facts::{Key, STARTS, add_pair, key};
+use super::facts::{STARTS, add_pair, key};
 use super::instant::spelled_with_fraction;
-use super::timeline::{Ending, Moment, Pair, Timeline, given_starts};
+use super::state::State;
+use super::timeline::{Ending, Key, Moment, Pair, Timeline, given_starts};
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 

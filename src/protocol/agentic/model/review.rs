@@ -1,10 +1,10 @@
 //! Review and the states of a package (sections 5.3, 8.5 and 11.4).
 
-use super::State;
 use super::expect::{
     Alternative, any_of, at, literal, map, number, of_project, party, plain, project, small, step, text, word,
 };
-use super::packages::{Package, id, known, whole};
+use super::package::{Package, id, known, whole};
+use super::state::State;
 use super::values::any_text;
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;

@@ -1,8 +1,9 @@
 //! Sequences with what the specification and the errata say of their last answers.
 
 use super::expect::{map, number, text, word};
-use super::{PROPOSALS, State, TRANSITIONS, values};
-use crate::protocol::{Choices, Model, ModelState, Move, Predicted};
+use super::state::State;
+use super::{PROPOSALS, TRANSITIONS, values};
+use crate::protocol::{Choices, Model, ModelState, Move, Offers, Predicted};
 use crate::value::Value;
 use crate::wire::json;
 

@@ -134,6 +134,9 @@ impl Pair {
     }
 }
 
+/// The names of a pair: its project, subject and predicate.
+pub(super) type Key = (usize, String, String);
+
 /// The latest start of the current fact, in minutes before the run; `None` if any start is after it.
 pub(super) fn latest_start(pair: &Pair) -> Option<i128> {
     let starts = pair.0.iter().map(|line| match line.rows.last() {
