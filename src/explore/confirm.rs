@@ -71,7 +71,7 @@ impl Campaign<'_> {
         let digest = Sha256::digest(suspicion.signature().as_bytes());
         let short = data_encoding::HEXLOWER.encode(&digest[..4]);
         let (suite, case) =
-            (format!("explore-{short}"), format!("answers-{}-as-the-model-{short}", suspicion.operation));
+            (format!("explore-{short}"), format!("answers-{}-as-specified-{short}", suspicion.operation));
         let about = format!("Found by exploration (seed {}, sequence {}).", self.options.seed, sequence.number);
         let title = Title { suite: &suite, case: &case, about: &about, transport: sequence.transport.name() };
         let predictions = sequence::predict(self.model, moves);

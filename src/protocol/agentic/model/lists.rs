@@ -10,6 +10,9 @@ use crate::value::Value;
 /// The limits that have to be exact (E65), besides none.
 const LIMITS: &[usize] = &[1, 3, 5];
 
+/// The age up to which a package is inside every window but that of one day, which may be a calendar day.
+const FRESH_DAYS: i128 = 10;
+
 /// The windows that have to be echoed (E52), besides none.
 const WINDOWS: &[usize] = &[1, 14, 30];
 
@@ -161,7 +164,8 @@ pub(super) fn orient(state: &mut State, given: &Move) -> Option<Predicted> {
     expect.extend(without("AGENTIC-8.3-04", &others));
     if let [(n, package)] = own.as_slice()
         && package.is_complete()
-        && package.created.is_within_days(i128::try_from(window).ok()?)
+        && window > 1
+        && package.created.is_within_days(FRESH_DAYS)
     {
         expect.push(at("AGENTIC-8.3-04", "/ids", "equals", Value::array([id(*n)])));
         expect.extend(same(*n, package, "/packages/0", "AGENTIC-8.3-03"));

@@ -202,17 +202,20 @@ impl Offers for Everything {
 }
 
 /// Numbers that follow from a start.
-struct Counting(u64);
+struct Counting {
+    number: u64,
+    mood: usize,
+}
 
 impl Choices for Counting {
     fn below(&mut self, bound: usize) -> usize {
         // The constants of a usual linear congruential generator.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if bound == 0 { 0 } else { usize::try_from(self.0 >> 33).unwrap_or(0) % bound }
+        self.number = self.number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if bound == 0 { 0 } else { usize::try_from(self.number >> 33).unwrap_or(0) % bound }
     }
 
     fn mood(&self) -> usize {
-        3
+        self.mood
     }
 
     fn odd_text(&mut self) -> String {
@@ -223,8 +226,8 @@ impl Choices for Counting {
 #[test]
 fn every_transition_can_be_proposed_and_every_prediction_names_its_requirements() {
     let mut reached = std::collections::BTreeSet::new();
-    for seed in 0..600 {
-        let mut choices = Counting(seed);
+    for seed in 0..1000 {
+        let mut choices = Counting { number: seed, mood: usize::try_from(seed).unwrap_or(0) };
         let choices: &mut dyn Choices = &mut choices;
         let mut state = super::Sequences.start();
         let offers = Everything;
