@@ -39,6 +39,7 @@
 //! | [`trivial`] | trivial targets, at which no case may pass | value, wire, exchange, target, transport |
 //! | [`prove`] | which planted faults the suites catch and miss | above but bundle |
 //! | [`fuzz`] | fuzzing: generated messages for any target, and cases made of the findings | above but bundle, prove, adapter_rules, trivial |
+//! | [`explore`] | sequences of operations that no one wrote, judged by a model, and cases made of the findings | above but bundle, prove, adapter_rules, trivial |
 //! | [`schema`] | JSON Schemas of the data files, for editors | above |
 //! | [`cli`] | the command line, and the only module that uses the reference implementation | above |
 
@@ -48,6 +49,7 @@ pub mod bundle;
 pub mod cli;
 pub mod edit;
 pub mod exchange;
+pub mod explore;
 pub mod fuzz;
 pub mod judge;
 pub mod matcher;

@@ -43,7 +43,9 @@ pub enum Command {
     Check(Box<CheckOptions>),
     /// Fuzz a target with generated messages, and write each finding as a case
     Fuzz(Box<FuzzOptions>),
-    /// Copy a case that `fuzz` wrote into a suites folder
+    /// Explore a target with sequences of operations that no one wrote, judged by a model of the protocol
+    Explore(Box<ExploreOptions>),
+    /// Copy a case that `fuzz` or `explore` wrote into a suites folder
     Promote(PromoteOptions),
     /// Serve the reference implementation
     Serve(ServeOptions),
@@ -259,12 +261,66 @@ pub struct FuzzOptions {
     pub quiet: bool,
 }
 
+/// Arguments of `explore`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark explore --reference --protocol agentic --for 60s --seed 1
+  proofmark explore http://127.0.0.1:8787 --protocol agentic
+
+Exit codes:
+  0  no finding
+  1  at least one finding
+  2  wrong usage
+  3  no sequence could be judged, or the target stopped answering")]
+pub struct ExploreOptions {
+    #[command(flatten)]
+    pub at: TargetOptions,
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Duration, such as 60s or 10m
+    #[arg(long = "for", value_name = "TIME", default_value = "60s")]
+    pub time: String,
+    /// Stop after N sequences
+    #[arg(long, value_name = "N")]
+    pub sequences: Option<u64>,
+    /// Random seed; the same seed sends the same sequences [default: random]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Use new identities and ids even with --seed: for a target that keeps data of an earlier run
+    #[arg(long)]
+    pub new_ids: bool,
+    /// Number of sequences that run concurrently
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub jobs: usize,
+    /// Transports: http, ws, tcp, adapter [default: all that the target has]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub transport: Vec<String>,
+    /// Time limit of one answer
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub timeout: String,
+    /// How long to wait for a target that stopped answering
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    pub patience: String,
+    /// Stop after N findings
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub findings: usize,
+    /// Folder for explore.json and a file for each finding
+    #[arg(long, value_name = "DIR", default_value = "reports/explore")]
+    pub out: PathBuf,
+    /// Log file: one line per sequence, with its number, transport, steps and outcome
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// Print only errors and findings
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
 /// Arguments of `promote`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:
   proofmark promote fuzz-1a2b3c4d.yaml --suites suites --name long-title")]
 pub struct PromoteOptions {
-    /// The file that `fuzz` wrote
+    /// The file that `fuzz` or `explore` wrote
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Suites folder; the file becomes regressions/NAME.yaml of its protocol

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
-use super::args::{FuzzOptions, PromoteOptions};
+use super::args::{DataOptions, FuzzOptions, PromoteOptions, TargetOptions};
 use super::check::{check_words, connect, quote, random, routes, start_hosts, target};
 use super::data;
 use super::exit::Failure;
@@ -82,7 +82,7 @@ pub(super) fn run(options: &FuzzOptions, program: &Program) -> Result<u8, Failur
     target.limits.reply = target.limits.reply.min(Duration::from_millis(500)).min(target.limits.request);
     target.limits.settle = target.limits.settle.min(Duration::from_millis(100));
     target.limits.jobs = options.jobs;
-    let chosen = transports(options, knowledge)?;
+    let chosen = transports(&options.transport, knowledge)?;
     let stored = stored(options, knowledge, &target)?;
     let campaign = Options {
         seed: stored.seed,
@@ -98,14 +98,14 @@ pub(super) fn run(options: &FuzzOptions, program: &Program) -> Result<u8, Failur
     runtime()?.block_on(campaign_against(program, options, knowledge, target, chosen, &campaign, stored, log))
 }
 
-fn log(path: &Path) -> Result<Mutex<std::fs::File>, Failure> {
+pub(super) fn log(path: &Path) -> Result<Mutex<std::fs::File>, Failure> {
     let file = std::fs::File::create(path);
     file.map(Mutex::new).map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
 }
 
 /// The transports that `--transport` names.
-fn transports(options: &FuzzOptions, knowledge: &Knowledge) -> Result<Option<Vec<Transport>>, Failure> {
-    if options.transport.is_empty() {
+pub(super) fn transports(chosen: &[String], knowledge: &Knowledge) -> Result<Option<Vec<Transport>>, Failure> {
+    if chosen.is_empty() {
         return Ok(None);
     }
     let spoken = knowledge.protocol.transports();
@@ -116,7 +116,7 @@ fn transports(options: &FuzzOptions, knowledge: &Knowledge) -> Result<Option<Vec
             Failure::Usage(format!("{slug} has no transport `{name}`"), Some(format!("one of {}", names.join(", "))))
         })
     };
-    options.transport.iter().map(named).collect::<Result<_, _>>().map(Some)
+    chosen.iter().map(named).collect::<Result<_, _>>().map(Some)
 }
 
 /// The state of an earlier campaign to resume, or that of a new one. A new campaign first removes the files of an earlier
@@ -148,7 +148,7 @@ fn stored(options: &FuzzOptions, knowledge: &Knowledge, target: &Target) -> Resu
         )),
         (before, false) => {
             for finding in before.iter().flat_map(|before| &before.findings) {
-                files::remove(&finding_file(&options.out, finding))?;
+                files::remove(&finding_file(&options.out, &finding.case))?;
             }
             files::remove(&path)?;
             Ok(Stored {
@@ -168,9 +168,9 @@ fn stored(options: &FuzzOptions, knowledge: &Knowledge, target: &Target) -> Resu
     }
 }
 
-/// The file of a finding, named after its suite.
-fn finding_file(out: &Path, finding: &Finding) -> PathBuf {
-    let suite = finding.case.split('#').next().unwrap_or_default();
+/// The file of a finding, named after the suite of its case.
+pub(super) fn finding_file(out: &Path, case: &str) -> PathBuf {
+    let suite = case.split('#').next().unwrap_or_default();
     // Generated names have no other characters; an edited state file must not lead to another folder.
     let name: String = suite
         .rsplit('/')
@@ -308,7 +308,7 @@ fn summary(options: &FuzzOptions, campaign: &Options, outcome: &Outcome, path: &
 
 fn print_finding(out: &mut dyn Write, options: &FuzzOptions, finding: &Finding) -> Result<(), Failure> {
     let show = |text: &str| printable::line(text).into_owned();
-    let file = finding_file(&options.out, finding);
+    let file = finding_file(&options.out, &finding.case);
     writeln!(out, "\n{} {}", finding.requirement, show(&finding.what))?;
     for edit in &finding.edits {
         writeln!(out, "  edit    {}", printable::short(edit, 160))?;
@@ -318,17 +318,22 @@ fn print_finding(out: &mut dyn Write, options: &FuzzOptions, finding: &Finding) 
         writeln!(out, "  not confirmed: the target stopped answering while several inputs were in flight")?;
     }
     writeln!(out, "  case    {}", file.display())?;
-    let mut words = check_words(&options.at, &options.data);
-    let protocol = finding.case.split('/').next().unwrap_or_default();
+    writeln!(out, "  replay  {}\n", replay(&options.at, &options.data, &file, &finding.case))?;
+    Ok(())
+}
+
+/// The command that runs the case of a file.
+pub(super) fn replay(at: &TargetOptions, data: &DataOptions, file: &Path, case: &str) -> String {
+    let mut words = check_words(at, data);
+    let protocol = case.split('/').next().unwrap_or_default();
     words.extend([
         "--cases".to_owned(),
         quote(&file.display().to_string()),
         "--protocol".to_owned(),
         protocol.to_owned(),
     ]);
-    words.extend(["--only".to_owned(), quote(&finding.case)]);
-    writeln!(out, "  replay  {}\n", words.join(" "))?;
-    Ok(())
+    words.extend(["--only".to_owned(), quote(case)]);
+    words.join(" ")
 }
 
 /// Shows the progress of a campaign, writes each finding at once, and writes the log.
@@ -403,7 +408,8 @@ impl Watcher for Watching<'_> {
 
     fn finding(&self, finding: &Finding) {
         // Written at once, so that a killed campaign keeps its findings.
-        if let Err(error) = files::write_bytes(&finding_file(&self.options.out, finding), finding.text.as_bytes()) {
+        if let Err(error) = files::write_bytes(&finding_file(&self.options.out, &finding.case), finding.text.as_bytes())
+        {
             self.fail(error.into());
         }
         self.bar.suspend(|| {

@@ -8,6 +8,7 @@ mod compare;
 mod data;
 mod exit;
 mod explain;
+mod explore;
 mod fuzz;
 mod hooks;
 mod init;
@@ -58,6 +59,7 @@ fn run(arguments: Arguments, program: &Program) -> Result<u8, Failure> {
     match arguments.command {
         Command::Check(options) => check::run(&options, program),
         Command::Fuzz(options) => fuzz::run(&options, program),
+        Command::Explore(options) => explore::run(&options, program),
         Command::Promote(options) => fuzz::promote(&options, program),
         Command::Serve(options) => serve::run(options, program),
         Command::Adapter(options) => match &options.command {

@@ -62,7 +62,8 @@ fn simpler(edit: &Value) -> Vec<Value> {
     found
 }
 
-fn simpler_values(value: &Value) -> Vec<Value> {
+/// Values of the same type that are simpler.
+pub(crate) fn simpler_values(value: &Value) -> Vec<Value> {
     match value {
         Value::Text(text) => {
             let letters: Vec<char> = text.chars().collect();

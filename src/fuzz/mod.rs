@@ -8,12 +8,12 @@
 mod campaign;
 mod confirm;
 mod input;
-mod minimise;
-mod mutate;
+pub(crate) mod minimise;
+pub(crate) mod mutate;
 mod oracle;
-mod rng;
+pub(crate) mod rng;
 mod seeds;
-mod yaml;
+pub(crate) mod yaml;
 
 use std::collections::BTreeMap;
 use std::time::Duration;

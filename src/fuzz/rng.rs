@@ -5,11 +5,11 @@ use rand_core::{RngCore, SeedableRng};
 use sha2::{Digest, Sha256};
 
 /// A source of choices.
-pub(super) struct Rng(ChaCha8Rng);
+pub(crate) struct Rng(ChaCha8Rng);
 
 impl Rng {
     /// The choices for one input of a campaign.
-    pub(super) fn new(seed: u64, input: u64) -> Self {
+    pub(crate) fn new(seed: u64, input: u64) -> Self {
         let mut hash = Sha256::new_with_prefix("proofmark/fuzz/");
         hash.update(seed.to_be_bytes());
         hash.update(input.to_be_bytes());
@@ -17,22 +17,22 @@ impl Rng {
     }
 
     /// A number below `bound`, or 0.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         if bound == 0 { 0 } else { usize::try_from(self.0.next_u64() % bound as u64).unwrap_or(0) }
     }
 
     /// True once in `times` on average.
-    pub(super) fn one_in(&mut self, times: usize) -> bool {
+    pub(crate) fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
     /// A random element.
-    pub(super) fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
+    pub(crate) fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
         of.get(self.below(of.len()))
     }
 
     /// Some of several things.
-    pub(super) fn draw<T>(&mut self, mut from: Vec<T>, count: usize) -> Vec<T> {
+    pub(crate) fn draw<T>(&mut self, mut from: Vec<T>, count: usize) -> Vec<T> {
         let mut drawn = Vec::new();
         while drawn.len() < count && !from.is_empty() {
             drawn.push(from.swap_remove(self.below(from.len())));
@@ -40,7 +40,7 @@ impl Rng {
         drawn
     }
 
-    pub(super) fn bytes(&mut self, count: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
         self.0.fill_bytes(&mut bytes);
         bytes

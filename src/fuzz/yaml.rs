@@ -9,7 +9,7 @@ use crate::wire::json;
 const WIDTH: usize = 110;
 
 /// A value as a block of YAML, with a line break at its end. CBOR-only values are written in their JSON form.
-pub(super) fn write(value: &Value) -> String {
+pub(crate) fn write(value: &Value) -> String {
     let mut text = String::new();
     block(value, 0, &mut text);
     if !text.ends_with('\n') {

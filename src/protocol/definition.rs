@@ -5,6 +5,7 @@ use super::codec::{Codec, Json};
 use super::context::ObservationContext;
 use super::hosting::Hosting;
 use super::mailbox::Mailbox;
+use super::model::Model;
 use super::operation::Operation;
 use super::oracle::Oracle;
 use super::security::Security;
@@ -152,6 +153,11 @@ pub trait Protocol: Sync {
 
     /// Whether arbitrary messages are valid. Default: `None`, unknown.
     fn oracle(&self) -> Option<&dyn Oracle> {
+        None
+    }
+
+    /// What a target may answer to a sequence of operations. Default: `None`, sequences cannot be explored.
+    fn model(&self) -> Option<&dyn Model> {
         None
     }
 

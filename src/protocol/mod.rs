@@ -14,6 +14,7 @@
 //! | facts about a target | [`TargetKnowledge`] | the target file only |
 //! | peers that the target calls | [`Hosting`] | the harness is a client only |
 //! | soundness of arbitrary messages | [`Oracle`] | only a failure of the target itself is a finding |
+//! | answers to arbitrary sequences | [`Model`] | sequences are not explored |
 
 pub mod agentic;
 pub mod agentic_mesh;
@@ -26,6 +27,7 @@ mod definition;
 mod hosting;
 mod mailbox;
 pub mod meshai;
+mod model;
 mod operation;
 mod oracle;
 mod security;
@@ -46,6 +48,7 @@ pub use context::{Known, ObservationContext};
 pub use definition::{Probed, Protocol, Readiness, Setting, Starter};
 pub use hosting::{Consequences, Fence, Hosting, Resident};
 pub use mailbox::{Mailbox, Page};
+pub use model::{Choices, Model, ModelState, Move, Offers, Predicted};
 pub use operation::{BodyPlan, ChannelPlan, Input, Inputs, Method, Operation, Param, Route, TreePlan};
 pub use oracle::{Defect, Kin, Oracle};
 pub use security::Security;

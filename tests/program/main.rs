@@ -8,6 +8,7 @@
 mod adapters;
 mod agentic_mesh;
 mod cli;
+mod explore;
 mod false_positives;
 mod faults;
 mod fuzz;
@@ -59,7 +60,8 @@ fn main() {
     // The longest tests start first, so that none of them is left at the end. The others of `reference` look up what the first of
     // each protocol finds, so they come last: before, they would occupy their threads with waiting.
     let (runs, lookups) = reference::trials(only);
-    for long in [runs, false_positives::trials(), fuzz::trials(), prove::trials(), variant::trials()] {
+    for long in [runs, false_positives::trials(), fuzz::trials(), explore::trials(), prove::trials(), variant::trials()]
+    {
         trials.extend(long);
     }
     trials.extend(mixed(vec![

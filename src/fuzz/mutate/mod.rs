@@ -12,6 +12,7 @@ use super::rng::Rng;
 use crate::value::Value;
 use bytes::{append, cut, flip, header, insert, nest, overwrite, truncate};
 pub(super) use subject::Subject;
+pub(crate) use values::odd_text;
 use values::{
     foreign, known_member, near, nested, odd, other_type, remove, rename, repeat, unknown_member, whole, wide, wrapped,
 };

@@ -234,7 +234,8 @@ fn odd_number(subject: &Subject<'_>, rng: &mut Rng) -> Value {
     }
 }
 
-fn odd_text(rng: &mut Rng) -> Value {
+/// An unusual text.
+pub(crate) fn odd_text(rng: &mut Rng) -> Value {
     if rng.one_in(3) {
         let length = if rng.one_in(2) { rng.below(700) } else { rng.pick(LENGTHS).copied().unwrap_or(1) };
         let letter = rng.pick(&["a", "a", "a", "é", "\u{1f600}", "0", "\u{301}"]).copied().unwrap_or("a");

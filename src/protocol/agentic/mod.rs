@@ -7,13 +7,16 @@
 
 mod defect;
 mod hash;
+mod model;
 mod operations;
 mod package;
 mod shape;
 mod vectors;
 mod view;
 
-use super::{Codec, Defect, Json, Kin, ObservationContext, Operation, Oracle, Probed, Protocol, Setting, Starter};
+use super::{
+    Codec, Defect, Json, Kin, Model, ObservationContext, Operation, Oracle, Probed, Protocol, Setting, Starter,
+};
 use crate::exchange::{Exchange, Transport};
 use crate::matcher::Matcher;
 use crate::target::{NamedObject, Target};
@@ -142,6 +145,10 @@ impl Protocol for Agentic {
 
     fn oracle(&self) -> Option<&dyn Oracle> {
         Some(self)
+    }
+
+    fn model(&self) -> Option<&dyn Model> {
+        Some(&model::Sequences)
     }
 }
 

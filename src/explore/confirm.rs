@@ -1,0 +1,117 @@
+//! Confirmation: what fails runs again as a case of its own, as short and plain as shows the same.
+
+use std::time::{Duration, Instant};
+
+use sha2::{Digest, Sha256};
+
+use super::Finding;
+use super::campaign::{Campaign, Sequence, State, Suspicion};
+use super::sequence::{self, Shape, Title};
+use super::shrink;
+use crate::exchange::Transport;
+use crate::protocol::{Move, Predicted};
+
+/// How often a case must fail before it is a finding.
+const TIMES: usize = 2;
+
+/// Attempts to shorten a sequence, and how long they may take.
+const ATTEMPTS: usize = 200;
+const SHRINKING: Duration = Duration::from_secs(10);
+
+impl Campaign<'_> {
+    /// Confirms and shrinks a suspicion, and notes the finding.
+    pub(super) async fn look_again(
+        &self,
+        sequence: &Sequence,
+        suspicion: &Suspicion,
+        owners: &[usize],
+        state: &mut State,
+    ) {
+        let Some(last) = owners.get(suspicion.step) else { return };
+        let moves = sequence.moves[..=*last].to_vec();
+        // A suspicion that is not confirmed may be the effect of another bug, in another sequence it is looked at again.
+        if !self.fails(&moves, sequence.transport, suspicion, TIMES).await {
+            state.progress.unfounded += 1;
+            return;
+        }
+        let moves = self.shrunk(moves, sequence.transport, suspicion).await;
+        let Some((predictions, text, case)) = self.written(&moves, sequence, suspicion) else { return };
+        if !self.fails(&moves, sequence.transport, suspicion, TIMES).await {
+            state.progress.unfounded += 1;
+            return;
+        }
+        state.known.insert(suspicion.signature());
+        let bindings = predictions.iter().flatten().flat_map(|found| &found.bindings);
+        let bindings = bindings.map(|(name, value)| format!("{name} = {}", crate::wire::show(value)));
+        let steps = predictions.iter().flatten().flat_map(|found| &found.steps).map(sequence::line);
+        let finding = Finding {
+            sequence: sequence.number,
+            requirement: suspicion.requirement.clone(),
+            operation: suspicion.operation.clone(),
+            place: suspicion.place.clone(),
+            transport: sequence.transport.name().to_owned(),
+            expected: suspicion.expected.clone(),
+            observed: suspicion.observed.clone(),
+            steps: bindings.chain(steps).collect(),
+            case,
+            text,
+        };
+        self.watcher.finding(&finding);
+        state.findings.push(finding);
+    }
+
+    /// The file of the case of a finding, and the id of the case.
+    fn written(
+        &self,
+        moves: &[Move],
+        sequence: &Sequence,
+        suspicion: &Suspicion,
+    ) -> Option<(Vec<Option<Predicted>>, String, String)> {
+        let knowledge = self.context.plan.knowledge;
+        let digest = Sha256::digest(suspicion.signature().as_bytes());
+        let short = data_encoding::HEXLOWER.encode(&digest[..4]);
+        let (suite, case) =
+            (format!("explore-{short}"), format!("answers-{}-as-specified-{short}", suspicion.operation));
+        let about = format!("Found by exploration (seed {}, sequence {}).", self.options.seed, sequence.number);
+        let title = Title { suite: &suite, case: &case, about: &about, transport: sequence.transport.name() };
+        let predictions = sequence::predict(self.model, moves);
+        let text = sequence::text(knowledge, &predictions, Shape::Last(&suspicion.requirement), &title)?;
+        Some((predictions, text, format!("{}/{suite}#{case}", knowledge.protocol.slug())))
+    }
+
+    /// Whether these moves show the same, each of several times on new identities.
+    async fn fails(&self, moves: &[Move], transport: Transport, suspicion: &Suspicion, times: usize) -> bool {
+        let knowledge = self.context.plan.knowledge;
+        let predictions = sequence::predict(self.model, moves);
+        let title = Title { suite: "explore", case: "sequence", about: "", transport: transport.name() };
+        let text = sequence::text(knowledge, &predictions, Shape::Last(&suspicion.requirement), &title);
+        let Some(case) = text.and_then(|text| sequence::read(knowledge, &text).ok()) else { return false };
+        for _ in 0..times {
+            let (record, exchanges) = self.judged(&case, transport, self.fresh_id()).await;
+            let found = Suspicion::of(&record, &exchanges);
+            if found.is_none_or(|found| found.signature() != suspicion.signature()) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The shortest and plainest moves that show the same, as far as the attempts reach.
+    async fn shrunk(&self, mut best: Vec<Move>, transport: Transport, suspicion: &Suspicion) -> Vec<Move> {
+        let begun = Instant::now();
+        let mut attempts = 0;
+        'again: loop {
+            for moves in shrink::shorter(&best).into_iter().chain(shrink::plainer(&best)) {
+                attempts += 1;
+                if attempts > ATTEMPTS || begun.elapsed() > SHRINKING {
+                    return best;
+                }
+                if self.fails(&moves, transport, suspicion, 1).await {
+                    best = moves;
+                    continue 'again;
+                }
+            }
+            return best;
+        }
+    }
+}

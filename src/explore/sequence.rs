@@ -1,0 +1,206 @@
+//! Sequences: how moves are generated, and the cases made of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::choices::Seeded;
+use crate::fuzz::yaml;
+use crate::plan::{self, Knowledge};
+use crate::protocol::{Choices, Model, Move, Offers, Predicted};
+use crate::source::Source;
+use crate::suite::{Case, read_suite};
+use crate::value::Value;
+
+/// Fewest and most moves of a sequence, before everything is read back.
+const FEWEST: usize = 3;
+const MOST: usize = 26;
+
+/// Draws without a possible move after which a sequence ends: a target that offers little has few.
+const FAILURES: usize = 32;
+
+/// Possible moves among which the one with the rarest transition is taken.
+const CANDIDATES: usize = 3;
+
+/// How often each transition was planned: what was planned rarely is preferred.
+pub(super) type Planned = BTreeMap<&'static str, u64>;
+
+/// Which part of a sequence is judged.
+#[derive(Clone, Copy)]
+pub(super) enum Shape<'a> {
+    /// Every step.
+    Whole,
+    /// The last move, and of it what this requirement demands.
+    Last(&'a str),
+}
+
+/// Name and description of a case.
+pub(super) struct Title<'a> {
+    /// Name of its suite, behind the slug.
+    pub(super) suite: &'a str,
+    /// Id of the case in it.
+    pub(super) case: &'a str,
+    /// One sentence.
+    pub(super) about: &'a str,
+    /// The transport.
+    pub(super) transport: &'a str,
+}
+
+/// The moves of one sequence, the reading back included.
+pub(super) fn generate(
+    model: &dyn Model,
+    offers: &dyn Offers,
+    seed: u64,
+    number: u64,
+    planned: &mut Planned,
+) -> Vec<Move> {
+    let choices: &mut dyn Choices = &mut Seeded::new(seed, number);
+    let count = FEWEST + choices.below(MOST - FEWEST);
+    let steered = choices.one_in(2);
+    let mut state = model.start();
+    let mut moves = Vec::new();
+    let mut failures = 0;
+    while moves.len() < count && failures < FAILURES {
+        let mut best: Option<(u64, Move, &'static str)> = None;
+        for _ in 0..if steered { CANDIDATES } else { 1 } {
+            let Some(step) = state.propose(offers, choices) else { continue };
+            let Some(predicted) = state.duplicate().take(&step) else { continue };
+            let times = planned.get(predicted.transition).copied().unwrap_or(0);
+            if best.as_ref().is_none_or(|(least, ..)| times < *least) {
+                best = Some((times, step, predicted.transition));
+            }
+        }
+        let Some((_, step, transition)) = best else {
+            failures += 1;
+            continue;
+        };
+        state.take(&step);
+        *planned.entry(transition).or_default() += 1;
+        moves.push(step);
+    }
+    moves.extend(state.read_back(offers));
+    moves
+}
+
+/// What each move sends and what may be observed. Moves that mean nothing are `None`.
+pub(super) fn predict(model: &dyn Model, moves: &[Move]) -> Vec<Option<Predicted>> {
+    let mut state = model.start();
+    moves.iter().map(|step| state.take(step)).collect()
+}
+
+/// The move that each step of a case belongs to.
+pub(super) fn owners(predictions: &[Option<Predicted>]) -> Vec<usize> {
+    let steps = predictions.iter().enumerate().filter_map(|(index, found)| Some((index, found.as_ref()?.steps.len())));
+    steps.flat_map(|(index, count)| std::iter::repeat_n(index, count)).collect()
+}
+
+/// The file of a suite with one case, or `None` if a part to be judged has no expectation.
+pub(super) fn text(
+    knowledge: &Knowledge,
+    predictions: &[Option<Predicted>],
+    shape: Shape<'_>,
+    title: &Title<'_>,
+) -> Option<String> {
+    let mut steps: Vec<Value> = predictions.iter().flatten().flat_map(|found| found.steps.iter().cloned()).collect();
+    if let Shape::Last(requirement) = shape {
+        let last = predictions.last()?.as_ref()?;
+        let first = steps.len() - last.steps.len();
+        let judged = steps.iter().rposition(|step| demands(step, requirement)).filter(|judged| *judged >= first)?;
+        steps.truncate(judged + 1);
+        for (index, step) in steps.iter_mut().enumerate() {
+            *step = narrowed(step, (index == judged).then_some(requirement));
+        }
+    }
+    let covers: BTreeSet<String> = steps.iter().flat_map(covered).collect();
+    if covers.is_empty() {
+        return None;
+    }
+    let needs: BTreeSet<&str> = predictions.iter().flatten().flat_map(|found| found.needs.iter().copied()).collect();
+    let mut bindings: Vec<(String, Value)> = Vec::new();
+    for (name, value) in predictions.iter().flatten().flat_map(|found| &found.bindings) {
+        if !bindings.iter().any(|(known, _)| known == name) {
+            bindings.push((name.clone(), value.clone()));
+        }
+    }
+    let mut case = vec![
+        ("case", Value::text(title.case)),
+        ("about", Value::text(title.about)),
+        ("covers", Value::array(covers.into_iter().map(Value::Text))),
+    ];
+    if !needs.is_empty() {
+        case.push(("needs", Value::array(needs.into_iter().map(Value::text))));
+    }
+    case.push(("runs-on", Value::array([Value::text(title.transport)])));
+    if !bindings.is_empty() {
+        case.push(("let", Value::map(bindings)));
+    }
+    case.push(("steps", Value::Array(steps.into())));
+    Some(yaml::write(&Value::map([
+        ("suite", Value::Text(format!("{}/{}", knowledge.protocol.slug(), title.suite))),
+        ("cases", Value::array([Value::map(case)])),
+    ])))
+}
+
+/// The single case of a file, or the mistakes in it: a case that is to be written must be valid in a suite.
+pub(super) fn read(knowledge: &Knowledge, text: &str) -> Result<Case, String> {
+    let source = Arc::new(Source { name: "explore.yaml".to_owned(), text: text.to_owned() });
+    let suite = read_suite(&source).map_err(|problems| format!("{problems:?}"))?;
+    let case = suite.cases.into_iter().next_back().ok_or("no case")?;
+    let mistakes = plan::mistakes(knowledge, &case);
+    if mistakes.is_empty() { Ok(case) } else { Err(format!("{mistakes:?}")) }
+}
+
+/// The requirements that the expectations of a step decide.
+fn covered(step: &Value) -> Vec<String> {
+    let expectations = step.member("expect").and_then(Value::as_array).unwrap_or_default();
+    let ids = expectations.iter().filter_map(|one| one.member("covers")).filter_map(Value::as_array).flatten();
+    ids.filter_map(Value::as_text).map(str::to_owned).collect()
+}
+
+fn demands(step: &Value, requirement: &str) -> bool {
+    covered(step).iter().any(|id| id == requirement)
+}
+
+/// A step of which only what `requirement` demands is judged, or nothing. Its status is a precondition.
+fn narrowed(step: &Value, requirement: Option<&str>) -> Value {
+    let Some(members) = step.as_map() else { return step.clone() };
+    let expectations = step.member("expect").and_then(Value::as_array).unwrap_or_default();
+    let is_judged = |one: &&Value| {
+        let ids = one.member("covers").and_then(Value::as_array).unwrap_or_default();
+        requirement.is_some_and(|requirement| ids.iter().any(|id| id.as_text() == Some(requirement)))
+    };
+    let judged: Vec<Value> = expectations.iter().filter(is_judged).map(without_covers).collect();
+    let of_status = |one: &&Value| one.member("at").and_then(Value::as_text) == Some("/status") && !is_judged(one);
+    let mut assumed: Vec<Value> = expectations.iter().filter(of_status).map(without_covers).collect();
+    if judged.is_empty() && assumed.is_empty() {
+        assumed
+            .push(Value::map([("at", Value::text("/status")), ("within", Value::map([("max", Value::Integer(499))]))]));
+    }
+    let kept = members.iter().filter(|(key, _)| key.as_text() != Some("expect")).cloned();
+    let mut narrowed = Value::Map(kept.collect());
+    if !assumed.is_empty() {
+        narrowed.set_member("assume", Value::Array(assumed.into()));
+    }
+    if !judged.is_empty() {
+        let id = requirement.map(Value::text).into_iter();
+        let ids = Value::array(id);
+        let judged = judged.into_iter().map(|mut one| {
+            one.set_member("covers", ids.clone());
+            one
+        });
+        narrowed.set_member("expect", Value::Array(judged.collect()));
+    }
+    narrowed
+}
+
+fn without_covers(expectation: &Value) -> Value {
+    let members = expectation.as_map().unwrap_or_default();
+    Value::Map(members.iter().filter(|(key, _)| key.as_text() != Some("covers")).cloned().collect())
+}
+
+/// A step on one line: the operation and its inputs.
+pub(super) fn line(step: &Value) -> String {
+    let operation = step.member("send").and_then(Value::as_text).unwrap_or("request");
+    let party = step.member("as").and_then(Value::as_text).map(|party| format!("{party}: ")).unwrap_or_default();
+    let inputs = step.member("with").map(|with| format!(" {}", crate::wire::show(with))).unwrap_or_default();
+    format!("{party}{operation}{inputs}")
+}

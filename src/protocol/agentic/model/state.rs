@@ -1,0 +1,43 @@
+//! The state of the model: what is stored, as far as the specification decides it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::package::Package;
+use super::timeline::{Key, Pair};
+use crate::protocol::Choices;
+
+/// What is stored, as far as the specification decides it.
+#[derive(Clone, Default)]
+pub(super) struct State {
+    /// Packages by the number that moves give them.
+    pub(super) packages: BTreeMap<usize, Package>,
+    /// Numbers of packages that were refused.
+    pub(super) refused: BTreeSet<usize>,
+    /// Whether something was stored in each of the two projects.
+    pub(super) exists: [bool; 2],
+    /// The next number.
+    pub(super) next: usize,
+    /// The facts of each pair of subject and predicate.
+    pub(super) facts: BTreeMap<Key, Pair>,
+    /// The number of facts of the subject that has many, in each project.
+    pub(super) many: [usize; 2],
+    /// The next number of a moment.
+    pub(super) moments: usize,
+}
+
+/// What a move is mostly about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Area {
+    Packages,
+    Facts,
+    Review,
+    Everything,
+}
+
+/// The areas that sequences prefer, each as often as another.
+pub(super) const AREAS: &[Area] = &[Area::Packages, Area::Facts, Area::Review, Area::Everything];
+
+/// Whether a sequence prefers moves of an area.
+pub(super) fn prefers(choices: &dyn Choices, area: Area) -> bool {
+    AREAS[choices.mood() % AREAS.len()] == area
+}

@@ -1,0 +1,276 @@
+//! Sequences with what the specification and the errata say of their last answers.
+
+use super::expect::{map, number, text, word};
+use super::state::State;
+use super::{PROPOSALS, TRANSITIONS, values};
+use crate::protocol::{Choices, Model, ModelState, Move, Offers, Predicted};
+use crate::value::Value;
+use crate::wire::json;
+
+/// Moves as JSON, `;` between them.
+fn moves(text: &str) -> Vec<Move> {
+    text.split(';').map(|one| json::parse(one.trim().as_bytes()).unwrap_or_else(|_| panic!("{one}"))).collect()
+}
+
+fn after(text: &str) -> Option<Predicted> {
+    let mut state = State::default();
+    let mut last = None;
+    for step in moves(text) {
+        last = state.take(&step);
+    }
+    last
+}
+
+fn expectations(predicted: &Predicted) -> String {
+    let steps = predicted.steps.iter().filter_map(|step| step.member("expect"));
+    steps.map(json::compact).collect::<Vec<_>>().join("\n")
+}
+
+const ASSERT_1: &str = r#"{"do":"assert","value":"1","age":600}"#;
+const ASSERT_2: &str = r#"{"do":"assert","value":"2","age":300}"#;
+
+#[test]
+fn a_pair_is_queried_as_the_specification_has_it() {
+    let table: &[(&[&str], &str, &str, &[&str])] = &[
+        // Section 7.3: the successor ends the fact before it at its own start.
+        (
+            &[ASSERT_1, ASSERT_2],
+            r#"{"do":"current"}"#,
+            "query: the current fact",
+            &[r#""length":1"#, r#""one-of":["2"]"#],
+        ),
+        (
+            &[ASSERT_1, ASSERT_2],
+            r#"{"do":"history"}"#,
+            "query: a history of two to four facts",
+            &[
+                r#""length":2"#,
+                r#"{"at":"/valid_to","time":{"form":"rfc3339-utc","from":"${time -300m}","to":"${time -300m}"}}"#,
+            ],
+        ),
+        // Half-open intervals: the start belongs to a fact, the end does not.
+        (
+            &[ASSERT_1, ASSERT_2],
+            r#"{"do":"as of","age":601}"#,
+            "query: an instant before the first fact",
+            &[r#""length":0"#],
+        ),
+        (
+            &[ASSERT_1, ASSERT_2],
+            r#"{"do":"as of","age":600}"#,
+            "query: the instant of the first start",
+            &[r#""equals":"1""#],
+        ),
+        (
+            &[ASSERT_1, ASSERT_2],
+            r#"{"do":"as of","age":301}"#,
+            "query: an instant of an ended fact",
+            &[r#""equals":"1""#],
+        ),
+        (&[ASSERT_1, ASSERT_2], r#"{"do":"as of","age":300}"#, "query: the instant of a change", &[r#""equals":"2""#]),
+        (
+            &[ASSERT_1, ASSERT_2],
+            r#"{"do":"as of","age":60}"#,
+            "query: an instant of the current fact",
+            &[r#""equals":"2""#],
+        ),
+        // Section 7.4: no row is current after an invalidation, and the past stays.
+        (
+            &[ASSERT_1, r#"{"do":"invalidate"}"#],
+            r#"{"do":"current"}"#,
+            "query: the current fact after an invalidation",
+            &[r#""length":0"#],
+        ),
+        (
+            &[ASSERT_1, r#"{"do":"invalidate"}"#],
+            r#"{"do":"as of","age":60}"#,
+            "query: an instant of an ended fact",
+            &[r#""equals":"1""#],
+        ),
+        (&[ASSERT_1, r#"{"do":"invalidate"}"#], r#"{"do":"history"}"#, "query: a history of one fact", &["${from1}"]),
+        // E41: the value that is current may add a fact, or nothing.
+        (
+            &[ASSERT_1, r#"{"do":"assert","value":"1","age":300}"#],
+            r#"{"do":"history"}"#,
+            "query: one of several histories",
+            &[r#""reading":"1 facts""#, r#""reading":"2 facts""#],
+        ),
+        // E42: an assertion before the current fact leaves one current fact, whichever it is.
+        (
+            &[ASSERT_2, ASSERT_1],
+            r#"{"do":"current"}"#,
+            "query: the current fact",
+            &[r#""length":1"#, r#""one-of":["2","1"]"#],
+        ),
+        (&[ASSERT_2, ASSERT_1], r#"{"do":"as of","age":60}"#, "query: a history that is open", &[]),
+        // Another subject is another pair.
+        (
+            &[ASSERT_1],
+            r#"{"do":"current","subject":"Disk"}"#,
+            "query: the current fact of an unknown pair",
+            &[r#""length":0"#],
+        ),
+    ];
+    for (before, query, transition, parts) in table {
+        let all = [before.join(";"), (*query).to_owned()].join(";");
+        let predicted = after(&all).unwrap_or_else(|| panic!("{all}"));
+        assert_eq!(predicted.transition, *transition, "{all}");
+        for part in *parts {
+            assert!(expectations(&predicted).contains(part), "{all}: {part} in {}", expectations(&predicted));
+        }
+    }
+}
+
+#[test]
+fn an_invalidation_counts_what_it_ends() {
+    let table: &[(&[&str], &str, &str)] = &[
+        (&[ASSERT_1], "invalidate: a lone fact", r#""equals":1"#),
+        (&[ASSERT_1, ASSERT_2], "invalidate: a fact with a history", r#""equals":1"#),
+        (&[ASSERT_1, r#"{"do":"invalidate"}"#], "invalidate: a second time", r#""equals":0"#),
+        (&[r#"{"do":"assert","subject":"Disk"}"#], "invalidate: nothing", r#""equals":0"#),
+    ];
+    for (before, transition, count) in table {
+        let predicted = after(&format!("{};{}", before.join(";"), r#"{"do":"invalidate"}"#)).expect("a prediction");
+        assert_eq!(predicted.transition, *transition);
+        assert!(expectations(&predicted).contains(count), "{transition}: {}", expectations(&predicted));
+    }
+}
+
+#[test]
+fn nothing_is_expected_of_a_start_before_an_end_at_the_present_time() {
+    // E83
+    assert_eq!(after(&[ASSERT_1, r#"{"do":"invalidate"}"#, ASSERT_2].join(";")), None);
+}
+
+const DRAFT: &str = r#"{"do":"deposit","n":0,"status":"draft"}"#;
+const FLAG: &str = r#"{"do":"flag","n":0,"review":"agent"}"#;
+const COMPLETE: &str = r#"{"do":"move","n":0,"to":"complete"}"#;
+const READ: &str = r#"{"do":"pull","n":0,"as":"b"}"#;
+
+#[test]
+fn states_change_as_the_table_of_section_5_3_has_it() {
+    let table: &[(&[&str], &str, &str)] = &[
+        (&[DRAFT, FLAG], "flag: a draft", r#""equals":"awaiting_review""#),
+        (&[DRAFT, FLAG, COMPLETE], "move: review completed", r#""within":{"min":200,"max":299}"#),
+        (&[DRAFT, r#"{"do":"move","n":0,"to":"revision_requested"}"#], "move: not in the table", r#""min":400"#),
+        (&[DRAFT, FLAG, r#"{"do":"move","n":0,"to":"draft"}"#], "move: not in the table", r#""min":400"#),
+        // E77: only a review has to be able to complete a package.
+        (&[DRAFT, COMPLETE], "move: completed without review", r#""min":200,"max":499"#),
+        (&[DRAFT, FLAG, COMPLETE, READ, FLAG], "flag: a complete package", r#""equals":400"#),
+        (&[DRAFT, r#"{"do":"move","n":0,"to":"closed"}"#], "move: to an unknown state", r#""min":400"#),
+        (&[DRAFT, FLAG, r#"{"do":"waiting"}"#], "waiting: one package", "same-items"),
+        (&[DRAFT, FLAG, COMPLETE, r#"{"do":"waiting"}"#], "waiting: no package", r#""length":0"#),
+    ];
+    for (before, transition, part) in table {
+        let all = before.join(";");
+        let predicted = after(&all).unwrap_or_else(|| panic!("{all}"));
+        assert_eq!(predicted.transition, *transition, "{all}");
+        assert!(expectations(&predicted).contains(part), "{all}: {}", expectations(&predicted));
+    }
+    // E12: a complete package that nobody read is not certainly frozen.
+    assert_eq!(after(&[DRAFT, FLAG, COMPLETE, FLAG].join(";")), None);
+}
+
+#[test]
+fn lists_are_in_order_of_time_and_ties_are_open() {
+    let deposit = |n: usize, age: usize| format!(r#"{{"do":"deposit","n":{n},"age":{age}}}"#);
+    let list = |ages: &[usize], limit: usize| {
+        let deposits: Vec<String> = ages.iter().enumerate().map(|(n, age)| deposit(n, *age)).collect();
+        let all = format!(r#"{};{{"do":"latest","limit":{limit}}}"#, deposits.join(";"));
+        after(&all).expect("a prediction")
+    };
+    let ordered = list(&[600, 60, 120], 3);
+    let ids = r#"{"at":"/ids","equals":["${p1/package_id}","${p2/package_id}","${p0/package_id}"]"#;
+    assert!(expectations(&ordered).contains(ids), "{}", expectations(&ordered));
+    let tied = list(&[60, 60, 120], 1);
+    assert_eq!(tied.transition, "latest: packages of one instant");
+    assert!(!expectations(&tied).contains("equals\":[\"${p0"), "either of two packages of one instant");
+    assert!(expectations(&tied).contains(r#""none":{"one-of":["${p2/package_id}"]}"#), "{}", expectations(&tied));
+}
+
+/// A target that offers everything.
+struct Everything;
+
+impl Offers for Everything {
+    fn has(&self, _: &str) -> bool {
+        true
+    }
+
+    fn may_have(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// Numbers that follow from a start.
+struct Counting {
+    number: u64,
+    mood: usize,
+}
+
+impl Choices for Counting {
+    fn below(&mut self, bound: usize) -> usize {
+        // The constants of a usual linear congruential generator.
+        self.number = self.number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if bound == 0 { 0 } else { usize::try_from(self.number >> 33).unwrap_or(0) % bound }
+    }
+
+    fn mood(&self) -> usize {
+        self.mood
+    }
+
+    fn odd_text(&mut self) -> String {
+        ["", " ", "a\0b", "${x}", "'; --"][self.below(5)].to_owned()
+    }
+}
+
+#[test]
+fn every_transition_can_be_proposed_and_every_prediction_names_its_requirements() {
+    let mut reached = std::collections::BTreeSet::new();
+    for seed in 0..1000 {
+        let mut choices = Counting { number: seed, mood: usize::try_from(seed).unwrap_or(0) };
+        let choices: &mut dyn Choices = &mut choices;
+        let mut state = super::Sequences.start();
+        let offers = Everything;
+        let mut all: Vec<Move> = (0..25)
+            .filter_map(|_| {
+                let step = state.propose(&offers, choices)?;
+                state.take(&step).map(|_| step)
+            })
+            .collect();
+        all.extend(state.read_back(&offers));
+        let mut state = State::default();
+        for predicted in all.iter().filter_map(|step| state.take(step)) {
+            assert!(TRANSITIONS.contains(&predicted.transition), "{}", predicted.transition);
+            reached.insert(predicted.transition);
+            for step in &predicted.steps {
+                let expectations = step.member("expect").and_then(Value::as_array).unwrap_or_default();
+                assert!(!expectations.is_empty(), "{}", predicted.transition);
+                let named =
+                    |one: &Value| one.member("covers").and_then(Value::as_array).is_some_and(|ids| ids.len() == 1);
+                assert!(expectations.iter().all(named), "{}", predicted.transition);
+            }
+        }
+    }
+    let missing: Vec<&&str> = TRANSITIONS.iter().filter(|name| !reached.contains(**name)).collect();
+    assert_eq!(missing, Vec::<&&str>::new());
+}
+
+#[test]
+fn a_move_without_its_arguments_has_plain_ones() {
+    for kind in ["deposit", "latest", "orient", "assert", "many"] {
+        let step = map([("do", text(kind))]);
+        assert!(State::default().take(&step).is_some(), "{kind}");
+    }
+    // What refers to an object that is not there means nothing.
+    for kind in ["again", "archive", "move", "invalidate", "export", "waiting"] {
+        let step = map([("do", text(kind)), ("n", number(3))]);
+        assert_eq!(State::default().take(&step), None, "{}", word(&step, "do").unwrap_or_default());
+    }
+    assert!(PROPOSALS.iter().all(|(_, weight, _)| *weight > 0));
+}
+
+#[test]
+fn flaws_are_of_distinct_names() {
+    let names: std::collections::BTreeSet<&str> = values::FLAWS.iter().map(|(name, ..)| *name).collect();
+    assert_eq!(names.len(), values::FLAWS.len());
+}

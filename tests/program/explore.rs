@@ -1,0 +1,142 @@
+//! Exploration as a user runs it: no false positives, findings that only sequences show, and the use of a finding.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    crate::trials![
+        an_exploration_finds_nothing_in_the_reference,
+        faults_that_only_sequences_show_are_found_and_their_cases_fail_at_them_alone,
+        the_same_seed_makes_the_same_sequences,
+        wrong_usage_is_reported_before_anything_is_sent,
+        a_target_that_cannot_be_judged_is_undecided,
+    ]
+}
+
+/// The result of a run of the program.
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn proofmark(folder: &Path, words: &[&str]) -> Ran {
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_proofmark")).args(words).current_dir(folder).output().expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ran { code: output.status.code().expect("an exit code"), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+fn result(folder: &Path) -> Value {
+    let text = std::fs::read_to_string(folder.join("reports/explore/explore.json")).expect("a result");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+fn an_exploration_finds_nothing_in_the_reference() {
+    for variant in ["own", "other"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let words = ["explore", "--reference", "--variant", variant, "--protocol", "agentic", "--sequences", "120"];
+        let ran = proofmark(folder.path(), &[&words[..], &["--for", "120s", "--seed", "11"]].concat());
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let result = result(folder.path());
+        assert_eq!(result["judged"], 120, "{}", result["undecided"]);
+        assert_eq!(result["findings"], serde_json::json!([]));
+        let transitions = result["transitions"].as_object().expect("transitions");
+        let reached = transitions.values().filter(|times| times.as_u64() > Some(0)).count();
+        assert!(reached * 10 >= transitions.len() * 9, "{reached} of {}: {transitions:?}", transitions.len());
+    }
+}
+
+/// Runs the case of a finding with `check`, and gives the exit code, the verdict and the requirement of the first finding.
+fn checked(folder: &Path, finding: &Value, target: &[&str]) -> (i32, String, String) {
+    let case = finding["case"].as_str().expect("an id");
+    let suite = case.split(['/', '#']).nth(1).expect("a suite");
+    let file: PathBuf = folder.join("reports/explore").join(format!("{suite}.yaml"));
+    let file = file.display().to_string();
+    let mut words = vec!["check"];
+    words.extend(target);
+    words.extend(["--protocol", "agentic", "--cases", &file, "--only", case, "--quiet", "--out", "reports/check"]);
+    let ran = proofmark(folder, &words);
+    let record = std::fs::read_to_string(folder.join("reports/check/report.json"));
+    let record: Value = serde_json::from_str(&record.unwrap_or_else(|_| panic!("{}", ran.err))).expect("JSON");
+    let cases = record["protocols"][0]["cases"].as_array().expect("cases");
+    let case =
+        cases.iter().find(|found| found["id"] == case).unwrap_or_else(|| panic!("{case} did not run: {}", ran.err));
+    let requirement = case["findings"][0]["requirement"].as_str().unwrap_or_default();
+    (ran.code, case["verdict"].as_str().expect("a verdict").to_owned(), requirement.to_owned())
+}
+
+fn faults_that_only_sequences_show_are_found_and_their_cases_fail_at_them_alone() {
+    let faults = [
+        "duplicate-overwrites",
+        "store-then-validate",
+        "supersede-ignores-predicate",
+        "invalidate-rewrites-history",
+        "pit-end-inclusive",
+        "complete-guard-forgets-review",
+    ];
+    for fault in faults {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let words = ["explore", "--reference", "--fault", fault, "--protocol", "agentic", "--findings", "1"];
+        let ran = proofmark(folder, &[&words[..], &["--for", "120s", "--seed", "2"]].concat());
+        assert_eq!(ran.code, 1, "{fault}: {}{}", ran.out, ran.err);
+        let finding = result(folder)["findings"][0].clone();
+        let requirement = finding["requirement"].as_str().expect("a requirement");
+        assert!(
+            ran.out.contains(requirement) && ran.out.contains("  replay  proofmark check --reference"),
+            "{}",
+            ran.out
+        );
+        let steps = finding["steps"].as_array().expect("steps").len();
+        assert!(steps <= 10, "{fault} is shown in {steps} lines: {}", finding["steps"]);
+        let at_the_fault = checked(folder, &finding, &["--reference", "--fault", fault]);
+        assert_eq!(at_the_fault, (1, "fail".to_owned(), requirement.to_owned()), "{fault}");
+        let clean = checked(folder, &finding, &["--reference"]);
+        assert_eq!((clean.0, clean.1.as_str()), (0, "pass"), "{fault}");
+    }
+}
+
+fn the_same_seed_makes_the_same_sequences() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sequences = |seed: &str, jobs: &str| {
+        let words = ["explore", "--reference", "--protocol", "agentic", "--sequences", "40", "--for", "120s"];
+        let ran = proofmark(folder.path(), &[&words[..], &["--seed", seed, "--jobs", jobs, "--log", "log"]].concat());
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        let log = std::fs::read_to_string(folder.path().join("log")).expect("a log");
+        let lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+        lines
+            .map(|line: Value| format!("{} {} {}", line["sequence"], line["transport"], line["steps"]))
+            .collect::<Vec<_>>()
+    };
+    let first = sequences("5", "8");
+    assert_eq!(first.len(), 40);
+    assert_eq!(first, sequences("5", "3"));
+    assert_ne!(first, sequences("6", "8"));
+}
+
+fn wrong_usage_is_reported_before_anything_is_sent() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let table: &[(&[&str], &str)] = &[
+        (&["--reference"], "explore needs exactly one protocol"),
+        (&["--reference", "--protocol", "meshai"], "meshai has no model yet"),
+        (&["--reference", "--protocol", "agentic", "--for", "soon"], "--for: invalid duration `soon`"),
+        (&["--reference", "--protocol", "agentic", "--jobs", "0"], "must be at least 1"),
+    ];
+    for (words, message) in table {
+        let ran = proofmark(folder.path(), &[&["explore"], *words].concat());
+        assert_eq!(ran.code, 2, "{words:?}: {}", ran.out);
+        assert!(ran.err.contains(message), "{words:?}: {}", ran.err);
+    }
+}
+
+fn a_target_that_cannot_be_judged_is_undecided() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = format!("http://{}", crate::support::port::unused_address());
+    let ran = proofmark(folder.path(), &["explore", &url, "--protocol", "agentic", "--for", "2s"]);
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("0 findings"), "{}", ran.out);
+}
