@@ -40,6 +40,7 @@
 //! | [`prove`] | which planted faults the suites catch and miss | above but bundle |
 //! | [`fuzz`] | fuzzing: generated messages for any target, and cases made of the findings | above but bundle, prove, adapter_rules, trivial |
 //! | [`schema`] | JSON Schemas of the data files, for editors | above |
+//! | [`manual`] | the reference pages, generated from the tables | above but bundle |
 //! | [`cli`] | the command line, and the only module that uses the reference implementation | above |
 
 pub mod adapter_rules;
@@ -50,6 +51,7 @@ pub mod edit;
 pub mod exchange;
 pub mod fuzz;
 pub mod judge;
+pub mod manual;
 pub mod matcher;
 pub mod parallel;
 pub mod plan;

@@ -7,13 +7,16 @@
 
 mod defect;
 mod hash;
+mod methods;
 mod operations;
 mod package;
 mod shape;
 mod vectors;
 mod view;
 
-use super::{Codec, Defect, Json, Kin, ObservationContext, Operation, Oracle, Probed, Protocol, Setting, Starter};
+use super::{
+    Codec, Defect, Json, Kin, Library, ObservationContext, Operation, Oracle, Probed, Protocol, Setting, Starter,
+};
 use crate::exchange::{Exchange, Transport};
 use crate::matcher::Matcher;
 use crate::target::{NamedObject, Target};
@@ -81,6 +84,10 @@ impl Protocol for Agentic {
 
     fn operations(&self) -> &'static [Operation] {
         operations::OPERATIONS
+    }
+
+    fn library(&self) -> Option<&'static Library> {
+        Some(&methods::LIBRARY)
     }
 
     fn matchers(&self) -> &'static [&'static dyn Matcher] {
