@@ -142,9 +142,9 @@ fn without_numbers(line: &str) -> String {
         let number = !bare.is_empty() && bare.bytes().all(|byte| byte.is_ascii_digit());
         let hash = bare.len() > 6 && bare.bytes().all(|byte| byte.is_ascii_hexdigit());
         if number || hash {
-            text.push('#')
+            text.push('#');
         } else {
-            text.push_str(bare)
+            text.push_str(bare);
         }
         text.push_str(&word[bare.len()..]);
     }
@@ -377,6 +377,12 @@ fn follows_the_rules(command: &str, protocol: &str) {
     assert_eq!(output.status.code(), Some(3), "{}", shown(&output));
 }
 
+/// Says that an adapter was written and not run.
+#[expect(clippy::print_stderr, reason = "a test that checks less than usual must say so")]
+fn not_run(program: &str) {
+    eprintln!("{program} is not installed: the adapter was written and not run");
+}
+
 fn is_installed(program: &str) -> bool {
     Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
         || Command::new(program).arg("version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
@@ -415,7 +421,7 @@ fn a_new_adapter_in_typescript_follows_the_rules() {
     if is_installed("node") {
         follows_the_rules(&format!("node '{}/my adapter/adapter.mjs'", folder.path().display()), "meshai");
     } else {
-        eprintln!("node is not installed: the adapter was written and not run");
+        not_run("node");
     }
 }
 
@@ -440,7 +446,7 @@ fn a_new_adapter_in_go_follows_the_rules() {
     let folder = new_adapter("go", "task-amp");
     let own = folder.path().join("my adapter");
     if !is_installed("go") {
-        eprintln!("go is not installed: the adapter was written and not run");
+        not_run("go");
         return;
     }
     let built = Command::new("go").args(["build", "-o", "built", "."]).current_dir(&own).output().expect("go runs");
