@@ -111,6 +111,14 @@ pub const RULES: &[Rule] = &[
         "Leave the loop at the end of standard input.", ends_with_its_input),
 ];
 
+/// What an adapter says about itself: the protocols that it speaks, of those that proofmark supports, and its methods.
+///
+/// # Errors
+/// Says why `describe` cannot be used.
+pub async fn described(adapter: &Adapter) -> Result<(Vec<&'static dyn Protocol>, Vec<String>), String> {
+    description(&mut Session::start(adapter)?).await
+}
+
 /// Checks every rule.
 pub async fn check(adapter: &Adapter) -> Vec<Finding> {
     let mut findings = Vec::new();

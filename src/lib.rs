@@ -41,6 +41,7 @@
 //! | [`fuzz`] | fuzzing: generated messages for any target, and cases made of the findings | above but bundle, prove, adapter_rules, trivial |
 //! | [`explore`] | sequences of operations that no one wrote, judged by a model, and cases made of the findings | above but bundle, prove, adapter_rules, trivial |
 //! | [`schema`] | JSON Schemas of the data files, for editors | above |
+//! | [`manual`] | the reference pages, generated from the tables | above but bundle |
 //! | [`cli`] | the command line, and the only module that uses the reference implementation | above |
 
 pub mod adapter_rules;
@@ -52,6 +53,7 @@ pub mod exchange;
 pub mod explore;
 pub mod fuzz;
 pub mod judge;
+pub mod manual;
 pub mod matcher;
 pub mod parallel;
 pub mod plan;

@@ -49,7 +49,7 @@ pub enum Command {
     Promote(PromoteOptions),
     /// Serve the reference implementation
     Serve(ServeOptions),
-    /// Run the reference implementation as an adapter, or check an adapter against the adapter protocol rules
+    /// Run the reference implementation as an adapter, check an adapter against the adapter protocol rules, or print the methods
     Adapter(AdapterOptions),
     /// Verify the suites: each planted fault is caught, and trivial targets pass no case
     Prove(ProveOptions),
@@ -74,9 +74,11 @@ pub enum Command {
     Baseline(BaselineOptions),
     /// Print a JSON Schema for editors
     Schema(SchemaOptions),
+    /// Write the reference pages of the manual, as Markdown
+    ReferencePages(ReferencePagesOptions),
     /// Write a commented target file
     Init(InitOptions),
-    /// Write a template of a case, or the fixture for a read-only target
+    /// Write a template of a case or of an adapter, or the fixture for a read-only target
     New(NewOptions),
     /// Explain a requirement or a case: specification text, rulings, cases, and the faults that they catch
     Explain(ExplainOptions),
@@ -435,7 +437,8 @@ pub enum VariantWord {
     after_help = "Examples:
   proofmark adapter --protocol agentic --fault canonical-utf16-sort
   proofmark check --adapter 'proofmark adapter' --protocol agentic
-  proofmark adapter check 'python3 my_adapter.py'",
+  proofmark adapter check 'python3 my_adapter.py'
+  proofmark adapter methods --protocol agentic",
     args_conflicts_with_subcommands = true
 )]
 pub struct AdapterOptions {
@@ -448,8 +451,24 @@ pub struct AdapterOptions {
 /// Subcommands of `adapter`.
 #[derive(Debug, Subcommand)]
 pub enum AdapterCommand {
-    /// Check an adapter against the adapter protocol rules: form, order, errors, large and broken input, end of input
+    /// Check an adapter against the adapter protocol rules, and say which methods it offers and what they unlock
     Check(AdapterCheckOptions),
+    /// Print the methods of adapters: types of parameters and results, an example of each, and the cases that need it
+    Methods(AdapterMethodsOptions),
+}
+
+/// Arguments of `adapter methods`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark adapter methods --protocol agentic
+  proofmark adapter methods --protocol agentic --format markdown > methods.md
+  proofmark adapter methods --protocol agentic --format json")]
+pub struct AdapterMethodsOptions {
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Output format; `markdown` also has the conventions, and `json` a whole conversation as an example
+    #[arg(long, value_enum, default_value_t = PageFormat::Text)]
+    pub format: PageFormat,
 }
 
 /// Arguments of `adapter check`.
@@ -468,6 +487,9 @@ pub struct AdapterCheckOptions {
     /// Time limit of one answer, such as 500ms or 10s [default: 10s]
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<String>,
+    /// Print every method that the adapter does not offer, with the cases that it would add
+    #[arg(long, short)]
+    pub verbose: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     pub format: DataFormat,
@@ -530,6 +552,7 @@ pub enum What {
   proofmark prove --protocol agentic
   proofmark prove --protocol agentic --suites suites --fault tags-sorted
   proofmark prove --protocol agentic --wire
+  proofmark prove --protocol agentic --report html=proof.html
 
 Exit codes:
   0  every fault is caught, the clean reference passes, and trivial targets pass no case
@@ -563,6 +586,9 @@ pub struct ProveOptions {
     /// Folder for proof.json, proof.md and matrix.csv, in a folder for each protocol
     #[arg(long, value_name = "DIR", default_value = "reports/prove")]
     pub out: PathBuf,
+    /// Additional report of one protocol, written to PATH: html, json, markdown or csv; may be repeated
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub report: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = DataFormat::Text)]
     pub format: DataFormat,
@@ -772,6 +798,19 @@ pub enum SchemaKind {
     Record,
 }
 
+/// Arguments of `reference-pages`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  proofmark reference-pages --out docs/src/reference
+  proofmark reference-pages --suites my-suites --out pages")]
+pub struct ReferencePagesOptions {
+    #[command(flatten)]
+    pub data: DataOptions,
+    /// Folder for the pages; pages of the same name are replaced
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+}
+
 /// Arguments of `init`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
@@ -792,6 +831,7 @@ pub struct InitOptions {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   proofmark new case --requirement AGENTIC-6.1-22
+  proofmark new adapter --language rust --protocol agentic --out my-adapter
   proofmark new fixture --at 2026-01-02T03:04:05Z > fixture.ndjson
   proofmark new fixture --protocol amp-core > did-documents.ndjson")]
 pub struct NewOptions {
@@ -804,6 +844,12 @@ pub struct NewOptions {
     /// Requirement that the case covers
     #[arg(long, value_name = "ID")]
     pub requirement: Option<String>,
+    /// Programming language of the adapter
+    #[arg(long, value_enum)]
+    pub language: Option<Language>,
+    /// Folder for the adapter, which must not hold one yet [default: adapter]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
     /// Reference time of the fixture, RFC 3339 [default: now]
     #[arg(long, value_name = "INSTANT")]
     pub at: Option<String>,
@@ -817,8 +863,23 @@ pub struct NewOptions {
 pub enum NewWhat {
     /// A template of a case
     Case,
+    /// An adapter that answers "unsupported" to every method
+    Adapter,
     /// NDJSON for a read-only target
     Fixture,
+}
+
+/// A language in which `new adapter` writes an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// Python 3.9 or newer
+    Python,
+    /// JavaScript with types in comments, for Node 18 or newer; `tsc --checkJs` checks the types
+    Typescript,
+    /// Rust 1.85 or newer
+    Rust,
+    /// Go 1.21 or newer
+    Go,
 }
 
 /// Arguments of `explain`.

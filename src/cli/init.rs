@@ -7,6 +7,7 @@ use std::path::Path;
 use super::args::{DataOptions, InitOptions, NewOptions, NewWhat};
 use super::data;
 use super::exit::Failure;
+use super::new_adapter;
 use super::program::Program;
 use crate::exchange::Transport;
 use crate::plan::Knowledge;
@@ -270,15 +271,22 @@ fn comment(out: &mut String, prefix: &str, text: &str) {
 /// Writes a case or the fixture.
 pub(super) fn new(options: &NewOptions, program: &Program) -> Result<u8, Failure> {
     let misplaced = match options.what {
-        NewWhat::Case if options.at.is_some() => Some("--at belongs to `proofmark new fixture`"),
-        NewWhat::Fixture if options.requirement.is_some() => Some("--requirement belongs to `proofmark new case`"),
-        NewWhat::Case | NewWhat::Fixture => None,
+        NewWhat::Case | NewWhat::Adapter if options.at.is_some() => Some("--at belongs to `proofmark new fixture`"),
+        NewWhat::Fixture | NewWhat::Adapter if options.requirement.is_some() => {
+            Some("--requirement belongs to `proofmark new case`")
+        }
+        NewWhat::Case | NewWhat::Fixture if options.language.is_some() => {
+            Some("--language belongs to `proofmark new adapter`")
+        }
+        NewWhat::Case | NewWhat::Fixture if options.out.is_some() => Some("--out belongs to `proofmark new adapter`"),
+        NewWhat::Case | NewWhat::Fixture | NewWhat::Adapter => None,
     };
     if let Some(what) = misplaced {
         return Err(Failure::usage(what));
     }
     let knowledge = one(&options.protocol, options.suites.as_deref(), program)?;
     let text = match options.what {
+        NewWhat::Adapter => return new_adapter::write(options, knowledge.protocol),
         NewWhat::Case => {
             let id = options.requirement.as_deref().ok_or_else(|| {
                 let hint = format!(

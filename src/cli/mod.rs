@@ -16,6 +16,8 @@ mod interrupt;
 mod launch;
 mod list;
 mod merge;
+mod new_adapter;
+mod pages;
 mod program;
 mod prove;
 mod record;
@@ -63,7 +65,8 @@ fn run(arguments: Arguments, program: &Program) -> Result<u8, Failure> {
         Command::Promote(options) => fuzz::promote(&options, program),
         Command::Serve(options) => serve::run(options, program),
         Command::Adapter(options) => match &options.command {
-            Some(args::AdapterCommand::Check(check)) => adapter::check(check),
+            Some(args::AdapterCommand::Check(check)) => adapter::check(check, program),
+            Some(args::AdapterCommand::Methods(methods)) => adapter::methods(methods, program),
             None => serve::adapter(&options, program),
         },
         Command::Prove(options) => prove::run(&options, program),
@@ -73,6 +76,7 @@ fn run(arguments: Arguments, program: &Program) -> Result<u8, Failure> {
         Command::Coverage(options) => list::coverage(&options, program),
         Command::Explain(options) => explain::run(&options, program),
         Command::Schema(options) => schema::run(&options),
+        Command::ReferencePages(options) => pages::run(&options, program),
         Command::Init(options) => init::run(&options, program),
         Command::New(options) => init::new(&options, program),
         Command::Rejudge(options) => report::rejudge(&options, program),

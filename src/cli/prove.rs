@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Instant;
 
@@ -38,6 +39,14 @@ const PROTOCOLS: usize = 2;
 /// Proves the suites of each protocol that has a reference implementation.
 pub(super) fn run(options: &ProveOptions, program: &Program) -> Result<u8, Failure> {
     let known = data::knowledge(&options.data, program)?;
+    let reports = options.report.iter().map(|text| report(text)).collect::<Result<Vec<_>, _>>()?;
+    if !reports.is_empty() && known.len() > 1 {
+        let hint = "name one with --protocol";
+        return Err(Failure::Usage("--report writes the report of one protocol".into(), Some(hint.into())));
+    }
+    for (_, path) in &reports {
+        files::remove(path)?;
+    }
     let mut begun = Vec::new();
     for knowledge in &known {
         let slug = knowledge.protocol.slug();
@@ -65,11 +74,43 @@ pub(super) fn run(options: &ProveOptions, program: &Program) -> Result<u8, Failu
     for slug in known.iter().map(|knowledge| knowledge.protocol.slug()) {
         let Some(proof) = proofs.get(slug) else { continue };
         write(options, slug, proof)?;
+        for (write, path) in &reports {
+            let mut bytes = Vec::new();
+            write(proof, &mut bytes)?;
+            files::write_bytes(path, &bytes)?;
+        }
         if !proof.problems.is_empty() {
             code = 1;
         }
     }
     Ok(code)
+}
+
+/// Writes a proof in one format.
+type Format = fn(&Proof, &mut dyn Write) -> std::io::Result<()>;
+
+/// Reads a report option: a format and a path.
+fn report(text: &str) -> Result<(Format, PathBuf), Failure> {
+    const FORMATS: &[(&str, Format)] = &[
+        ("html", prove::write_html),
+        ("json", |proof, out| out.write_all(&json(proof)?)),
+        ("markdown", prove::write_markdown),
+        ("csv", prove::write_csv),
+    ];
+    let names = || FORMATS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let (name, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(|| {
+        Failure::Usage(format!("--report `{text}`: expected FORMAT=PATH"), Some("such as html=proof.html".into()))
+    })?;
+    let (_, format) = FORMATS.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+        Failure::Usage(format!("unknown report format `{name}`"), Some(format!("one of {}", names())))
+    })?;
+    Ok((*format, path.into()))
+}
+
+fn json(proof: &Proof) -> std::io::Result<Vec<u8>> {
+    let mut json = serde_json::to_vec_pretty(proof)?;
+    json.push(b'\n');
+    Ok(json)
 }
 
 fn one(
@@ -98,8 +139,7 @@ fn one(
 /// Writes the files of a proof, and prints it.
 fn write(options: &ProveOptions, slug: &str, proof: &Proof) -> Result<(), Failure> {
     let folder = options.out.join(slug);
-    let mut json = serde_json::to_vec_pretty(proof).map_err(|error| Failure::Internal(error.to_string()))?;
-    json.push(b'\n');
+    let json = json(proof)?;
     let mut markdown = Vec::new();
     prove::write_markdown(proof, &mut markdown)?;
     let mut csv = Vec::new();

@@ -4,6 +4,7 @@ use super::channel::Channel;
 use super::codec::{Codec, Json};
 use super::context::ObservationContext;
 use super::hosting::Hosting;
+use super::library::Library;
 use super::mailbox::Mailbox;
 use super::model::Model;
 use super::operation::Operation;
@@ -28,6 +29,12 @@ pub trait Protocol: Sync {
 
     /// The operations. Required; names are unique.
     fn operations(&self) -> &'static [Operation];
+
+    /// The methods of its adapters with their types, for authors of adapters. Default: `None`; required of a protocol whose
+    /// operations have methods.
+    fn library(&self) -> Option<&'static Library> {
+        None
+    }
 
     /// Additional matchers of this protocol. Default: none. A name must not be that of a general
     /// matcher.

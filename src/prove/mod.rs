@@ -8,6 +8,7 @@
 mod baseline;
 mod floor;
 pub mod mutate;
+mod page;
 mod proof;
 mod report;
 mod search;
@@ -27,6 +28,7 @@ use crate::walk::{Context, Facts, Features};
 use baseline::{Baseline, CaseJudge, exchange, exchange_within, failed, on_runtime, stop};
 
 pub use mutate::{Change, Member};
+pub use page::write_html;
 pub use proof::{
     Blame, CaseRow, CleanRow, FaultRow, FloorRow, NotPassed, Proof, RequirementRow, SCHEMA, WireMember, WireProof,
 };

@@ -130,7 +130,7 @@ fn list(out: &mut dyn Write, what: &str, names: &[String]) -> io::Result<()> {
 }
 
 /// How many requirements one fault fails, in one line.
-fn blame_line(blame: &Blame, planted: usize) -> String {
+pub(super) fn blame_line(blame: &Blame, planted: usize) -> String {
     let cases = match blame.apart {
         1 => "every case".to_owned(),
         apart => format!("one of {apart} cases"),

@@ -160,7 +160,7 @@ impl<'p> Walk<'p> {
         // The set-up of a probe has separate step numbers, by which the judge finds its exchanges.
         let first = case.steps.first().map_or(0, |step| step.number);
         let mut number = if self.part == Part::Probe { SETUP_STEPS + first } else { SETUP_STEPS };
-        let uses = self.uses_with_setup(uses(self.context, case));
+        let uses = self.uses_with_setup(uses(self.context.plan.knowledge, case));
         for setup in manifest.setup.iter().filter(|setup| self.is_for_target(setup)) {
             let mut rounds: Vec<Option<&'p str>> = Vec::new();
             let before_all = self.part == Part::Probe && context.plan.is_first(self.ready);

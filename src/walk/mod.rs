@@ -22,3 +22,4 @@ pub use features::Features;
 pub use hosts::{Choice, Responder, reply as host_reply};
 pub use interpreter::Walk;
 pub use parts::{Judged, Part, Planned, Stop};
+pub use uses::library_methods;

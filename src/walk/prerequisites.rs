@@ -20,7 +20,7 @@ impl Context<'_> {
         if missing.peek().is_none() {
             return Vec::new();
         }
-        let named = uses(self, ready.case);
+        let named = uses(self.plan.knowledge, ready.case);
         let steps = ready.case.all_steps();
         let is_used = |word: &str| {
             named.contains(word)

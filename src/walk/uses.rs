@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::context::Context;
 use crate::edit::Edit;
+use crate::exchange::Transport;
+use crate::plan::{Knowledge, operations};
 use crate::suite::{Action, Case, HostReplyPlan, RequestBody};
 use crate::template::Expr;
 
@@ -20,8 +21,8 @@ pub(super) fn actors(case: &Case) -> Vec<&str> {
 }
 
 /// The shared bindings that a case uses, by name or as the default of an input.
-pub(super) fn uses<'p>(context: &'p Context<'p>, case: &'p Case) -> BTreeSet<&'p str> {
-    let manifest = &context.plan.knowledge.manifest;
+pub(super) fn uses<'p>(knowledge: &'p Knowledge, case: &'p Case) -> BTreeSet<&'p str> {
+    let manifest = &knowledge.manifest;
     let mut names: BTreeSet<&'p str> = BTreeSet::new();
     let mut queue: Vec<&'p Expr> = case.bindings.iter().map(|(_, expr)| expr).collect();
     for step in case.all_steps() {
@@ -33,7 +34,7 @@ pub(super) fn uses<'p>(context: &'p Context<'p>, case: &'p Case) -> BTreeSet<&'p
                 queue.extend(with.iter().map(|(_, expr)| expr));
                 queue.extend(headers.iter().map(|(_, expr)| expr));
                 queue.extend(edits.iter().filter_map(Edit::expr));
-                if let Some(found) = context.plan.knowledge.protocol.operation(operation) {
+                if let Some(found) = knowledge.protocol.operation(operation) {
                     let given = |name: &str| with.iter().any(|(given, _)| given.value == name);
                     let defaults =
                         found.inputs.iter().filter(|input| !given(input.name)).filter_map(|input| input.default);
@@ -78,4 +79,32 @@ pub(super) fn uses<'p>(context: &'p Context<'p>, case: &'p Case) -> BTreeSet<&'p
         }
     }
     names
+}
+
+/// The methods that an adapter must have for a case: those that its steps call, that its set-up calls before, and that show the
+/// features that it needs. `None` if a step of the case cannot be sent to a library. Optional steps of a set-up, and a set-up
+/// that needs a feature, are not counted, since the case runs without them.
+pub fn library_methods(knowledge: &Knowledge, case: &Case) -> Option<BTreeSet<&'static str>> {
+    let own = operations(knowledge.protocol, case).into_iter();
+    let mut methods: BTreeSet<_> =
+        own.map(|operation| operation.method.as_ref().map(|method| method.name)).collect::<Option<_>>()?;
+    let used = uses(knowledge, case);
+    let for_libraries = |word: &str| word == Transport::Adapter.name();
+    for setup in &knowledge.manifest.setup {
+        let here = setup.reach.is_empty() || setup.reach.iter().any(|word| for_libraries(&word.value));
+        let is_used = setup.uses.is_empty() || setup.uses.iter().any(|binding| used.contains(&*binding.value));
+        if case.without_setup || !here || !is_used || !setup.needs.is_empty() {
+            continue;
+        }
+        for step in setup.steps.iter().filter(|step| !step.optional) {
+            let Action::Send { operation, .. } = &step.action else { continue };
+            let method = knowledge.protocol.operation(operation).and_then(|operation| operation.method.as_ref());
+            methods.extend(method.map(|method| method.name));
+        }
+    }
+    let probes = knowledge.probes.iter().filter(|probe| case.needs.iter().any(|need| need.value == probe.name.value));
+    for operation in probes.flat_map(|probe| operations(knowledge.protocol, probe)) {
+        methods.extend(operation.method.as_ref().map(|method| method.name));
+    }
+    Some(methods)
 }

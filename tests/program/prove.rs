@@ -15,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         the_requirements_that_one_fault_fails_are_measured,
         a_defect_is_charged_to_the_requirements_that_are_about_it,
         an_unknown_fault_is_a_usage_error_with_the_nearest_name,
+        a_report_has_a_known_format_and_is_of_one_protocol,
         a_level_that_is_met_but_not_claimed_is_informational_only,
         a_level_that_is_claimed_but_not_met_is_named,
     ]
@@ -302,4 +303,16 @@ fn a_level_that_is_claimed_but_not_met_is_named() {
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("L2  granted    claimed"), "{text}");
     assert!(text.contains("L3  refused    claimed      not met:"), "{text}");
+}
+
+fn a_report_has_a_known_format_and_is_of_one_protocol() {
+    for (words, says) in [
+        (&["prove", "--protocol", "agentic", "--report", "pdf=x"][..], "one of html, json, markdown, csv"),
+        (&["prove", "--protocol", "agentic", "--report", "html"], "expected FORMAT=PATH"),
+        (&["prove", "--report", "html=x"], "name one with --protocol"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_proofmark")).args(words).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && text.contains(says), "{words:?}: {text}");
+    }
 }

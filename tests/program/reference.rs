@@ -11,7 +11,7 @@ use std::time::Instant;
 use libtest_mimic::{Failed, Trial};
 use proofmark::bundle::Bundle;
 use proofmark::cli::reference::{Reference, Start};
-use proofmark::exchange::TargetClass;
+use proofmark::exchange::{TargetClass, Transport};
 use proofmark::judge;
 use proofmark::plan::{self, Knowledge, LoadError, Selection};
 use proofmark::protocol;
@@ -21,7 +21,8 @@ use proofmark::source::Diagnostic;
 use proofmark::target::Target;
 use proofmark::template::Clock;
 use proofmark::verdict::{NotRun, Profile, Verdict};
-use proofmark::walk::{Context, Facts, Features};
+use proofmark::walk::{Context, Facts, Features, Transcript};
+use proofmark::wire::json;
 use reference_impl::{Implementation, Setup};
 
 /// A fixed random seed, so that failures are reproducible.
@@ -167,6 +168,7 @@ fn run_in(
         connections.close().await;
         reference.stop().await;
         assert_eq!(transcript.cut_short, None, "the run was cut short");
+        results_have_their_types(knowledge, &transcript);
         let mut judged = Judged::new();
         for (name, profile) in PROFILES {
             let facts = Facts { profile, ..facts };
@@ -176,6 +178,22 @@ fn run_in(
         }
         judged
     })
+}
+
+/// Every result of a method has the type that the pages for authors of adapters give.
+fn results_have_their_types(knowledge: &Knowledge, transcript: &Transcript) {
+    let Some(library) = knowledge.protocol.library() else { return };
+    let exchanges = transcript.cases.iter().flatten().flat_map(|case| case.exchanges.iter().chain(&case.twin));
+    let mut wrong = BTreeMap::new();
+    for exchange in exchanges.filter(|exchange| exchange.sent.transport == Transport::Adapter) {
+        let Some(signature) = library.signature(&exchange.sent.method) else { continue };
+        let Ok(answer) = json::parse(&exchange.received.body.0) else { continue };
+        let Some(result) = answer.member("result") else { continue };
+        if let Some(why) = library.mismatch(signature, result) {
+            wrong.entry(signature.method).or_insert_with(|| format!("{why}: {}", json::compact(result)));
+        }
+    }
+    assert!(wrong.is_empty(), "results that do not have the type in methods.rs: {wrong:#?}");
 }
 
 /// Features that the reference lacks over every transport: it does not assign package ids, answers success by the

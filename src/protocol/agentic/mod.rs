@@ -7,6 +7,7 @@
 
 mod defect;
 mod hash;
+mod methods;
 mod model;
 mod operations;
 mod package;
@@ -15,7 +16,7 @@ mod vectors;
 mod view;
 
 use super::{
-    Codec, Defect, Json, Kin, Model, ObservationContext, Operation, Oracle, Probed, Protocol, Setting, Starter,
+    Codec, Defect, Json, Kin, Library, Model, ObservationContext, Operation, Oracle, Probed, Protocol, Setting, Starter,
 };
 use crate::exchange::{Exchange, Transport};
 use crate::matcher::Matcher;
@@ -84,6 +85,10 @@ impl Protocol for Agentic {
 
     fn operations(&self) -> &'static [Operation] {
         operations::OPERATIONS
+    }
+
+    fn library(&self) -> Option<&'static Library> {
+        Some(&methods::LIBRARY)
     }
 
     fn matchers(&self) -> &'static [&'static dyn Matcher] {

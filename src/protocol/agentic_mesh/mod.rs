@@ -19,6 +19,7 @@ pub mod inspect;
 mod knowledge;
 mod matchers;
 mod message;
+mod methods;
 mod number;
 mod operations;
 mod settings;
@@ -26,7 +27,7 @@ mod vectors;
 mod view;
 
 use super::{
-    Defect, Hosting, Inputs, ObservationContext, Operation, Oracle, Protocol, Security, Setting, Starter,
+    Defect, Hosting, Inputs, Library, ObservationContext, Operation, Oracle, Protocol, Security, Setting, Starter,
     TargetKnowledge,
 };
 use crate::exchange::Exchange;
@@ -45,6 +46,10 @@ impl Protocol for AgenticMesh {
 
     fn operations(&self) -> &'static [Operation] {
         operations::OPERATIONS
+    }
+
+    fn library(&self) -> Option<&'static Library> {
+        Some(&methods::LIBRARY)
     }
 
     fn matchers(&self) -> &'static [&'static dyn Matcher] {

@@ -21,6 +21,7 @@ mod matchers;
 mod memo;
 pub mod message;
 pub mod message_id;
+mod methods;
 pub mod multikey;
 mod operations;
 mod party;
@@ -39,8 +40,8 @@ mod vectors;
 mod view;
 
 use super::{
-    Channel, Codec, Defect, Inputs, Kin, Known, Mailbox, ObservationContext, Operation, Oracle, Page, Probed, Protocol,
-    Security, Setting, TargetKnowledge,
+    Channel, Codec, Defect, Inputs, Kin, Known, Library, Mailbox, ObservationContext, Operation, Oracle, Page, Probed,
+    Protocol, Security, Setting, TargetKnowledge,
 };
 use crate::exchange::{Arrival, ChannelAction, Encoded, Exchange, Transport};
 use crate::matcher::Matcher;
@@ -82,6 +83,10 @@ impl Protocol for AmpCore {
 
     fn operations(&self) -> &'static [Operation] {
         operations::OPERATIONS
+    }
+
+    fn library(&self) -> Option<&'static Library> {
+        Some(&methods::LIBRARY)
     }
 
     fn matchers(&self) -> &'static [&'static dyn Matcher] {

@@ -13,14 +13,15 @@ mod hosting;
 pub mod jwt;
 mod known;
 mod matchers;
+mod methods;
 mod operations;
 mod settings;
 mod vectors;
 mod view;
 
 use super::{
-    Channel, Codec, Defect, Hosting, Inputs, Json, Kin, Known, ObservationContext, Operation, Oracle, Protocol,
-    Readiness, Security, Setting, TargetKnowledge,
+    Channel, Codec, Defect, Hosting, Inputs, Json, Kin, Known, Library, ObservationContext, Operation, Oracle,
+    Protocol, Readiness, Security, Setting, TargetKnowledge,
 };
 use crate::exchange::{Arrival, Exchange, HostArrival, HostReply, Transport};
 use crate::matcher::Matcher;
@@ -40,6 +41,10 @@ impl Protocol for MeshAi {
 
     fn operations(&self) -> &'static [Operation] {
         operations::OPERATIONS
+    }
+
+    fn library(&self) -> Option<&'static Library> {
+        Some(&methods::LIBRARY)
     }
 
     fn matchers(&self) -> &'static [&'static dyn Matcher] {

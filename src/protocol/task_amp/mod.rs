@@ -9,6 +9,7 @@ mod defect;
 mod functions;
 mod id;
 mod members;
+mod methods;
 mod operations;
 mod payloads;
 mod rules;
@@ -20,8 +21,8 @@ mod view;
 use std::time::Duration;
 
 use super::{
-    Codec, Defect, Hosting, Json, Kin, Mailbox, ObservationContext, Operation, Oracle, Page, Protocol, Readiness,
-    Resident, Setting, Starter, TargetKnowledge,
+    Codec, Defect, Hosting, Json, Kin, Library, Mailbox, ObservationContext, Operation, Oracle, Page, Protocol,
+    Readiness, Resident, Setting, Starter, TargetKnowledge,
 };
 use crate::exchange::{ChannelAction, Encoded, Exchange, TargetClass, Transport};
 use crate::target::Target;
@@ -75,6 +76,10 @@ impl Protocol for TaskAmp {
 
     fn operations(&self) -> &'static [Operation] {
         operations::OPERATIONS
+    }
+
+    fn library(&self) -> Option<&'static Library> {
+        Some(&methods::LIBRARY)
     }
 
     fn functions(&self) -> &'static [Function] {
