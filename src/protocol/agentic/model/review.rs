@@ -133,7 +133,7 @@ const MOVES: &[(&str, &str, Rule, &str)] = &[
 ];
 
 pub(super) fn propose_move(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
-    if !reviewed(offers) || !offers.has("status-route") {
+    if !reviewed(offers) || !offers.may_have("status-route") {
         return None;
     }
     let n = any_package(state, choices)?;
