@@ -247,7 +247,7 @@ mod tests {
         })
     }
 
-    fn protocol(features: serde_json::Value, cases: Vec<serde_json::Value>) -> ProtocolRecord {
+    fn protocol(features: &serde_json::Value, cases: &[serde_json::Value]) -> ProtocolRecord {
         let record = json!({
             "protocol": "p", "spec": "P", "suite_hash": "", "levels": [], "features": features, "requirements": [], "cases": cases,
         });
@@ -260,7 +260,7 @@ mod tests {
             "feature": "stores", "about": "It stores.", "state": "absent", "blocks": 3, "explained_by": ["P-2"],
         }]);
         let cases = vec![failed("p/a#1", "P-1", "500"), failed("p/a#2", "P-1", "500"), failed("p/a#3", "P-2", "400")];
-        let record = protocol(feature, cases.clone());
+        let record = protocol(&feature, &cases);
         let causes = causes(&record, &BTreeSet::new());
         let found: Vec<_> =
             causes.iter().map(|cause| (cause.requirements[0], cause.cases.len(), cause.blocks)).collect();
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(causes[1].extent(), "2 cases");
 
         // Without the feature the cause with more cases comes first.
-        let record = protocol(json!([]), cases);
+        let record = protocol(&json!([]), &cases);
         let first = super::causes(&record, &BTreeSet::new()).remove(0).record();
         assert_eq!((first.requirements, first.cases, first.blocks), (vec!["P-1".to_owned()], 2, 0));
         assert_eq!((first.text.as_str(), first.example.as_str()), ("expected 201 at /status, observed 500", "p/a#1"));
@@ -280,8 +280,8 @@ mod tests {
     fn a_case_that_builds_on_the_same_observation_depends_on_its_cause() {
         let why = "step 1 () precondition not met: expected 201 at /status, observed 500";
         let other = "step 1 () precondition not met: expected 201 at /status, observed 409";
-        let cases = vec![failed("p/a#1", "P-1", "500"), undecided("p/a#2", why), undecided("p/a#3", other)];
-        let record = protocol(json!([]), cases);
+        let cases = [failed("p/a#1", "P-1", "500"), undecided("p/a#2", why), undecided("p/a#3", other)];
+        let record = protocol(&json!([]), &cases);
         assert_eq!(causes(&record, &BTreeSet::new())[0].blocks, 1);
     }
 
