@@ -777,7 +777,7 @@ fn passing(record: &Value) -> Vec<String> {
 }
 
 /// Parts of the cases, of which a trivial target sees one. With `PROOFMARK_WHOLE_SWEEPS=1` it sees all cases.
-const PARTS: usize = 3;
+const PARTS: usize = 6;
 
 /// Runs cases against a trivial target; which part of them depends on its `name`.
 #[track_caller]
