@@ -167,7 +167,7 @@ fn states_change_as_the_table_of_section_5_3_has_it() {
         assert_eq!(predicted.transition, *transition, "{all}");
         assert!(expectations(&predicted).contains(part), "{all}: {}", expectations(&predicted));
     }
-    // E12: a complete package that nobody read is not certainly frozen.
+    // E12: whether a complete package is frozen before another party has read it is open.
     assert_eq!(after(&[DRAFT, FLAG, COMPLETE, FLAG].join(";")), None);
 }
 
