@@ -26,6 +26,7 @@ mod report;
 mod schema;
 mod serve;
 mod start;
+mod watch;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
