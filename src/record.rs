@@ -408,7 +408,7 @@ pub struct FindingRecord {
     /// Whether it counts only under the strict profile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict_only: bool,
-    /// A note of the suite's author.
+    /// A note of the suite's author, and on which spelling of the messages the failure depends, if it does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }

@@ -175,6 +175,10 @@ pub struct CheckOptions {
     /// Use new identities and ids even with --seed: for a target that keeps data of an earlier run
     #[arg(long)]
     pub new_ids: bool,
+    /// Write each message in a legal spelling of HTTP, JSON or WebSocket, chosen by the seed; with KINDS, each message in all of
+    /// these. What fails runs again in the plain spelling
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub spellings: Option<String>,
     /// Number of cases that run concurrently
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -291,6 +295,10 @@ pub struct ExploreOptions {
     /// Use new identities and ids even with --seed: for a target that keeps data of an earlier run
     #[arg(long)]
     pub new_ids: bool,
+    /// Write each message in a legal spelling of HTTP, JSON or WebSocket, chosen by the seed; with KINDS, each message in all of
+    /// these. What fails runs again in the plain spelling
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub spellings: Option<String>,
     /// Number of sequences that run concurrently
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub jobs: usize,

@@ -15,15 +15,16 @@ use super::exit::Failure;
 use super::program::Program;
 use super::reference::{self, Reference, Start};
 use super::start::{now, runtime};
-use super::{hooks, interrupt, launch};
+use super::{hooks, interrupt, launch, spellings};
 use crate::exchange::{TargetClass, Transport};
 use crate::judge;
 use crate::plan::{self, Knowledge, Plan, Selection, TargetScope, glob};
 use crate::protocol;
-use crate::record::{Asked, BaselineRecord, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
+use crate::record::{Asked, BaselineRecord, CaseRecord, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
 use crate::report::{self, Format};
 use crate::run::{self, Event, Runner, Sink};
 use crate::source::Source;
+use crate::spelling::CaseSpelling;
 use crate::suggest::nearest;
 use crate::suite::CaseId;
 use crate::target::{self, Credential, EVERY_PARTY, Target};
@@ -535,11 +536,19 @@ async fn check(
             return Err(failure);
         }
         hooks::claim(knowledge, &mut target);
-        let plan = plan::build(knowledge, &target, selection);
+        let mut plan = plan::build(knowledge, &target, selection);
+        if let Some(spellings) = spellings::chosen(options.spellings.as_deref(), knowledge.protocol, seed)? {
+            for case in &mut plan.cases {
+                case.spelling = Some(CaseSpelling { spellings: spellings.clone(), key: case.id.clone() });
+            }
+        }
         record.target.config = config(&plan);
         let progress = Progress::new(options.quiet, slug, &target.name);
         let runner = Runner::new(&connections, &target.limits, begun);
         let mut transcript = runner.run_all(&plan, facts, cancelled, &progress).await;
+        let features = Features::read(&plan, facts, &transcript);
+        let context = Context { plan: &plan, facts, features };
+        let dependences = runner.spellings_that_fail(&context, &transcript).await;
         progress.finish();
         connections.close().await;
         let ended = match running {
@@ -551,17 +560,18 @@ async fn check(
         if let Some(reference) = reference {
             reference.stop().await;
         }
-        let features = Features::read(&plan, facts, &transcript);
-        if let Some(declared) = &features.declared {
+        if let Some(declared) = &context.features.declared {
             if let Some(name) = own_name(&target, declared) {
                 record.target.name = name;
             }
             let text = crate::wire::json::compact(declared);
             record.target.declared.insert(slug.to_owned(), serde_json::from_str(&text).unwrap_or_default());
         }
-        let context = Context { plan: &plan, facts, features };
         let mut judged = judge::protocol(&context, &transcript);
-        for case in &mut judged.cases {
+        for (index, case) in judged.cases.iter_mut().enumerate() {
+            if let Some(dependence) = dependences.get(&index) {
+                note(case, dependence);
+            }
             case.replay = replay(options, slug, &case.id, seed);
         }
         record.protocols.push(judged);
@@ -573,6 +583,16 @@ async fn check(
     record.summary.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     judge::conclude(&mut record);
     Ok(record)
+}
+
+/// Notes with each violation of a case on which spelling it depends.
+fn note(case: &mut CaseRecord, dependence: &str) {
+    for finding in case.findings.iter_mut().filter(|finding| finding.verdict == Verdict::Fail) {
+        if !finding.note.is_empty() {
+            finding.note.push_str("; ");
+        }
+        finding.note.push_str(dependence);
+    }
 }
 
 /// The name and version by which a library describes itself, for a target file without a `name`.
@@ -681,6 +701,11 @@ fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64) -> String {
         add(&["--profile", "strict"]);
     }
     add(&["--seed", &seed.to_string()]);
+    match options.spellings.as_deref() {
+        Some("") => add(&["--spellings"]),
+        Some(kinds) => add(&[&format!("--spellings={kinds}")]),
+        None => {}
+    }
     if !options.at.reference && options.at.adapter.is_none() {
         // The target keeps what this run stored, so the case must run with new identities.
         add(&["--new-ids"]);

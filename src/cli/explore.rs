@@ -15,7 +15,7 @@ use super::fuzz::{replay, transports};
 use super::program::Program;
 use super::start::{now, runtime};
 use super::watch::{Watching, finding_file};
-use super::{hooks, interrupt, launch};
+use super::{hooks, interrupt, launch, spellings};
 use crate::exchange::Transport;
 use crate::explore::{self, End, Finding, Options, Outcome};
 use crate::plan::{self, Knowledge, Selection};
@@ -91,8 +91,10 @@ pub(super) fn run(options: &ExploreOptions, program: &Program) -> Result<u8, Fai
     target.limits.request = time("timeout", &options.timeout)?;
     target.limits.jobs = options.jobs;
     let chosen = transports(&options.transport, knowledge)?;
+    let seed = options.seed.unwrap_or_else(random);
     let exploration = Options {
-        seed: options.seed.unwrap_or_else(random),
+        seed,
+        spellings: spellings::chosen(options.spellings.as_deref(), knowledge.protocol, seed)?,
         time: time("for", &options.time)?,
         sequences: options.sequences.unwrap_or(u64::MAX),
         patience: time("patience", &options.patience)?,
@@ -271,6 +273,9 @@ fn print_finding(out: &mut dyn Write, options: &ExploreOptions, finding: &Findin
         printable::short(&finding.expected, 200),
         printable::short(&finding.observed, 200)
     )?;
+    if !finding.spellings.is_empty() {
+        writeln!(out, "  only in these spellings: {}", finding.spellings.join(", "))?;
+    }
     for step in finding.steps.iter().take(LINES) {
         writeln!(out, "  {}", printable::short(step, 160))?;
     }
@@ -278,6 +283,10 @@ fn print_finding(out: &mut dyn Write, options: &ExploreOptions, finding: &Findin
         writeln!(out, "  … {} more lines", finding.steps.len() - LINES)?;
     }
     writeln!(out, "  case    {}", file.display())?;
-    writeln!(out, "  replay  {}\n", replay(&options.at, &options.data, &file, &finding.case))?;
+    let mut command = replay(&options.at, &options.data, &file, &finding.case);
+    if !finding.spellings.is_empty() {
+        command.push_str(&format!(" --spellings={}", finding.spellings.join(",")));
+    }
+    writeln!(out, "  replay  {command}\n")?;
     Ok(())
 }

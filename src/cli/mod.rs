@@ -25,6 +25,7 @@ pub mod reference;
 mod report;
 mod schema;
 mod serve;
+mod spellings;
 mod start;
 mod watch;
 

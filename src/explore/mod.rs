@@ -15,6 +15,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::spelling::Spellings;
+
 pub use campaign::run;
 
 /// Limits of an exploration.
@@ -30,6 +32,8 @@ pub struct Options {
     pub patience: Duration,
     /// Number of findings after which it ends.
     pub findings: usize,
+    /// In which spellings messages are written, if not in the usual one alone.
+    pub spellings: Option<Spellings>,
 }
 
 /// A finding.
@@ -49,6 +53,9 @@ pub struct Finding {
     pub expected: String,
     /// The actual observation.
     pub observed: String,
+    /// The kinds of spellings without which the target does not show it; empty if it depends on none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spellings: Vec<String>,
     /// The shortest sequence, a line for each step.
     pub steps: Vec<String>,
     /// The id of the case.

@@ -16,6 +16,7 @@ mod retry;
 mod runner;
 mod schedule;
 mod send;
+mod spelling;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -196,6 +196,7 @@ impl Mailbox for TaskAmp {
             body: Vec::new(),
             params: Vec::new(),
             payload: None,
+            spelling: None,
         })
     }
 
