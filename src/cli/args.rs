@@ -179,6 +179,9 @@ pub struct CheckOptions {
     /// these. What fails runs again in the plain spelling
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub spellings: Option<String>,
+    /// Then run sequences of operations for this long, judged by a model of the protocol; what they find counts like a case
+    #[arg(long, value_name = "TIME")]
+    pub explore: Option<String>,
     /// Number of cases that run concurrently
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,

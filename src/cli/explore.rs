@@ -183,7 +183,7 @@ async fn explore_target(
         steps: progress.steps,
         requests: progress.requests,
         seconds: progress.elapsed.as_secs_f64(),
-        end: end(&outcome.end),
+        end: outcome.end.to_string(),
         transitions: outcome.transitions.iter().map(|name| (name.as_str(), reached(name))).collect(),
         findings: &outcome.findings,
     };
@@ -197,18 +197,6 @@ async fn explore_target(
         (End::Done | End::AllSequences | End::Enough, true) if progress.judged > 0 => 0,
         (_, true) => 3,
     })
-}
-
-/// Why an exploration ended, in words.
-fn end(end: &End) -> String {
-    match end {
-        End::Done => "the time was up".to_owned(),
-        End::AllSequences => "all sequences were sent".to_owned(),
-        End::Interrupted => "it was interrupted".to_owned(),
-        End::Enough => "the limit of --findings was reached".to_owned(),
-        End::Gone(why) => format!("no sequence could be judged any more: {why}"),
-        End::Nothing(why) => why.clone(),
-    }
 }
 
 fn summary(options: &ExploreOptions, exploration: &Options, outcome: &Outcome, path: &Path) -> Result<(), Failure> {
@@ -255,7 +243,7 @@ fn summary(options: &ExploreOptions, exploration: &Options, outcome: &Outcome, p
         print_finding(&mut out, options, finding)?;
     }
     let count = outcome.findings.len();
-    let end = printable::line(&end(&outcome.end)).into_owned();
+    let end = printable::line(&outcome.end.to_string()).into_owned();
     writeln!(out, "{count} finding{}; ended because {end}. {}", if count == 1 { "" } else { "s" }, path.display())?;
     Ok(())
 }

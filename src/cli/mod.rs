@@ -9,6 +9,7 @@ mod data;
 mod exit;
 mod explain;
 mod explore;
+mod exploring;
 mod fuzz;
 mod hooks;
 mod init;

@@ -11,6 +11,7 @@ mod sequence;
 mod shrink;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -111,6 +112,19 @@ pub enum End {
     Gone(String),
     /// Nothing can be explored: the target is unreachable, or the protocol has no model.
     Nothing(String),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("the time was up"),
+            Self::AllSequences => f.write_str("all sequences were sent"),
+            Self::Interrupted => f.write_str("it was interrupted"),
+            Self::Enough => f.write_str("the maximum number of findings was reached"),
+            Self::Gone(why) => write!(f, "no sequence could be judged any more: {why}"),
+            Self::Nothing(why) => f.write_str(why),
+        }
+    }
 }
 
 /// The result of an exploration.
