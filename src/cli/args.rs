@@ -588,6 +588,15 @@ pub struct ProveOptions {
     /// Change each member of each answer, one at a time, and list the changes that no case detects
     #[arg(long)]
     pub wire: bool,
+    /// Explore the faults instead of running the suites against them: which faults exploration alone finds
+    #[arg(long, conflicts_with_all = ["only", "all_cases", "blame", "wire", "report"])]
+    pub explore: bool,
+    /// Exploration of one fault at most, which ends with the first finding
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", requires = "explore")]
+    pub time: String,
+    /// Explore N of the faults, chosen by the seed [default: all]
+    #[arg(long, value_name = "N", requires = "explore")]
+    pub sample: Option<usize>,
     /// Random seed; the same seed sends the same messages [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

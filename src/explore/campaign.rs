@@ -20,7 +20,7 @@ use crate::suite::Case;
 use crate::transport::Connections;
 use crate::value::Value;
 use crate::verdict::Verdict;
-use crate::walk::{Context, Facts, Features, Transcript};
+use crate::walk::{Context, Facts, Features};
 
 /// Sequences of a batch per concurrent job.
 const ROUNDS: usize = 2;
@@ -301,9 +301,9 @@ impl Campaign<'_> {
     async fn run_whole(&self, sequence: Sequence) -> Ran {
         let title = Title { suite: "explore", case: "sequence", about: "", transport: sequence.transport.name() };
         let knowledge = self.context.plan.knowledge;
-        let case = sequence::text(knowledge, &sequence.predictions, Shape::Whole, &title)
+        let case = sequence::case(&sequence.predictions, Shape::Whole, &title)
             .ok_or_else(|| "no step has an expectation".to_owned())
-            .and_then(|text| sequence::read(knowledge, &text));
+            .and_then(|case| sequence::built(knowledge, &case));
         let id = format!("explore {} sequence {}", self.options.seed, sequence.number);
         let spellings = self.options.spellings.as_ref();
         let result = match case {
@@ -326,9 +326,8 @@ impl Campaign<'_> {
         let mut ready = plan::ready_case(plan.knowledge, plan.target, id, case, transport);
         ready.spelling = spelling;
         let transcript = self.runner.run_case(self.context, &ready).await;
-        let nothing = Transcript::default();
-        let swept = Swept::new(self.context, &nothing);
-        let record = judge::case(self.context, &ready, &Gate::Open, Some(&transcript), &swept, None);
+        // No sequence is a sweep over the answers of others.
+        let record = judge::case(self.context, &ready, &Gate::Open, Some(&transcript), &Swept::default(), None);
         (record, transcript.exchanges)
     }
 

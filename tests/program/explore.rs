@@ -14,6 +14,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         wrong_usage_is_reported_before_anything_is_sent,
         a_target_that_cannot_be_judged_is_undecided,
         what_an_exploration_of_a_check_finds_is_a_case_of_the_run,
+        prove_tells_which_faults_exploration_finds_alone,
     ]
 }
 
@@ -179,4 +180,19 @@ fn what_an_exploration_of_a_check_finds_is_a_case_of_the_run() {
     assert!(reached.filter(|times| times.as_u64() > Some(0)).count() > 40, "{exploration}");
     let files = std::fs::read_dir(folder.join("out")).expect("a folder").flatten();
     assert!(files.into_iter().all(|file| !file.file_name().to_string_lossy().starts_with("explore-")));
+}
+
+fn prove_tells_which_faults_exploration_finds_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["prove", "--explore", "--protocol", "agentic", "--for", "20s", "--seed", "2"];
+    // The second one shows at another route only, which no sequence uses.
+    let faults = ["--fault", "duplicate-overwrites", "--fault", "descriptor-version-number"];
+    let ran = proofmark(folder.path(), &[&words[..], &faults].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("exploration alone finds 1 of 2 faults (50 %)"), "{}", ran.out);
+    assert!(ran.out.contains("not found: descriptor-version-number"), "{}", ran.out);
+    let text = std::fs::read_to_string(folder.path().join("reports/prove/agentic/explore.json")).expect("a result");
+    let result: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(result["without_fault"], serde_json::json!([]));
+    assert_eq!(result["faults"][0]["named"], true, "{result}");
 }
