@@ -9,6 +9,7 @@ mod hosted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::spelling::Spelling;
 use crate::value::Value;
 
 pub use body::{Body, mask};
@@ -155,6 +156,8 @@ pub struct Encoded {
     pub params: Vec<(String, Value)>,
     /// The parameter of an adapter call that carries `body` in hex.
     pub payload: Option<String>,
+    /// How it is written, if not in the usual way.
+    pub spelling: Option<Spelling>,
 }
 
 /// The means by which bytes reach a target.

@@ -19,7 +19,8 @@
 //! | [`bundle`] | the data files of a run: embedded, or from a folder | source |
 //! | [`requirement`] | the catalogue of a specification, and its errata | value, source |
 //! | [`template`] | `${…}` in values: bindings, captures, seeded ids and times | above but bundle, requirement |
-//! | [`exchange`] | messages that were sent and received, as bytes | value |
+//! | [`spelling`] | the ways in which standards let a client write the same message | nothing |
+//! | [`exchange`] | messages that were sent and received, as bytes | value, spelling |
 //! | [`verdict`] | verdicts of cases, requirements and levels | nothing |
 //! | [`edit`] | edits that make a message invalid | value, wire, source, template |
 //! | [`target`] | the implementation under test: how to reach it, claims, limits, waivers | value, wire, source, exchange |
@@ -33,7 +34,7 @@
 //! | [`baseline`] | the known failures of a target, and which of a run are known | above but bundle |
 //! | [`walk`] | the interpreter of a case: what to send next, and which expectations hold; pure | above but bundle |
 //! | [`judge`] | from transcripts to verdicts; pure | above but bundle |
-//! | [`transport`] | the only module that opens sockets and starts processes | value, wire, exchange, target |
+//! | [`transport`] | the only module that opens sockets and starts processes | value, wire, spelling, exchange, target |
 //! | [`run`] | runs the cases of a plan concurrently and within limits | above but bundle |
 //! | [`adapter_rules`] | whether an adapter follows the adapter protocol | value, wire, exchange, target, protocol, transport |
 //! | [`trivial`] | trivial targets, at which no case may pass | value, wire, exchange, target, transport |
@@ -65,6 +66,7 @@ pub mod requirement;
 pub mod run;
 pub mod schema;
 pub mod source;
+pub mod spelling;
 pub mod suggest;
 pub mod suite;
 pub mod target;

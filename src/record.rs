@@ -171,6 +171,26 @@ pub struct ProtocolRecord {
     /// The waivers of the target file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<WaiverRecord>,
+    /// The exploration that was part of the run. What it found is among the cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exploration: Option<ExplorationRecord>,
+}
+
+/// An exploration: sequences of operations, judged by the model of the protocol.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplorationRecord {
+    /// Sequences that ran.
+    pub sequences: u64,
+    /// Sequences that were judged to their end, or to their first violation.
+    pub judged: u64,
+    /// Their steps.
+    pub steps: u64,
+    /// How long it took, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Why it ended.
+    pub end: String,
+    /// Every transition of the model, and how often it was reached.
+    pub transitions: BTreeMap<String, u64>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
@@ -415,7 +435,7 @@ pub struct FindingRecord {
     /// Whether it counts only under the strict profile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict_only: bool,
-    /// A note of the suite's author.
+    /// A note of the suite's author, and on which spelling of the messages the failure depends, if it does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }

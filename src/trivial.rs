@@ -362,6 +362,7 @@ mod tests {
             body: b"{\"a\":1}".to_vec(),
             params: vec![("a".to_owned(), Value::Integer(1))],
             payload: None,
+            spelling: None,
         };
         let limits = Limits { request: std::time::Duration::from_millis(300), ..Limits::default() };
         let mut enough = |_: &Outgoing, received: &Incoming| !transport.is_channel() || !received.arrived.is_empty();

@@ -185,6 +185,7 @@ fn message() -> Encoded {
         body: Vec::new(),
         params: Vec::new(),
         payload: None,
+        spelling: None,
     }
 }
 

@@ -297,6 +297,18 @@ impl Author<'_, '_> {
                 Ok(WaiverRecord { what: a.words()?, reason: a.words()?, at: a.words()?, stale: a.some()? })
             })?,
             hosts: std::collections::BTreeMap::new(),
+            exploration: if self.u.ratio(1, 3)? {
+                Some(proofmark::record::ExplorationRecord {
+                    sequences: self.u.int_in_range(0..=3)?,
+                    judged: 1,
+                    steps: self.u.int_in_range(0..=3)?,
+                    elapsed_ms: 3,
+                    end: self.words()?,
+                    transitions: [(self.words()?, 0), (self.words()?, 40)].into(),
+                })
+            } else {
+                None
+            },
             strays: Vec::new(),
             more_strays: 0,
         })

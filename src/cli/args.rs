@@ -175,6 +175,13 @@ pub struct CheckOptions {
     /// Use new identities and ids even with --seed: for a target that keeps data of an earlier run
     #[arg(long)]
     pub new_ids: bool,
+    /// Write each message in a legal spelling of HTTP, JSON or WebSocket, chosen by the seed; with KINDS, each message in all of
+    /// these. What fails runs again in the plain spelling
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub spellings: Option<String>,
+    /// Then run sequences of operations for this long, judged by a model of the protocol; what they find counts like a case
+    #[arg(long, value_name = "TIME")]
+    pub explore: Option<String>,
     /// Number of cases that run concurrently
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -291,6 +298,10 @@ pub struct ExploreOptions {
     /// Use new identities and ids even with --seed: for a target that keeps data of an earlier run
     #[arg(long)]
     pub new_ids: bool,
+    /// Write each message in a legal spelling of HTTP, JSON or WebSocket, chosen by the seed; with KINDS, each message in all of
+    /// these. What fails runs again in the plain spelling
+    #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub spellings: Option<String>,
     /// Number of sequences that run concurrently
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub jobs: usize,
@@ -577,6 +588,15 @@ pub struct ProveOptions {
     /// Change each member of each answer, one at a time, and list the changes that no case detects
     #[arg(long)]
     pub wire: bool,
+    /// Explore the faults instead of running the suites against them: which faults exploration alone finds
+    #[arg(long, conflicts_with_all = ["only", "all_cases", "blame", "wire", "report"])]
+    pub explore: bool,
+    /// Exploration of one fault at most, which ends with the first finding
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", requires = "explore")]
+    pub time: String,
+    /// Explore N of the faults, chosen by the seed [default: all]
+    #[arg(long, value_name = "N", requires = "explore")]
+    pub sample: Option<usize>,
     /// Random seed; the same seed sends the same messages [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

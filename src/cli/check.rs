@@ -1,5 +1,6 @@
 //! `check`: runs the cases against a target, judges them and writes the reports.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -15,15 +16,18 @@ use super::exit::Failure;
 use super::program::Program;
 use super::reference::{self, Reference, Start};
 use super::start::{now, runtime};
-use super::{hooks, interrupt, launch};
+use super::watch::finding_file;
+use super::{exploring, hooks, interrupt, launch, spellings};
 use crate::exchange::{TargetClass, Transport};
+use crate::explore::Finding;
 use crate::judge;
 use crate::plan::{self, Knowledge, Plan, Selection, TargetScope, glob};
 use crate::protocol;
-use crate::record::{Asked, BaselineRecord, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
+use crate::record::{Asked, BaselineRecord, CaseRecord, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
 use crate::report::{self, Format};
 use crate::run::{self, Event, Runner, Sink};
 use crate::source::Source;
+use crate::spelling::CaseSpelling;
 use crate::suggest::nearest;
 use crate::suite::CaseId;
 use crate::target::{self, Credential, EVERY_PARTY, Target};
@@ -525,7 +529,9 @@ async fn check(
         baseline,
         summary: Summary::default(),
     };
+    let explore = options.explore.as_deref().map(exploring::time).transpose()?;
     for knowledge in known {
+        let found = OnceCell::new();
         let mut target = target.clone();
         let slug = knowledge.protocol.slug();
         let (reference, mut connections) = connect(program, &options.at, knowledge, &mut target, begun).await?;
@@ -538,11 +544,48 @@ async fn check(
             return Err(failure);
         }
         hooks::claim(knowledge, &mut target);
-        let plan = plan::build(knowledge, &target, selection);
+        let mut plan = plan::build(knowledge, &target, selection);
+        let spellings = spellings::chosen(options.spellings.as_deref(), knowledge.protocol, seed)?;
+        if let Some(spellings) = &spellings {
+            for case in &mut plan.cases {
+                case.spelling = Some(CaseSpelling { spellings: spellings.clone(), key: case.id.clone() });
+            }
+        }
         record.target.config = config(&plan);
         let progress = Progress::new(options.quiet, slug, &target.name);
         let runner = Runner::new(&connections, &target.limits, begun);
-        let mut transcript = runner.run_all(&plan, facts, cancelled, &progress).await;
+        let mut transcript = runner.run_all(&plan, facts, cancelled.clone(), &progress).await;
+        let features = Features::read(&plan, facts, &transcript);
+        let context = Context { plan: &plan, facts, features };
+        let mut dependences = runner.spellings_that_fail(&context, &transcript).await;
+        let time = explore.filter(|_| transcript.cut_short.is_none() && knowledge.protocol.model().is_some());
+        let explored = match time {
+            Some(time) => {
+                progress.explores(time);
+                let spellings = spellings.clone();
+                Some(exploring::run(&plan, facts, &connections, time, spellings, begun, cancelled).await)
+            }
+            None => None,
+        };
+        let findings = explored.as_ref().map_or(&[][..], |outcome| &outcome.findings);
+        if explored.is_some() {
+            exploring::write(&options.out, findings)?;
+        }
+        let ran = plan.cases.len();
+        let features = context.features;
+        exploring::add(
+            &mut plan,
+            knowledge,
+            &target,
+            findings,
+            found.get_or_init(|| exploring::cases(&options.out, findings)),
+            spellings.as_ref(),
+        );
+        let context = Context { plan: &plan, facts, features };
+        exploring::run_added(&runner, &context, &mut transcript).await;
+        for (index, finding) in findings.iter().enumerate().filter(|(_, finding)| !finding.spellings.is_empty()) {
+            dependences.insert(ran + index, format!("only in these spellings: {}", finding.spellings.join(",")));
+        }
         progress.finish();
         connections.close().await;
         let ended = match running {
@@ -554,8 +597,7 @@ async fn check(
         if let Some(reference) = reference {
             reference.stop().await;
         }
-        let features = Features::read(&plan, facts, &transcript);
-        if let Some(declared) = &features.declared {
+        if let Some(declared) = &context.features.declared {
             if let Some(name) = own_name(&target, declared) {
                 record.target.name = name;
             }
@@ -564,13 +606,17 @@ async fn check(
                 record.target.declared.insert(slug.to_owned(), serde_json::from_str(&text).unwrap_or_default());
             }
         }
-        let context = Context { plan: &plan, facts, features };
         let mut judged = judge::protocol(&context, &transcript);
-        for case in &mut judged.cases {
-            case.replay = replay(options, slug, &case.id, seed);
+        for (index, case) in judged.cases.iter_mut().enumerate() {
+            if let Some(dependence) = dependences.get(&index) {
+                note(case, dependence);
+            }
+            let found = index.checked_sub(ran).and_then(|index| findings.get(index));
+            case.replay = replay(options, slug, &case.id, seed, found);
         }
+        judged.exploration = explored.as_ref().map(exploring::record);
         record.protocols.push(judged);
-        record.summary.requests += runner.requests();
+        record.summary.requests += runner.requests() + explored.as_ref().map_or(0, |outcome| outcome.progress.requests);
         if record.summary.cut_short.is_none() {
             record.summary.cut_short = transcript.cut_short;
         }
@@ -578,6 +624,16 @@ async fn check(
     record.summary.elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     judge::conclude(&mut record);
     Ok(record)
+}
+
+/// Notes with each violation of a case on which spelling it depends.
+fn note(case: &mut CaseRecord, dependence: &str) {
+    for finding in case.findings.iter_mut().filter(|finding| finding.verdict == Verdict::Fail) {
+        if !finding.note.is_empty() {
+            finding.note.push_str("; ");
+        }
+        finding.note.push_str(dependence);
+    }
 }
 
 /// The name and version by which a library describes itself, for a target file without a `name`.
@@ -677,15 +733,24 @@ pub(super) fn random() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish() % 1_000_000_000_000
 }
 
-/// The command that runs one case again.
-fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64) -> String {
-    let mut words = check_words(&options.at, &options.data);
+/// The command that runs one case again, also one that the exploration of the run found.
+fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64, found: Option<&Finding>) -> String {
+    let mut data = options.data.clone();
+    data.cases.extend(found.map(|found| finding_file(&options.out, &found.case)));
+    let mut words = check_words(&options.at, &data);
     let mut add = |words_to_add: &[&str]| words.extend(words_to_add.iter().map(|word| quote(word)));
     add(&["--protocol", slug, "--only", id]);
     if is_strict(options) {
         add(&["--profile", "strict"]);
     }
     add(&["--seed", &seed.to_string()]);
+    let of_finding = found.map(|found| found.spellings.join(","));
+    match of_finding.as_deref().or(options.spellings.as_deref()) {
+        Some("") if found.is_some() => {}
+        Some("") => add(&["--spellings"]),
+        Some(kinds) => add(&[&format!("--spellings={kinds}")]),
+        None => {}
+    }
     if !options.at.reference && options.at.adapter.is_none() {
         // The target keeps what this run stored, so the case must run with new identities.
         add(&["--new-ids"]);
@@ -786,6 +851,14 @@ impl Progress {
         bar.set_prefix(slug.to_owned());
         let what = format!("{slug}: {}", report::printable::line(target));
         Self { bar, plain: !terminal && !quiet, what }
+    }
+
+    fn explores(&self, time: std::time::Duration) {
+        self.bar.suspend(|| {
+            if self.plain {
+                let _ = writeln!(anstream::stderr(), "{}: exploring for {time:?}", self.what);
+            }
+        });
     }
 
     fn finish(&self) {

@@ -3,22 +3,21 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use super::args::ExploreOptions;
 use super::check::{connect, random, routes, start_hosts, target};
 use super::data;
 use super::exit::Failure;
-use super::fuzz::{finding_file, log, replay, transports};
+use super::fuzz::{replay, transports};
 use super::program::Program;
 use super::start::{now, runtime};
-use super::{hooks, interrupt, launch};
+use super::watch::{Watching, finding_file};
+use super::{hooks, interrupt, launch, spellings};
 use crate::exchange::Transport;
-use crate::explore::{self, End, Finding, Options, Outcome, Progress, Watcher};
+use crate::explore::{self, End, Finding, Options, Outcome};
 use crate::plan::{self, Knowledge, Selection};
 use crate::report::{files, printable};
 use crate::target::{Target, parse_duration};
@@ -92,16 +91,18 @@ pub(super) fn run(options: &ExploreOptions, program: &Program) -> Result<u8, Fai
     target.limits.request = time("timeout", &options.timeout)?;
     target.limits.jobs = options.jobs;
     let chosen = transports(&options.transport, knowledge)?;
+    let seed = options.seed.unwrap_or_else(random);
     let exploration = Options {
-        seed: options.seed.unwrap_or_else(random),
+        seed,
+        spellings: spellings::chosen(options.spellings.as_deref(), knowledge.protocol, seed)?,
         time: time("for", &options.time)?,
         sequences: options.sequences.unwrap_or(u64::MAX),
         patience: time("patience", &options.patience)?,
         findings: options.findings,
     };
     remove_earlier(&options.out)?;
-    let log = options.log.as_deref().map(log).transpose()?;
-    runtime()?.block_on(explore_target(program, options, knowledge, target, chosen, &exploration, log))
+    let watching = Watching::new(&options.out, options.quiet, options.log.as_deref())?;
+    runtime()?.block_on(explore_target(program, options, knowledge, target, chosen, &exploration, watching))
 }
 
 /// Removes the files of an earlier exploration, so that none of them seems to be of this one.
@@ -129,7 +130,7 @@ async fn explore_target(
     mut target: Target,
     chosen: Option<Vec<Transport>>,
     exploration: &Options,
-    log: Option<Mutex<std::fs::File>>,
+    watching: Watching<'_>,
 ) -> Result<u8, Failure> {
     let begun = Instant::now();
     let (clock, _) = now();
@@ -157,9 +158,9 @@ async fn explore_target(
         }
         return Err(failure);
     }
-    let watching = Watching::new(options, knowledge.protocol.slug(), &target.name, exploration, log);
+    let what = format!("exploring for {:?}, seed {}", exploration.time, exploration.seed);
+    watching.begin(knowledge.protocol.slug(), &target.name, &what);
     let outcome = explore::run(&plan, facts, &connections, begun, exploration, cancelled, &watching).await;
-    watching.bar.finish_and_clear();
     connections.close().await;
     if let Some(running) = running {
         running.stop().await;
@@ -167,9 +168,7 @@ async fn explore_target(
     if let Some(reference) = reference {
         reference.stop().await;
     }
-    if let Some(failure) = watching.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        return Err(failure);
-    }
+    watching.end()?;
     let progress = &outcome.progress;
     let reached = |name: &str| progress.reached.get(name).copied().unwrap_or(0);
     let stored = Stored {
@@ -184,7 +183,7 @@ async fn explore_target(
         steps: progress.steps,
         requests: progress.requests,
         seconds: progress.elapsed.as_secs_f64(),
-        end: end(&outcome.end),
+        end: outcome.end.to_string(),
         transitions: outcome.transitions.iter().map(|name| (name.as_str(), reached(name))).collect(),
         findings: &outcome.findings,
     };
@@ -198,18 +197,6 @@ async fn explore_target(
         (End::Done | End::AllSequences | End::Enough, true) if progress.judged > 0 => 0,
         (_, true) => 3,
     })
-}
-
-/// Why an exploration ended, in words.
-fn end(end: &End) -> String {
-    match end {
-        End::Done => "the time was up".to_owned(),
-        End::AllSequences => "all sequences were sent".to_owned(),
-        End::Interrupted => "it was interrupted".to_owned(),
-        End::Enough => "the limit of --findings was reached".to_owned(),
-        End::Gone(why) => format!("no sequence could be judged any more: {why}"),
-        End::Nothing(why) => why.clone(),
-    }
 }
 
 fn summary(options: &ExploreOptions, exploration: &Options, outcome: &Outcome, path: &Path) -> Result<(), Failure> {
@@ -256,7 +243,7 @@ fn summary(options: &ExploreOptions, exploration: &Options, outcome: &Outcome, p
         print_finding(&mut out, options, finding)?;
     }
     let count = outcome.findings.len();
-    let end = printable::line(&end(&outcome.end)).into_owned();
+    let end = printable::line(&outcome.end.to_string()).into_owned();
     writeln!(out, "{count} finding{}; ended because {end}. {}", if count == 1 { "" } else { "s" }, path.display())?;
     Ok(())
 }
@@ -274,6 +261,9 @@ fn print_finding(out: &mut dyn Write, options: &ExploreOptions, finding: &Findin
         printable::short(&finding.expected, 200),
         printable::short(&finding.observed, 200)
     )?;
+    if !finding.spellings.is_empty() {
+        writeln!(out, "  only in these spellings: {}", finding.spellings.join(", "))?;
+    }
     for step in finding.steps.iter().take(LINES) {
         writeln!(out, "  {}", printable::short(step, 160))?;
     }
@@ -281,91 +271,10 @@ fn print_finding(out: &mut dyn Write, options: &ExploreOptions, finding: &Findin
         writeln!(out, "  … {} more lines", finding.steps.len() - LINES)?;
     }
     writeln!(out, "  case    {}", file.display())?;
-    writeln!(out, "  replay  {}\n", replay(&options.at, &options.data, &file, &finding.case))?;
+    let mut command = replay(&options.at, &options.data, &file, &finding.case);
+    if !finding.spellings.is_empty() {
+        command.push_str(&format!(" --spellings={}", finding.spellings.join(",")));
+    }
+    writeln!(out, "  replay  {command}\n")?;
     Ok(())
-}
-
-/// Shows the progress, writes each finding at once, and writes the log.
-struct Watching<'o> {
-    options: &'o ExploreOptions,
-    bar: ProgressBar,
-    plain: bool,
-    printed: Mutex<Instant>,
-    log: Option<Mutex<std::fs::File>>,
-    failure: Mutex<Option<Failure>>,
-}
-
-impl<'o> Watching<'o> {
-    fn new(
-        options: &'o ExploreOptions,
-        slug: &str,
-        target: &str,
-        exploration: &Options,
-        log: Option<Mutex<std::fs::File>>,
-    ) -> Self {
-        let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("CI").is_none();
-        let bar = if terminal && !options.quiet {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-        } else {
-            ProgressBar::hidden()
-        };
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {spinner} {msg}") {
-            bar.set_style(style);
-        }
-        bar.set_prefix(slug.to_owned());
-        let plain = !terminal && !options.quiet;
-        if plain {
-            let mut out = anstream::stderr();
-            let target = printable::line(target);
-            let _ = writeln!(out, "{slug}: {target}: exploring for {:?}, seed {}", exploration.time, exploration.seed);
-        }
-        Self { options, bar, plain, printed: Mutex::new(Instant::now()), log, failure: Mutex::new(None) }
-    }
-
-    fn fail(&self, failure: Failure) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
-    }
-}
-
-impl Watcher for Watching<'_> {
-    fn progress(&self, progress: &Progress) {
-        let line = format!(
-            "{} sequences, {} transitions, {} findings, {:.0} s",
-            progress.sequences,
-            progress.reached.len(),
-            progress.findings,
-            progress.elapsed.as_secs_f64()
-        );
-        self.bar.set_message(line.clone());
-        self.bar.tick();
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.plain && printed.elapsed() >= Duration::from_secs(10) {
-            *printed = Instant::now();
-            let _ = writeln!(anstream::stderr(), "{line}");
-        }
-    }
-
-    fn sequence(&self, number: u64, transport: &str, steps: &[String], outcome: &str) {
-        let Some(log) = &self.log else { return };
-        let line =
-            serde_json::json!({ "sequence": number, "transport": transport, "steps": steps, "outcome": outcome });
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = writeln!(log, "{line}") {
-            self.fail(Failure::usage(format!("cannot write the log: {error}")));
-        }
-    }
-
-    fn finding(&self, finding: &Finding) {
-        // Written at once, so that a killed exploration keeps its findings.
-        if let Err(error) = files::write_bytes(&finding_file(&self.options.out, &finding.case), finding.text.as_bytes())
-        {
-            self.fail(error.into());
-        }
-        self.bar.suspend(|| {
-            if !self.options.quiet {
-                let what = format!("{} {}: {}", finding.requirement, finding.operation, finding.observed);
-                let _ = writeln!(anstream::stderr(), "found: {}", printable::short(&what, 200));
-            }
-        });
-    }
 }

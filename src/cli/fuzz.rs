@@ -1,11 +1,10 @@
 //! `fuzz`: runs a campaign against a target; `promote`: adds a finding to the suites.
 
-use std::io::{IsTerminal, Write};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::{Deserialize, Serialize};
 
 use super::args::{DataOptions, FuzzOptions, PromoteOptions, TargetOptions};
@@ -14,9 +13,10 @@ use super::data;
 use super::exit::Failure;
 use super::program::Program;
 use super::start::{now, runtime};
+use super::watch::{Watching, finding_file};
 use super::{hooks, interrupt, launch};
 use crate::exchange::Transport;
-use crate::fuzz::{self, End, Finding, Options, Outcome, Progress, Watcher};
+use crate::fuzz::{self, End, Finding, Options, Outcome};
 use crate::plan::{self, Knowledge, Selection};
 use crate::report::{files, printable};
 use crate::source::Source;
@@ -94,13 +94,8 @@ pub(super) fn run(options: &FuzzOptions, program: &Program) -> Result<u8, Failur
         findings: options.findings,
         known: stored.findings.iter().map(|finding| finding.signature.clone()).collect(),
     };
-    let log = options.log.as_deref().map(log).transpose()?;
-    runtime()?.block_on(campaign_against(program, options, knowledge, target, chosen, &campaign, stored, log))
-}
-
-pub(super) fn log(path: &Path) -> Result<Mutex<std::fs::File>, Failure> {
-    let file = std::fs::File::create(path);
-    file.map(Mutex::new).map_err(|error| Failure::usage(format!("cannot write {}: {error}", path.display())))
+    let watching = Watching::new(&options.out, options.quiet, options.log.as_deref())?;
+    runtime()?.block_on(campaign_against(program, options, knowledge, target, chosen, &campaign, stored, watching))
 }
 
 /// The transports that `--transport` names.
@@ -168,20 +163,6 @@ fn stored(options: &FuzzOptions, knowledge: &Knowledge, target: &Target) -> Resu
     }
 }
 
-/// The file of a finding, named after the suite of its case.
-pub(super) fn finding_file(out: &Path, case: &str) -> PathBuf {
-    let suite = case.split('#').next().unwrap_or_default();
-    // Generated names have no other characters; an edited state file must not lead to another folder.
-    let name: String = suite
-        .rsplit('/')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
-        .collect();
-    out.join(format!("{name}.yaml"))
-}
-
 #[expect(clippy::too_many_arguments, reason = "each is one part of a campaign, and there is one caller")]
 async fn campaign_against(
     program: &Program,
@@ -191,7 +172,7 @@ async fn campaign_against(
     chosen: Option<Vec<Transport>>,
     campaign: &Options,
     mut stored: Stored,
-    log: Option<Mutex<std::fs::File>>,
+    watching: Watching<'_>,
 ) -> Result<u8, Failure> {
     let begun = Instant::now();
     let (clock, _) = now();
@@ -221,9 +202,8 @@ async fn campaign_against(
         }
         return Err(failure);
     }
-    let watching = Watching::new(options, slug, &target.name, campaign, log);
+    watching.begin(slug, &target.name, &format!("fuzzing for {:?}, seed {}", campaign.time, campaign.seed));
     let outcome = fuzz::run(&plan, facts, &connections, begun, campaign, cancelled, &watching).await;
-    watching.bar.finish_and_clear();
     connections.close().await;
     if let Some(running) = running {
         running.stop().await;
@@ -231,9 +211,7 @@ async fn campaign_against(
     if let Some(reference) = reference {
         reference.stop().await;
     }
-    if let Some(failure) = watching.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        return Err(failure);
-    }
+    watching.end()?;
     stored.next = outcome.progress.next;
     stored.inputs += outcome.progress.inputs;
     stored.seconds += outcome.progress.elapsed.as_secs_f64();
@@ -334,90 +312,6 @@ pub(super) fn replay(at: &TargetOptions, data: &DataOptions, file: &Path, case: 
     ]);
     words.extend(["--only".to_owned(), quote(case)]);
     words.join(" ")
-}
-
-/// Shows the progress of a campaign, writes each finding at once, and writes the log.
-struct Watching<'o> {
-    options: &'o FuzzOptions,
-    bar: ProgressBar,
-    plain: bool,
-    printed: Mutex<Instant>,
-    log: Option<Mutex<std::fs::File>>,
-    failure: Mutex<Option<Failure>>,
-}
-
-impl<'o> Watching<'o> {
-    fn new(
-        options: &'o FuzzOptions,
-        slug: &str,
-        target: &str,
-        campaign: &Options,
-        log: Option<Mutex<std::fs::File>>,
-    ) -> Self {
-        let terminal = std::io::stderr().is_terminal() && std::env::var_os("CI").is_none();
-        let bar = if terminal && !options.quiet {
-            ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
-        } else {
-            ProgressBar::hidden()
-        };
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {spinner} {msg}") {
-            bar.set_style(style);
-        }
-        bar.set_prefix(slug.to_owned());
-        let plain = !terminal && !options.quiet;
-        if plain {
-            let mut out = anstream::stderr();
-            let target = printable::line(target);
-            let _ = writeln!(out, "{slug}: {target}: fuzzing for {:?}, seed {}", campaign.time, campaign.seed);
-        }
-        Self { options, bar, plain, printed: Mutex::new(Instant::now()), log, failure: Mutex::new(None) }
-    }
-
-    fn fail(&self, failure: Failure) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
-    }
-}
-
-impl Watcher for Watching<'_> {
-    fn progress(&self, progress: &Progress) {
-        let line = format!(
-            "{} inputs, {:.0} a second, {} kinds of answers, {} findings, {:.0} s",
-            progress.inputs,
-            progress.rate(),
-            progress.answers.len(),
-            progress.findings,
-            progress.elapsed.as_secs_f64()
-        );
-        self.bar.set_message(line.clone());
-        self.bar.tick();
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.plain && printed.elapsed() >= Duration::from_secs(10) {
-            *printed = Instant::now();
-            let _ = writeln!(anstream::stderr(), "{line}");
-        }
-    }
-
-    fn input(&self, number: u64, seed: &str, edits: &[String], answer: &str) {
-        let Some(log) = &self.log else { return };
-        let line = serde_json::json!({ "input": number, "seed": seed, "edits": edits, "answer": answer });
-        let mut log = log.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = writeln!(log, "{line}") {
-            self.fail(Failure::usage(format!("cannot write the log: {error}")));
-        }
-    }
-
-    fn finding(&self, finding: &Finding) {
-        // Written at once, so that a killed campaign keeps its findings.
-        if let Err(error) = files::write_bytes(&finding_file(&self.options.out, &finding.case), finding.text.as_bytes())
-        {
-            self.fail(error.into());
-        }
-        self.bar.suspend(|| {
-            if !self.options.quiet {
-                let _ = writeln!(anstream::stderr(), "found: {}", printable::short(&finding.what, 200));
-            }
-        });
-    }
 }
 
 /// Copies a case that `fuzz` wrote into a suites folder.

@@ -271,6 +271,7 @@ fn join_protocol(
     }
     let runs: Vec<_> = contexts.iter().zip(&transcripts).collect();
     let mut judged = judge::joined(&context, &runs, &run_of);
+    judged.exploration = parts.iter().find_map(|part| part.protocol.exploration.clone());
     let mut changed = 0;
     for ((case, ready), at) in judged.cases.iter_mut().zip(&context.plan.cases).zip(&run_of) {
         let Some(old) = recorded[*at].get(case.id.as_str()) else { continue };

@@ -1,11 +1,8 @@
 //! `prove`: runs the suites against the reference implementation with planted faults.
 
-use std::any::Any;
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::Instant;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,17 +10,16 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::args::{DataFormat, ProveOptions};
 use super::check::random;
 use super::data;
+use super::embedded::Embedded;
 use super::exit::Failure;
 use super::program::Program;
-use super::reference::{self, Reference, Start};
+use super::prove_explore;
+use super::reference;
 use super::start::now;
-use crate::exchange::TargetClass;
 use crate::parallel;
 use crate::plan::Knowledge;
-use crate::prove::{self, Fault, Options, Progress, Proof, Running, Setting, Subject};
+use crate::prove::{self, Options, Progress, Proof};
 use crate::report::files;
-use crate::target::Target;
-use crate::template::Clock;
 use crate::verdict::Profile;
 use crate::walk::Facts;
 
@@ -46,6 +42,9 @@ pub(super) fn run(options: &ProveOptions, program: &Program) -> Result<u8, Failu
     }
     for (_, path) in &reports {
         files::remove(path)?;
+    }
+    if options.explore {
+        return prove_explore::run(options, &known, program);
     }
     let mut begun = Vec::new();
     for knowledge in &known {
@@ -158,88 +157,6 @@ fn write(options: &ProveOptions, slug: &str, proof: &Proof) -> Result<(), Failur
         }
     }
     Ok(())
-}
-
-/// The embedded reference implementation of one protocol.
-struct Embedded<'k> {
-    implementation: &'static dyn reference_impl::Implementation,
-    knowledge: &'k Knowledge,
-    clock: Clock,
-    begun: Instant,
-    settings: Vec<Setting>,
-}
-
-impl<'k> Embedded<'k> {
-    fn new(
-        implementation: &'static dyn reference_impl::Implementation,
-        knowledge: &'k Knowledge,
-        clock: Clock,
-        begun: Instant,
-    ) -> Result<Self, Failure> {
-        let setting = |setup: &reference_impl::Setup| {
-            let mut target = Target::new(TargetClass::Reference, "the embedded reference implementation");
-            // Each start uses new addresses.
-            reference::stand_in(implementation, &mut target)?;
-            reference::describe(knowledge, implementation, setup, &mut target);
-            let tolerated = setup.variant.is_other();
-            Ok(Setting { name: setup.name.to_owned(), about: setup.about.to_owned(), tolerated, target })
-        };
-        let settings = implementation.setups().iter().map(setting).collect::<Result<_, Failure>>()?;
-        Ok(Self { implementation, knowledge, clock, begun, settings })
-    }
-}
-
-impl Subject for Embedded<'_> {
-    fn faults(&self) -> Vec<Fault> {
-        let also = |fault: &reference_impl::Fault| {
-            let rows = self.implementation.also().iter().filter(|also| also.faults.contains(&fault.name));
-            let reasons = rows.flat_map(|also| also.breaks.iter().map(|id| ((*id).to_owned(), also.why.to_owned())));
-            reasons.collect()
-        };
-        let setup = |fault| self.implementation.setup_of(fault).map_or("", |setup| setup.name);
-        self.implementation
-            .faults()
-            .iter()
-            .map(|fault| Fault {
-                name: fault.name.to_owned(),
-                summary: fault.summary.to_owned(),
-                level: fault.level.to_owned(),
-                breaks: fault.breaks.iter().map(|id| (*id).to_owned()).collect(),
-                also: also(fault),
-                setting: setup(fault).to_owned(),
-            })
-            .collect()
-    }
-
-    fn settings(&self) -> Vec<Setting> {
-        self.settings.clone()
-    }
-
-    fn start<'s>(
-        &'s self,
-        setting: &'s Setting,
-        fault: Option<&'s str>,
-    ) -> Pin<Box<dyn Future<Output = Result<Running, String>> + 's>> {
-        Box::pin(async move {
-            let mut target = setting.target.clone();
-            let setup =
-                reference::setup(self.implementation, Some(&setting.name)).map_err(|failure| failure.message())?;
-            let start = Start {
-                implementation: self.implementation,
-                knowledge: self.knowledge,
-                setup,
-                fault: fault.map(str::to_owned),
-                variant: setup.variant,
-                clock: self.clock,
-                in_memory: true,
-                begun: self.begun,
-            };
-            let started = Reference::start(&start, &mut target).await;
-            let (reference, connections) = started.map_err(|failure| failure.message())?;
-            let keep: Box<dyn Any> = Box::new(());
-            Ok(Running { connections, stop: Box::pin(reference.stop()), keep })
-        })
-    }
 }
 
 /// Shows the progress of a proof.

@@ -101,6 +101,7 @@ fn judge_again(knowledge: &Knowledge, record: &RunRecord, facts: Facts, before: 
     let context = Context { plan: &plan, facts, features };
     let mut judged = judge::protocol(&context, &transcript);
     let recorded: BTreeMap<&str, &CaseRecord> = before.cases.iter().map(|case| (case.id.as_str(), case)).collect();
+    judged.exploration.clone_from(&before.exploration);
     for case in &mut judged.cases {
         case.replay = recorded.get(case.id.as_str()).map(|old| old.replay.clone()).unwrap_or_default();
     }

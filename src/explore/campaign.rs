@@ -15,11 +15,12 @@ use crate::plan::{self, Plan};
 use crate::protocol::{Model, Move, Offers, Predicted};
 use crate::record::{CaseRecord, FeatureState};
 use crate::run::Runner;
+use crate::spelling::{CaseSpelling, Spellings};
 use crate::suite::Case;
 use crate::transport::Connections;
 use crate::value::Value;
 use crate::verdict::Verdict;
-use crate::walk::{Context, Facts, Features, Transcript};
+use crate::walk::{Context, Facts, Features};
 
 /// Sequences of a batch per concurrent job.
 const ROUNDS: usize = 2;
@@ -300,25 +301,33 @@ impl Campaign<'_> {
     async fn run_whole(&self, sequence: Sequence) -> Ran {
         let title = Title { suite: "explore", case: "sequence", about: "", transport: sequence.transport.name() };
         let knowledge = self.context.plan.knowledge;
-        let case = sequence::text(knowledge, &sequence.predictions, Shape::Whole, &title)
+        let case = sequence::case(&sequence.predictions, Shape::Whole, &title)
             .ok_or_else(|| "no step has an expectation".to_owned())
-            .and_then(|text| sequence::read(knowledge, &text));
+            .and_then(|case| sequence::built(knowledge, &case));
         let id = format!("explore {} sequence {}", self.options.seed, sequence.number);
+        let spellings = self.options.spellings.as_ref();
         let result = match case {
-            Ok(case) => Ok(self.judged(&case, sequence.transport, id).await),
+            Ok(case) => Ok(self.judged(&case, sequence.transport, id, spellings).await),
             Err(why) => Err(why),
         };
         Ran { sequence, result }
     }
 
-    /// Runs a case and judges it.
-    pub(super) async fn judged(&self, case: &Case, transport: Transport, id: String) -> (CaseRecord, Vec<Exchange>) {
+    /// Runs a case, in spellings if there are any, and judges it.
+    pub(super) async fn judged(
+        &self,
+        case: &Case,
+        transport: Transport,
+        id: String,
+        spellings: Option<&Spellings>,
+    ) -> (CaseRecord, Vec<Exchange>) {
         let plan = self.context.plan;
-        let ready = plan::ready_case(plan.knowledge, plan.target, id, case, transport);
+        let spelling = spellings.map(|spellings| CaseSpelling { spellings: spellings.clone(), key: id.clone() });
+        let mut ready = plan::ready_case(plan.knowledge, plan.target, id, case, transport);
+        ready.spelling = spelling;
         let transcript = self.runner.run_case(self.context, &ready).await;
-        let nothing = Transcript::default();
-        let swept = Swept::new(self.context, &nothing);
-        let record = judge::case(self.context, &ready, &Gate::Open, Some(&transcript), &swept, None);
+        // No sequence is a sweep over the answers of others.
+        let record = judge::case(self.context, &ready, &Gate::Open, Some(&transcript), &Swept::default(), None);
         (record, transcript.exchanges)
     }
 

@@ -10,6 +10,7 @@ use super::sequence::{self, Shape, Title};
 use super::shrink;
 use crate::exchange::Transport;
 use crate::protocol::{Move, Predicted};
+use crate::spelling::Spellings;
 
 /// How often a case must fail before it is a finding.
 const TIMES: usize = 2;
@@ -30,13 +31,14 @@ impl Campaign<'_> {
         let Some(last) = owners.get(suspicion.step) else { return };
         let moves = sequence.moves[..=*last].to_vec();
         // A suspicion that is not confirmed may be the effect of another bug, in another sequence it is looked at again.
-        if !self.fails(&moves, sequence.transport, suspicion, TIMES).await {
+        let Some(spellings) = self.dependence(&moves, sequence.transport, suspicion).await else {
             state.progress.unfounded += 1;
             return;
-        }
-        let moves = self.shrunk(moves, sequence.transport, suspicion).await;
+        };
+        let spellings = spellings.as_ref();
+        let moves = self.shrunk(moves, sequence.transport, spellings, suspicion).await;
         let Some((predictions, text, case)) = self.written(&moves, sequence, suspicion) else { return };
-        if !self.fails(&moves, sequence.transport, suspicion, TIMES).await {
+        if !self.fails(&moves, sequence.transport, spellings, suspicion, TIMES).await {
             state.progress.unfounded += 1;
             return;
         }
@@ -52,12 +54,44 @@ impl Campaign<'_> {
             transport: sequence.transport.name().to_owned(),
             expected: suspicion.expected.clone(),
             observed: suspicion.observed.clone(),
+            spellings: spellings.iter().flat_map(|found| &found.kinds).map(|kind| kind.name().to_owned()).collect(),
             steps: bindings.chain(steps).collect(),
             case,
             text,
         };
         self.watcher.finding(&finding);
         state.findings.push(finding);
+    }
+
+    /// The fewest spellings without which these moves do not show the same: `Some(None)` if the plain spelling shows it, `None`
+    /// if nothing does for sure.
+    async fn dependence(
+        &self,
+        moves: &[Move],
+        transport: Transport,
+        suspicion: &Suspicion,
+    ) -> Option<Option<Spellings>> {
+        if self.fails(moves, transport, None, suspicion, TIMES).await {
+            return Some(None);
+        }
+        let all = self.options.spellings.as_ref()?;
+        for kind in &all.kinds {
+            let alone = all.always([*kind]);
+            if self.fails(moves, transport, Some(&alone), suspicion, TIMES).await {
+                return Some(Some(alone));
+            }
+        }
+        let mut left = all.always(all.kinds.iter().copied());
+        if !self.fails(moves, transport, Some(&left), suspicion, TIMES).await {
+            return None;
+        }
+        for kind in &all.kinds {
+            let fewer = all.always(left.kinds.iter().copied().filter(|other| other != kind));
+            if self.fails(moves, transport, Some(&fewer), suspicion, 1).await {
+                left = fewer;
+            }
+        }
+        Some(Some(left))
     }
 
     /// The file of the case of a finding, and the id of the case.
@@ -80,14 +114,21 @@ impl Campaign<'_> {
     }
 
     /// Whether these moves show the same, each of several times on new identities.
-    async fn fails(&self, moves: &[Move], transport: Transport, suspicion: &Suspicion, times: usize) -> bool {
+    async fn fails(
+        &self,
+        moves: &[Move],
+        transport: Transport,
+        spellings: Option<&Spellings>,
+        suspicion: &Suspicion,
+        times: usize,
+    ) -> bool {
         let knowledge = self.context.plan.knowledge;
         let predictions = sequence::predict(self.model, moves);
         let title = Title { suite: "explore", case: "sequence", about: "", transport: transport.name() };
         let text = sequence::text(knowledge, &predictions, Shape::Last(&suspicion.requirement), &title);
         let Some(case) = text.and_then(|text| sequence::read(knowledge, &text).ok()) else { return false };
         for _ in 0..times {
-            let (record, exchanges) = self.judged(&case, transport, self.fresh_id()).await;
+            let (record, exchanges) = self.judged(&case, transport, self.fresh_id(), spellings).await;
             let found = Suspicion::of(&record, &exchanges);
             if found.is_none_or(|found| found.signature() != suspicion.signature()) {
                 return false;
@@ -97,7 +138,13 @@ impl Campaign<'_> {
     }
 
     /// The shortest and plainest moves that show the same, as far as the attempts reach.
-    async fn shrunk(&self, mut best: Vec<Move>, transport: Transport, suspicion: &Suspicion) -> Vec<Move> {
+    async fn shrunk(
+        &self,
+        mut best: Vec<Move>,
+        transport: Transport,
+        spellings: Option<&Spellings>,
+        suspicion: &Suspicion,
+    ) -> Vec<Move> {
         let begun = Instant::now();
         let mut attempts = 0;
         'again: loop {
@@ -106,7 +153,7 @@ impl Campaign<'_> {
                 if attempts > ATTEMPTS || begun.elapsed() > SHRINKING {
                     return best;
                 }
-                if self.fails(&moves, transport, suspicion, 1).await {
+                if self.fails(&moves, transport, spellings, suspicion, 1).await {
                     best = moves;
                     continue 'again;
                 }

@@ -11,9 +11,12 @@ mod sequence;
 mod shrink;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+use crate::spelling::Spellings;
 
 pub use campaign::run;
 
@@ -30,6 +33,8 @@ pub struct Options {
     pub patience: Duration,
     /// Number of findings after which it ends.
     pub findings: usize,
+    /// In which spellings messages are written, if not in the usual one alone.
+    pub spellings: Option<Spellings>,
 }
 
 /// A finding.
@@ -49,6 +54,9 @@ pub struct Finding {
     pub expected: String,
     /// The actual observation.
     pub observed: String,
+    /// The kinds of spellings without which the target does not show it; empty if it depends on none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spellings: Vec<String>,
     /// The shortest sequence, a line for each step.
     pub steps: Vec<String>,
     /// The id of the case.
@@ -104,6 +112,19 @@ pub enum End {
     Gone(String),
     /// Nothing can be explored: the target is unreachable, or the protocol has no model.
     Nothing(String),
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done => f.write_str("the time was up"),
+            Self::AllSequences => f.write_str("all sequences were sent"),
+            Self::Interrupted => f.write_str("it was interrupted"),
+            Self::Enough => f.write_str("the maximum number of findings was reached"),
+            Self::Gone(why) => write!(f, "no sequence could be judged any more: {why}"),
+            Self::Nothing(why) => f.write_str(why),
+        }
+    }
 }
 
 /// The result of an exploration.

@@ -8,7 +8,7 @@ use crate::fuzz::yaml;
 use crate::plan::{self, Knowledge};
 use crate::protocol::{Choices, Model, Move, Offers, Predicted};
 use crate::source::Source;
-use crate::suite::{Case, read_suite};
+use crate::suite::{Case, case_of, read_suite};
 use crate::value::Value;
 
 /// Fewest and most moves of a sequence, before everything is read back.
@@ -100,6 +100,14 @@ pub(super) fn text(
     shape: Shape<'_>,
     title: &Title<'_>,
 ) -> Option<String> {
+    Some(yaml::write(&Value::map([
+        ("suite", Value::Text(format!("{}/{}", knowledge.protocol.slug(), title.suite))),
+        ("cases", Value::array([case(predictions, shape, title)?])),
+    ])))
+}
+
+/// The case of [`text`] as a value.
+pub(super) fn case(predictions: &[Option<Predicted>], shape: Shape<'_>, title: &Title<'_>) -> Option<Value> {
     let mut steps: Vec<Value> = predictions.iter().flatten().flat_map(|found| found.steps.iter().cloned()).collect();
     if let Shape::Last(requirement) = shape {
         let last = predictions.last()?.as_ref()?;
@@ -134,10 +142,18 @@ pub(super) fn text(
         case.push(("let", Value::map(bindings)));
     }
     case.push(("steps", Value::Array(steps.into())));
-    Some(yaml::write(&Value::map([
-        ("suite", Value::Text(format!("{}/{}", knowledge.protocol.slug(), title.suite))),
-        ("cases", Value::array([Value::map(case)])),
-    ])))
+    Some(Value::map(case))
+}
+
+/// The case of a value that is in no file: much faster than to write and to read a file.
+///
+/// # Errors
+///
+/// The mistakes in it.
+pub(super) fn built(knowledge: &Knowledge, value: &Value) -> Result<Case, String> {
+    let case = case_of(value, "explore.yaml").map_err(|problems| format!("{problems:?}"))?;
+    let mistakes = plan::mistakes(knowledge, &case);
+    if mistakes.is_empty() { Ok(case) } else { Err(format!("{mistakes:?}")) }
 }
 
 /// The single case of a file, or the mistakes in it: a case that is to be written must be valid in a suite.

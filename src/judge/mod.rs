@@ -222,6 +222,7 @@ pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_o
         spec: knowledge.catalogue.spec.clone(),
         suite_hash: knowledge.hash.clone(),
         replay: String::new(),
+        exploration: None,
         levels,
         // The report derives them.
         causes: Vec::new(),

@@ -12,6 +12,7 @@ mod select;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -21,6 +22,7 @@ use crate::matcher;
 use crate::protocol::Protocol;
 use crate::requirement::RequirementId;
 use crate::source::Diagnostic;
+use crate::spelling::CaseSpelling;
 use crate::suite::{Action, Case, CaseId, ClockWay, Feature, LevelSet, Step, TimeSpan};
 use crate::target::{Target, WaiverSubject};
 use crate::verdict::NotRun;
@@ -57,6 +59,7 @@ pub struct Plan<'k> {
 }
 
 /// A case for one target over one transport.
+#[derive(Clone)]
 pub struct ReadyCase<'k> {
     /// Its full id.
     pub id: String,
@@ -74,8 +77,10 @@ pub struct ReadyCase<'k> {
     pub skip: Option<(NotRun, String)>,
     /// Index of its waiver.
     pub waiver: Option<usize>,
+    /// How its messages are written, if not in the usual way.
+    pub spelling: Option<CaseSpelling>,
     /// Compiled expectations, for arguments without a template.
-    compiled: BTreeMap<ExpectationKey, matcher::Expectation>,
+    compiled: Arc<BTreeMap<ExpectationKey, matcher::Expectation>>,
 }
 
 impl<'k> Plan<'k> {
@@ -109,7 +114,8 @@ impl<'k> Plan<'k> {
             demand: LevelDemand::default(),
             skip: None,
             waiver: None,
-            compiled: BTreeMap::new(),
+            spelling: None,
+            compiled: Arc::default(),
         };
         self.knowledge.probes.iter().filter(offered).map(ready).collect()
     }
@@ -334,7 +340,18 @@ fn ready<'k>(
             }
         }
     }
-    ReadyCase { id, ordinal: 0, case, transport, covers, demand, skip, waiver, compiled }
+    ReadyCase {
+        id,
+        ordinal: 0,
+        case,
+        transport,
+        covers,
+        demand,
+        skip,
+        waiver,
+        spelling: None,
+        compiled: Arc::new(compiled),
+    }
 }
 
 /// The levels without which a case cannot run: those of its operations, and those that it needs by name.

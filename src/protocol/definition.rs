@@ -14,6 +14,7 @@ use super::target_knowledge::TargetKnowledge;
 use crate::exchange::{Exchange, Transport};
 use crate::matcher::Matcher;
 use crate::report::Format;
+use crate::spelling;
 use crate::target::{NamedObject, Target, UrlScheme};
 use crate::template::Function;
 use crate::value::Value;
@@ -166,6 +167,12 @@ pub trait Protocol: Sync {
     /// What a target may answer to a sequence of operations. Default: `None`, sequences cannot be explored.
     fn model(&self) -> Option<&dyn Model> {
         None
+    }
+
+    /// The spellings of a message that its specification leaves to a sender. Default: those that change no byte of a message
+    /// and of its address, such as a signature may cover.
+    fn spellings(&self) -> &'static [spelling::Kind] {
+        spelling::Kind::OF_TRANSPORTS
     }
 
     /// The operation called `name`. Not to be overridden.

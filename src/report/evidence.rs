@@ -154,6 +154,7 @@ fn protocol_without_exchanges(protocol: &ProtocolRecord, known: &BTreeSet<&str>)
         strays: protocol.strays.clone(),
         more_strays: protocol.more_strays,
         waivers: protocol.waivers.clone(),
+        exploration: protocol.exploration.clone(),
         replay,
     }
 }

@@ -10,6 +10,7 @@ use super::hosts::HostSession;
 use super::runner::{Runner, milliseconds};
 use crate::exchange::{Encoded, Ended, Exchange, Transport};
 use crate::plan::{ReadyCase, SETUP_STEPS};
+use crate::spelling::CaseSpelling;
 use crate::suite::{Action, Step};
 use crate::transport::Session;
 use crate::transport::adapter::Adapter;
@@ -23,6 +24,8 @@ pub(super) struct CaseSession<'c> {
     pub(super) context: &'c Context<'c>,
     /// Id of the case.
     pub(super) id: &'c str,
+    /// How its messages are written, if not in the usual way.
+    pub(super) spelling: Option<&'c CaseSpelling>,
     pub(super) session: Session,
     /// Whether a step ends at the first sufficient answer.
     pub(super) fail_fast: bool,
@@ -161,6 +164,7 @@ impl Runner<'_> {
         let session = CaseSession {
             context,
             id: &ready.id,
+            spelling: ready.spelling.as_ref(),
             session: Session::default(),
             fail_fast,
             returns: AtomicUsize::new(0),

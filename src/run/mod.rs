@@ -17,6 +17,7 @@ mod retry;
 mod runner;
 mod schedule;
 mod send;
+mod spelling;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -59,11 +59,16 @@ impl Runner<'_> {
         mut walk: Option<&mut Walk<'_>>,
         planned: Planned<'_>,
         round: usize,
-        message: Encoded,
+        mut message: Encoded,
     ) -> Exchange {
         let actor = planned.actor().to_owned();
         let operation = message.operation.clone();
         let (transport, action) = (message.transport, message.action.clone());
+        // A set-up is not judged, and a case whose set-up fails shows nothing.
+        message.spelling = case.spelling.filter(|_| planned.number < SETUP_STEPS).map(|spelling| {
+            let key = format!("{} {} {round} {actor}", spelling.key, planned.number);
+            spelling.spellings.of(&key)
+        });
         self.requests.fetch_add(1, Ordering::Relaxed);
         let returned = match walk.as_deref() {
             Some(walk) if message.action == ChannelAction::Message => self.return_to(case, walk, planned).await,

@@ -57,6 +57,25 @@ impl Node {
         }
     }
 
+    /// A value as a node that is at one place, as if the file of `span` had it there.
+    pub fn of(value: &Value, span: &Span) -> Self {
+        let name = |key: &Value| key.as_text().unwrap_or_default().to_owned();
+        let value = match value {
+            Value::Null => Yaml::Null,
+            Value::Bool(flag) => Yaml::Bool(*flag),
+            Value::Text(text) => Yaml::Text(text.clone()),
+            Value::Array(items) => Yaml::Sequence(items.iter().map(|item| Self::of(item, span)).collect()),
+            Value::Map(members) => {
+                let member = |(key, value): &(Value, Value)| {
+                    (Key { name: name(key), span: span.clone() }, Self::of(value, span))
+                };
+                Yaml::Map(members.iter().map(member).collect())
+            }
+            other => Yaml::Number(other.clone()),
+        };
+        Self { value, span: span.clone() }
+    }
+
     /// The node as a value, without places.
     pub fn to_value(&self) -> Value {
         match &self.value {

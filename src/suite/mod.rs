@@ -24,7 +24,7 @@ pub use manifest::{
     Absent, Claims, ClockWay, Feature, Fuzzing, HostDecl, LevelClaim, Manifest, Setup, Timeout, read_manifest,
     read_manifest_partly,
 };
-pub use read::{read_suite, read_suite_partly, written};
+pub use read::{case_of, read_suite, read_suite_partly, written};
 
 /// One file of cases about one area of one protocol.
 #[derive(Clone, Debug)]

@@ -22,6 +22,20 @@ pub fn read_suite(source: &Arc<Source>) -> Result<Suite, Vec<Diagnostic>> {
     problems.check(suite)
 }
 
+/// Reads a case that is in no file: the map that a file of cases would have for it.
+///
+/// # Errors
+///
+/// Every mistake in it.
+pub fn case_of(value: &Value, name: &str) -> Result<Case, Vec<Diagnostic>> {
+    let source = Arc::new(Source { name: name.to_owned(), text: String::new() });
+    let mut problems = Problems::default();
+    let read = read_cases(&Node::of(value, &Span::file(&source)), &mut problems);
+    let cases = problems.check(read)?;
+    let none = || vec![Diagnostic::new(&Span::file(&source), "no case")];
+    cases.into_iter().next().ok_or_else(none)
+}
+
 /// Reads what can be read of a file of cases: a case with a mistake in it is left out.
 pub fn read_suite_partly(source: &Arc<Source>, problems: &mut Problems) -> Suite {
     let nameless = Located { value: String::new(), span: Span::file(source) };

@@ -69,6 +69,24 @@ pub enum WireItem {
     },
     /// A frame on TCP without a type byte.
     TcpBare(Vec<u8>),
+    /// A WebSocket message in several frames, in writes of these sizes.
+    WsFragments {
+        /// Whether it is a text message.
+        text: bool,
+        /// The payloads of the frames.
+        parts: Vec<Vec<u8>>,
+        /// The sizes of the writes; empty for one.
+        writes: Vec<usize>,
+    },
+    /// A frame on TCP, with or without a type byte, in writes of these sizes.
+    TcpWrites {
+        /// The type byte.
+        kind: Option<u8>,
+        /// What follows it.
+        payload: Vec<u8>,
+        /// The sizes of the writes.
+        writes: Vec<usize>,
+    },
     /// Raw bytes, written without framing.
     Raw(Vec<u8>),
     /// Bytes as they are, a few at a time.
@@ -97,6 +115,8 @@ impl WireItem {
             Self::WsClose(_) => "a WebSocket close",
             Self::TcpFrame { .. } => "a typed frame",
             Self::TcpBare(_) => "a frame without a type",
+            Self::WsFragments { .. } => "a WebSocket message in several frames",
+            Self::TcpWrites { .. } => "a frame in several writes",
             Self::Raw(_) | Self::Slow { .. } => "raw bytes",
             Self::HalfClose => "the end of one direction",
             Self::Reset => "a reset",

@@ -10,8 +10,10 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::Semaphore;
 use url::Url;
 
+use super::spelled::{Spelled, frames_itself};
 use super::{ConnectError, Delivery};
 use crate::exchange::{Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
+use crate::spelling::{Kind, Spelling};
 use crate::target::{Credential, Limits, SECOND, Target, credentials_of};
 
 /// Idle connections of one actor that are kept.
@@ -61,6 +63,8 @@ pub struct Http {
     /// Certificates of authorities besides those of the system.
     authorities: Vec<reqwest::Certificate>,
     credentials: BTreeMap<String, Vec<Credential>>,
+    /// For messages in another than the usual spelling.
+    spelled: Spelled,
 }
 
 impl Http {
@@ -89,6 +93,7 @@ impl Http {
             fresh: client(without_tls, 0, &authorities)?,
             authorities,
             credentials: target.credentials.clone(),
+            spelled: Spelled::new(target.ca.clone().unwrap_or_default()),
         })
     }
 
@@ -144,6 +149,12 @@ impl Http {
             ChannelAction::Paced(ms) => Some(Duration::from_millis(ms)),
             _ => None,
         };
+        if let Some(spelling) = message.spelling.filter(|spelling| !spelling.is_plain() && pace.is_none())
+            && !frames_itself(&message.headers)
+        {
+            let (outgoing, incoming) = self.in_spelling(actor, outgoing, spelling, limits).await;
+            return (self.redact(outgoing), incoming);
+        }
         let mut incoming = self.send(&self.pool(actor), &outgoing, pace, limits).await;
         if matches!(incoming.ended, Ended::Closed(_)) && incoming.status.is_none() {
             // A server may close an idle connection in the very moment in which it is used again, and is in its right.
@@ -156,6 +167,40 @@ impl Http {
             }
         }
         (self.redact(outgoing), incoming)
+    }
+
+    /// Sends a message in a spelling, and once more without what the target is in its right to refuse.
+    async fn in_spelling(
+        &self,
+        actor: &str,
+        outgoing: Outgoing,
+        mut spelling: Spelling,
+        limits: &Limits,
+    ) -> (Outgoing, Incoming) {
+        loop {
+            let mut sent = outgoing.clone();
+            let mut incoming = self.spelled.send(actor, &mut sent, &spelling, limits).await;
+            let is_redirect = matches!(incoming.status, Some(301 | 302 | 303 | 307 | 308)) && sent.method == "GET";
+            if is_redirect && incoming.header("location").is_some() {
+                let incoming = self.send(&self.pool(actor), &outgoing, None, limits).await;
+                return (outgoing, incoming);
+            }
+            match incoming.status {
+                // RFC 9110 section 15.5.18.
+                Some(417) if spelling.has(Kind::Expect) => spelling = spelling.without(Kind::Expect),
+                // HTTP/1.0 has no such coding, and any server may demand a length (RFC 9110 section 15.5.12).
+                Some(400 | 411 | 501 | 505) if spelling.has(Kind::Chunked) && !sent.body.is_empty() => {
+                    spelling = spelling.without(Kind::Chunked);
+                }
+                _ => {
+                    if incoming.ended != Ended::Complete {
+                        incoming.body.0.truncate(EVIDENCE_BYTES);
+                        incoming.body.0.shrink_to_fit();
+                    }
+                    return (sent, incoming);
+                }
+            }
+        }
     }
 
     async fn send(

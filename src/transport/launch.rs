@@ -417,6 +417,7 @@ impl<'l> Readiness<'l> {
                     body: Vec::new(),
                     params: Vec::new(),
                     payload: None,
+                    spelling: None,
                 };
                 let limits = Limits { request: left, body: 64 << 10, ..Limits::default() };
                 let (sent, received) = http.carry("a", request, &limits).await;

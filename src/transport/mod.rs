@@ -20,6 +20,7 @@ pub mod repository;
 mod serve;
 pub mod session;
 pub mod socket;
+mod spelled;
 pub mod summon;
 pub mod tcp;
 pub mod tree;

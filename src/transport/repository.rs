@@ -302,6 +302,7 @@ mod tests {
             body: Vec::new(),
             params: Vec::new(),
             payload: None,
+            spelling: None,
         }
     }
 

@@ -13,10 +13,12 @@ use tokio::sync::Mutex;
 use super::channel::{self, ArrivalKind, Bounds, Channel, Ending, Received, WireItem};
 use super::frame::Frame;
 use super::socket::{Address, tls_with};
+use super::spelled::PARTS;
 use super::tcp::{Framing, TcpChannel};
 use super::ws::{self, Upgrade};
 use super::{Delivery, Wait};
 use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
+use crate::spelling::Kind;
 use crate::target::{ChannelProfile, Limits, Target, WsMessages, credentials_of};
 
 /// How long to wait after sufficient arrivals: an answer that contradicts the first one follows shortly.
@@ -443,8 +445,46 @@ impl Collecting<'_, '_> {
     }
 }
 
+/// A message in another than the usual spelling: in several frames, or in several writes.
+fn spelled(message: &Encoded, profile: &ChannelProfile) -> Option<WireItem> {
+    let spelling = message.spelling.as_ref().filter(|_| message.action == ChannelAction::Message)?;
+    let body = &message.body;
+    let (fragments, writes) = (spelling.draw(Kind::Fragments), spelling.draw(Kind::Writes));
+    if message.transport == Transport::Tcp {
+        let kind = profile.tcp.types.map(|types| types.message);
+        // Length and type come before the body.
+        let size = body.len() + 4 + usize::from(kind.is_some());
+        return writes.map(|mut draw| WireItem::TcpWrites {
+            kind,
+            payload: body.clone(),
+            writes: draw.parts(size, PARTS),
+        });
+    }
+    if fragments.is_none() && writes.is_none() {
+        return None;
+    }
+    let text = profile.ws.messages == WsMessages::Text;
+    if text && std::str::from_utf8(body).is_err() {
+        return None;
+    }
+    let sizes = fragments.map_or_else(|| vec![body.len()], |mut draw| draw.parts(body.len(), PARTS));
+    let mut rest = body.as_slice();
+    let mut parts = Vec::new();
+    for size in sizes {
+        let (part, after) = rest.split_at(size);
+        parts.push(part.to_vec());
+        rest = after;
+    }
+    // The head of each frame is at least 6 bytes.
+    let writes = writes.map(|mut draw| draw.parts(body.len() + 6, PARTS)).unwrap_or_default();
+    Some(WireItem::WsFragments { text, parts, writes })
+}
+
 /// The item to send for an action, if any.
 fn item(message: &Encoded, profile: &ChannelProfile) -> Option<WireItem> {
+    if let Some(item) = spelled(message, profile) {
+        return Some(item);
+    }
     let body = message.body.clone();
     let ws = message.transport == Transport::Ws;
     Some(match message.action {

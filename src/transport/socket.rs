@@ -26,6 +26,9 @@ const CHUNK: usize = 16 << 10;
 /// Maximum number of pending bytes to a peer: a peer that requests answers without reading them gets no more of them.
 const OWED: usize = 64 << 10;
 
+/// Between two parts of a message that is written in parts.
+const BETWEEN_WRITES: Duration = Duration::from_millis(1);
+
 /// How long a failed write waits for earlier data of the peer, which has either already arrived or never will.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
@@ -363,6 +366,21 @@ impl Socket {
             self.end = Some(End::Failed(error.to_string()));
         }
         Err(error.to_string())
+    }
+
+    /// Writes bytes in parts of these sizes, so that they arrive one after the other; without sizes at once.
+    pub(super) async fn write_in(&mut self, bytes: &[u8], sizes: &[usize], deadline: Instant) -> Result<(), String> {
+        let mut rest = bytes;
+        for size in sizes {
+            let (part, after) = rest.split_at((*size).min(rest.len()));
+            self.write(part, deadline).await?;
+            rest = after;
+            if !rest.is_empty() {
+                // Without a pause the system would join them.
+                self.pause(Instant::now() + BETWEEN_WRITES).await;
+            }
+        }
+        if rest.is_empty() && !bytes.is_empty() { Ok(()) } else { self.write(rest, deadline).await }
     }
 
     fn poll_write(&mut self, context: &mut Context<'_>, rest: &mut &[u8]) -> Poll<io::Result<()>> {

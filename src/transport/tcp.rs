@@ -124,6 +124,9 @@ impl TcpChannel {
         match item {
             WireItem::TcpFrame { kind, payload } => self.socket.write(&encode(Some(kind), &payload)?, deadline).await,
             WireItem::TcpBare(payload) => self.socket.write(&encode(None, &payload)?, deadline).await,
+            WireItem::TcpWrites { kind, payload, writes } => {
+                self.socket.write_in(&encode(kind, &payload)?, &writes, deadline).await
+            }
             other => write_plain(&mut self.socket, other, deadline).await,
         }
     }

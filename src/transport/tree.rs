@@ -679,6 +679,7 @@ mod tests {
                 body: body.to_vec(),
                 params: Vec::new(),
                 payload: None,
+                spelling: None,
             };
             let beside = |_: &Outgoing, _: &Arrival| false;
             let mut enough = |_: &Outgoing, received: &Incoming| received.body.text().unwrap().contains("wanted");

@@ -227,6 +227,18 @@ impl WsChannel {
         Frame { mask: self.mask_key(), ..Frame::whole(opcode, payload) }.encode()
     }
 
+    /// The bytes of a message in several frames of this side (RFC 6455 section 5.4).
+    fn fragments(&mut self, opcode: u8, parts: Vec<Vec<u8>>) -> Vec<u8> {
+        let count = parts.len();
+        let mut bytes = Vec::new();
+        for (number, payload) in parts.into_iter().enumerate() {
+            let opcode = if number == 0 { opcode } else { op::CONTINUATION };
+            let last = number + 1 == count;
+            bytes.extend(Frame { last, mask: self.mask_key(), ..Frame::whole(opcode, payload) }.encode());
+        }
+        bytes
+    }
+
     async fn write_item(&mut self, item: WireItem, deadline: Instant) -> Result<(), String> {
         let (opcode, payload) = match item {
             WireItem::WsBinary(payload) => (op::BINARY, payload),
@@ -236,6 +248,11 @@ impl WsChannel {
             WireItem::WsClose(code) => {
                 self.closing = true;
                 (op::CLOSE, code.map(|code| code.to_be_bytes().to_vec()).unwrap_or_default())
+            }
+            WireItem::WsFragments { text, parts, writes } => {
+                self.raw = false;
+                let bytes = self.fragments(if text { op::TEXT } else { op::BINARY }, parts);
+                return self.socket.write_in(&bytes, &writes, deadline).await;
             }
             other => {
                 self.raw |= matches!(other, WireItem::Raw(_) | WireItem::Slow { .. });

@@ -290,6 +290,7 @@ impl<'p> Walk<'p> {
             body: Vec::new(),
             params: Vec::new(),
             payload: None,
+            spelling: None,
         };
         match message.body {
             MessageBody::None => {}

@@ -56,6 +56,7 @@ pub(crate) fn record() -> RunRecord {
                 waiver("agentic/deposit#keeps-a-package-for-a-year", None),
                 waiver("AGENTIC-11-09", Some("the waived cases pass")),
             ],
+            exploration: Some(exploration()),
         }],
         baseline: None,
         summary: Summary {
@@ -248,5 +249,17 @@ fn waiver(what: &str, stale: Option<&str>) -> WaiverRecord {
         reason: "the store is emptied every night; see issue 12".to_owned(),
         at: "target.yaml:14:5".to_owned(),
         stale: stale.map(str::to_owned),
+    }
+}
+
+fn exploration() -> proofmark::record::ExplorationRecord {
+    let transitions = [("assert: the first value", 41), ("assert: another value", 3), ("flag: a draft", 0)];
+    proofmark::record::ExplorationRecord {
+        sequences: 120,
+        judged: 118,
+        steps: 2_410,
+        elapsed_ms: 10_020,
+        end: "the time was up".to_owned(),
+        transitions: transitions.map(|(name, times)| (name.to_owned(), times)).into_iter().collect(),
     }
 }

@@ -13,6 +13,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         the_same_seed_makes_the_same_sequences,
         wrong_usage_is_reported_before_anything_is_sent,
         a_target_that_cannot_be_judged_is_undecided,
+        what_an_exploration_of_a_check_finds_is_a_case_of_the_run,
+        prove_tells_which_faults_exploration_finds_alone,
     ]
 }
 
@@ -139,4 +141,58 @@ fn a_target_that_cannot_be_judged_is_undecided() {
     let ran = proofmark(folder.path(), &["explore", &url, "--protocol", "agentic", "--for", "2s"]);
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("0 findings"), "{}", ran.out);
+}
+
+/// A run with an exploration: its exit code, its output and its record.
+fn checked_with_exploration(folder: &Path, fault: &[&str]) -> (i32, String, Value) {
+    let words = ["check", "--reference", "--protocol", "agentic", "--only", "agentic/descriptor#*", "--seed", "2"];
+    let more = ["--explore", "20s", "--out", "out"];
+    let ran = proofmark(folder, &[&words[..], fault, &more].concat());
+    let text = std::fs::read_to_string(folder.join("out/report.json")).unwrap_or_else(|_| panic!("{}", ran.err));
+    (ran.code, ran.out, serde_json::from_str(&text).expect("JSON"))
+}
+
+fn what_an_exploration_of_a_check_finds_is_a_case_of_the_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let (code, out, record) = checked_with_exploration(folder, &["--fault", "duplicate-overwrites"]);
+    assert_eq!(code, 1, "{out}");
+    let cases = record["protocols"][0]["cases"].as_array().expect("cases");
+    let found = |case: &&Value| case["id"].as_str().is_some_and(|id| id.starts_with("agentic/explore-"));
+    let found: Vec<&Value> = cases.iter().filter(found).collect();
+    assert!(!found.is_empty() && found.iter().all(|case| case["verdict"] == "fail"), "{out}");
+    assert!(cases.iter().all(|case| case["verdict"] != "fail" || found.contains(&case)), "{out}");
+    let requirements = record["protocols"][0]["requirements"].as_array().expect("requirements");
+    let failed = requirements.iter().filter(|requirement| requirement["verdict"] == "fail").count();
+    assert!(failed > 0, "{out}");
+    let replay = found[0]["replay"].as_str().expect("a command");
+    assert!(replay.contains("--cases out/explore-"), "{replay}");
+    let words: Vec<&str> = replay.split_whitespace().skip(1).map(|word| word.trim_matches('\'')).collect();
+    assert_eq!(proofmark(folder, &words).code, 1, "{replay}");
+    let page = std::fs::read_to_string(folder.join("out/report.html")).expect("a page");
+    assert!(page.contains("Exploration: ") && page.contains("class=\"cells\""));
+    // The files of an earlier run are not left behind.
+    let (code, out, record) = checked_with_exploration(folder, &[]);
+    assert_eq!(code, 0, "{out}");
+    let exploration = &record["protocols"][0]["exploration"];
+    assert!(exploration["judged"].as_u64() > Some(20), "{exploration}");
+    let reached = exploration["transitions"].as_object().expect("transitions").values();
+    assert!(reached.filter(|times| times.as_u64() > Some(0)).count() > 40, "{exploration}");
+    let files = std::fs::read_dir(folder.join("out")).expect("a folder").flatten();
+    assert!(files.into_iter().all(|file| !file.file_name().to_string_lossy().starts_with("explore-")));
+}
+
+fn prove_tells_which_faults_exploration_finds_alone() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = ["prove", "--explore", "--protocol", "agentic", "--for", "20s", "--seed", "2"];
+    // The second one shows at another route only, which no sequence uses.
+    let faults = ["--fault", "duplicate-overwrites", "--fault", "descriptor-version-number"];
+    let ran = proofmark(folder.path(), &[&words[..], &faults].concat());
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("exploration alone finds 1 of 2 faults (50 %)"), "{}", ran.out);
+    assert!(ran.out.contains("not found: descriptor-version-number"), "{}", ran.out);
+    let text = std::fs::read_to_string(folder.path().join("reports/prove/agentic/explore.json")).expect("a result");
+    let result: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(result["without_fault"], serde_json::json!([]));
+    assert_eq!(result["faults"][0]["named"], true, "{result}");
 }

@@ -18,6 +18,7 @@ mod meshai;
 mod prove;
 mod reference;
 mod replay;
+mod spellings;
 mod support;
 mod task_amp;
 mod tokens;
@@ -75,6 +76,7 @@ fn main() {
         launch::trials(),
         tokens::trials(),
         replay::trials(),
+        spellings::trials(),
     ]));
     trials.extend(lookups);
     libtest_mimic::run(&arguments, trials).exit();

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::exchange::{Exchange, Transport};
 use crate::matcher::Matcher;
+use crate::spelling;
 use crate::target::{NamedObject, Target};
 use crate::value::Value;
 use crate::vector::Kind;
@@ -154,6 +155,11 @@ impl Protocol for Agentic {
 
     fn model(&self) -> Option<&dyn Model> {
         Some(&model::Sequences)
+    }
+
+    fn spellings(&self) -> &'static [spelling::Kind] {
+        // Nothing is signed, and the specification compares values (E102).
+        spelling::Kind::ALL
     }
 }
 

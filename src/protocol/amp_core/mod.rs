@@ -285,6 +285,7 @@ impl Mailbox for AmpCore {
             body: Vec::new(),
             params: Vec::new(),
             payload: None,
+            spelling: None,
         })
     }
 

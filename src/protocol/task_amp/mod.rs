@@ -200,6 +200,7 @@ impl Mailbox for TaskAmp {
             body: Vec::new(),
             params: Vec::new(),
             payload: None,
+            spelling: None,
         })
     }
 

@@ -22,6 +22,7 @@ use badge::Badge;
 mod anchors;
 mod badge;
 mod case;
+mod exploration;
 mod filters;
 mod message;
 mod overview;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
 use super::case::{CaseRenderer, CaseView, RowsView};
+use super::exploration::{self, ExplorationView};
 use super::filters;
 use crate::record::{FeatureRecord, FeatureState, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
 use crate::report::cause::Cause;
@@ -31,6 +32,7 @@ pub(super) struct ProtocolView {
     pub(super) features: Vec<FeatureView>,
     pub(super) declared: String,
     pub(super) waivers: Vec<WaiverView>,
+    pub(super) exploration: Option<ExplorationView>,
     pub(super) requirements: Vec<RequirementView>,
     pub(super) findings: Vec<CaseView>,
     /// Findings for which the page has only a line.
@@ -132,6 +134,7 @@ pub(super) fn protocol(
     let declared = declared.and_then(|value| serde_json::to_string_pretty(value).ok()).unwrap_or_default();
     ProtocolView {
         slug: printable::short(&protocol.protocol, 60),
+        exploration: protocol.exploration.as_ref().map(exploration::view),
         spec: printable::short(&protocol.spec, 300),
         suite_hash: printable::short(&protocol.suite_hash, 80),
         levels: protocol.levels.iter().map(|level| level_view(protocol, level, anchors)).collect(),

@@ -1,0 +1,39 @@
+//! The option `--spellings` of `check` and `explore`.
+
+use super::exit::Failure;
+use crate::protocol::Protocol;
+use crate::spelling::{Kind, Spellings, names};
+use crate::suggest::nearest;
+
+/// The spellings that the option asks for, at a target of a protocol: any that the protocol permits, or the named ones in each
+/// message.
+///
+/// # Errors
+///
+/// [`Failure::Usage`] for a kind that is unknown or not permitted.
+pub(super) fn chosen(option: Option<&str>, protocol: &dyn Protocol, seed: u64) -> Result<Option<Spellings>, Failure> {
+    let Some(option) = option else { return Ok(None) };
+    let permitted = protocol.spellings();
+    let any = Spellings::any_of(permitted, seed);
+    if option.is_empty() {
+        return Ok(Some(any));
+    }
+    let mut kinds = Vec::new();
+    for word in option.split(',') {
+        let kind = Kind::named(word).ok_or_else(|| {
+            let hint = nearest(word, Kind::ALL.iter().map(|kind| kind.name()));
+            let hint = hint.map_or_else(
+                || format!("one of {}", names(permitted.iter().copied())),
+                |name| format!("did you mean `{name}`?"),
+            );
+            Failure::Usage(format!("--spellings: unknown kind `{word}`"), Some(hint))
+        })?;
+        if !permitted.contains(&kind) {
+            let slug = protocol.slug();
+            let hint = format!("one of {}", names(permitted.iter().copied()));
+            return Err(Failure::Usage(format!("{slug} does not permit the spelling `{word}`"), Some(hint)));
+        }
+        kinds.push(kind);
+    }
+    Ok(Some(any.always(kinds)))
+}
