@@ -201,6 +201,9 @@ pub struct CheckOptions {
     /// Print the cases that would run, and exit
     #[arg(long)]
     pub list: bool,
+    /// Run again whenever the target file, a suite, a vector, a file of cases or the baseline has changed
+    #[arg(long, conflicts_with = "list")]
+    pub watch: bool,
     /// Print only errors
     #[arg(long, short)]
     pub quiet: bool,

@@ -26,6 +26,7 @@ mod prove_explore;
 mod record;
 pub mod reference;
 mod report;
+mod rerun;
 mod schema;
 mod serve;
 mod spellings;
@@ -64,6 +65,7 @@ pub fn execute(words: impl IntoIterator<Item = OsString>, program: &Program) -> 
 fn run(arguments: Arguments, program: &Program) -> Result<u8, Failure> {
     use args::Command;
     match arguments.command {
+        Command::Check(options) if options.watch => rerun::run(&options),
         Command::Check(options) => check::run(&options, program),
         Command::Fuzz(options) => fuzz::run(&options, program),
         Command::Explore(options) => explore::run(&options, program),

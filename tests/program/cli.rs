@@ -40,6 +40,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         init_writes_a_target_file_once,
         reports_that_cannot_be_written_are_refused_before_the_run,
         a_new_case_lints_with_the_others,
+        a_watched_run_runs_again_when_a_file_has_changed,
         a_fixture_without_objects_is_refused_and_with_them_is_ndjson,
         every_schema_is_printed_as_json,
         the_help_of_every_command_has_an_example_that_can_be_typed_and_fits_80_columns,
@@ -429,6 +430,44 @@ fn a_new_case_lints_with_the_others() {
         &case.replace("fill-in", "filled").replace("filled-a-sentence-about-the-target", "answers"),
     );
     here.ends(0, &["lint", "--suites", "suites"]);
+}
+
+fn a_watched_run_runs_again_when_a_file_has_changed() {
+    let here = Place::new();
+    refused(&here, &["check", "--reference", "--watch"], &["no file that could change", "--suites"]);
+    here.suites(SUITE);
+    let log = here.path("log");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+        .args([
+            "check",
+            "--reference",
+            "--protocol",
+            "agentic",
+            "--suites",
+            "suites",
+            "--only",
+            "agentic/own*",
+            "--watch",
+        ])
+        .current_dir(here.0.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&log).expect("a file"))
+        .spawn()
+        .expect("the program");
+    let waits_for = |word: &str| {
+        let begun = Instant::now();
+        while !std::fs::read_to_string(&log).unwrap_or_default().contains(word) {
+            assert!(begun.elapsed() < Duration::from_secs(120), "{word:?}: {}", here.read("log"));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    waits_for("exit code 0; watching 4 files");
+    here.write("suites/agentic/own.yaml", &SUITE.replace("one-of: [200, 201]", "one-of: [418]"));
+    waits_for("own.yaml changed");
+    waits_for("exit code 1; watching 4 files");
+    child.kill().expect("it still runs");
+    child.wait().expect("a child");
 }
 
 fn a_fixture_without_objects_is_refused_and_with_them_is_ndjson() {
