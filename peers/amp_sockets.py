@@ -39,7 +39,7 @@ def ws_frame(opcode, payload, final=True):
 
 
 class Persistent(Channel):
-    """Shared by WebSocket and TCP: messages processed concurrently, replies written sequentially."""
+    """Shared by WebSocket and TCP: messages processed concurrently, each reply written when it is ready."""
 
     def __init__(self, server, reader, writer):
         super().__init__()
@@ -63,8 +63,9 @@ class Persistent(Channel):
     async def handle(self, data):
         """One message: its replies, or the effect of a refusal without ERROR. True if the connection stays open."""
         w, kind = self.ways, self.kind
-        await self.server.pause()
         replies, refusal = await self.node.take(data, self)
+        # After it: a stream arrives in order here, and a recipient that shuffled it could not confirm it.
+        await self.server.pause()
         w.change_list(f"{kind}-replies", replies)
         if refusal is not None and refusal.rule == "before-hello":
             return await self.before_hello(replies)

@@ -227,6 +227,7 @@ def main():
     runs = []
     if options.random:
         runs = [("the default choices", [], {}, more), ("strict", ["--preset", "strict"], {}, more + ["--profile", "strict"])]
+        runs = [run for run in runs if wanted(run[0])]
         for n in range(options.random):
             preset = f"random:{options.seed + n}"
             shown = json.loads(subprocess.run(SERVER + ["--preset", preset, "--show", "--json"], capture_output=True, text=True, check=True).stdout)

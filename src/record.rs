@@ -361,8 +361,8 @@ pub struct CaseRecord {
     pub because: String,
     /// The requirements it covers.
     pub covers: Vec<String>,
-    /// Requirements of `covers` that it decided, with the verdict of each.
-    #[serde(default)]
+    /// Requirements of `covers` that it decided, with the verdict of each. Left out of a file if each has the verdict of the case.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<String, Verdict>,
     /// When its first step ran, in milliseconds after the start of the run: the current time of the case.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -396,6 +396,13 @@ pub struct CaseRecord {
     /// says it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub replay: String,
+}
+
+impl CaseRecord {
+    /// Each requirement of `covers` with the verdict of the case: its `outcomes`, unless they differ among each other.
+    pub(crate) fn plain_outcomes(&self) -> BTreeMap<String, Verdict> {
+        self.covers.iter().map(|id| (id.clone(), self.verdict)).collect()
+    }
 }
 
 /// One deliberate defect of a message.

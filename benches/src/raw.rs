@@ -54,7 +54,7 @@ impl Client {
                 request = request.header(name, value);
             }
             if !sent.body.is_empty() {
-                request = request.body(sent.body.0.clone());
+                request = request.body(sent.body.0.to_vec());
             }
             let answer = request.send().await.expect("the server answers");
             assert_eq!(Some(answer.status().as_u16()), exchange.received.status, "{}", sent.url);

@@ -135,7 +135,7 @@ fn takes(runtime: &Runtime, u: &mut Unstructured<'_>, stream: &[u8]) {
                 assert_eq!(adapter.lost(), 1);
                 return; // the next call starts another one
             }
-            assert_eq!(carried.body.0, body, "call {id}: {}", shown());
+            assert_eq!(carried.body.0.as_slice(), body, "call {id}: {}", shown());
         }
     });
 }

@@ -140,7 +140,7 @@ fn observed(bytes: &[u8]) -> Value {
                 method: "POST".to_owned(),
                 url: "http://127.0.0.1:1/amp/v1/messages".to_owned(),
                 headers: Vec::new(),
-                body: Body(bytes.to_vec()),
+                body: Body::from(bytes.to_vec()),
             },
             received,
             started_ms: 0,
@@ -159,10 +159,10 @@ fn observed(bytes: &[u8]) -> Value {
         (ArrivalKind::WsBinary, None),
         (ArrivalKind::Polled, None),
     ] {
-        let body = Body(bytes.to_vec());
+        let body = Body::from(bytes.to_vec());
         let arrived = vec![Arrival { kind, code, body, at_ms: 1, host: String::new() }];
         let transport = if kind == ArrivalKind::TcpFrame { Transport::Tcp } else { Transport::Ws };
         observe(transport, Incoming { arrived, ..nothing() });
     }
-    observe(Transport::Http, Incoming { status: Some(200), body: Body(bytes.to_vec()), ..nothing() })
+    observe(Transport::Http, Incoming { status: Some(200), body: Body::from(bytes.to_vec()), ..nothing() })
 }

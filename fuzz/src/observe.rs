@@ -79,7 +79,7 @@ fn exchange(data: &[u8]) -> Exchange {
             headers: Vec::new(),
             body: Body::default(),
         },
-        received: Incoming { status, headers, body: Body(rest.to_vec()), ..Incoming::nothing(Ended::Complete) },
+        received: Incoming { status, headers, body: Body::from(rest.to_vec()), ..Incoming::nothing(Ended::Complete) },
         started_ms: 0,
         elapsed_ms: 1,
         hosted: None,

@@ -120,7 +120,7 @@ impl Author<'_, '_> {
     }
 
     fn body(&mut self) -> Result<Body> {
-        Ok(Body(match self.u.int_in_range(0..=4)? {
+        Ok(Body::from(match self.u.int_in_range(0..=4)? {
             0 => Vec::new(),
             1 => self.u.bytes(self.u.len().min(24))?.to_vec(),
             2 => serde_json::json!({ "a": self.words()?, "items": [self.words()?] }).to_string().into_bytes(),

@@ -38,6 +38,9 @@ use crate::verdict::{Profile, Verdict};
 use crate::walk::{Context, Facts, Features};
 use crate::wire;
 
+/// What a target says about itself is in the record up to this length, in bytes: a description takes hundreds.
+const DECLARED_BYTES: usize = 64 << 10;
+
 /// Checks a target.
 pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failure> {
     let options = &with_failed(with_level(options.clone())?)?;
@@ -599,7 +602,9 @@ async fn check(
                 record.target.name = name;
             }
             let text = crate::wire::json::compact(declared);
-            record.target.declared.insert(slug.to_owned(), serde_json::from_str(&text).unwrap_or_default());
+            if text.len() <= DECLARED_BYTES {
+                record.target.declared.insert(slug.to_owned(), serde_json::from_str(&text).unwrap_or_default());
+            }
         }
         let mut judged = judge::protocol(&context, &transcript);
         for (index, case) in judged.cases.iter_mut().enumerate() {

@@ -1,16 +1,29 @@
 //! Bytes of messages, as a record holds them.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The bytes of a message body: as text where they are UTF-8, as lower-case hex otherwise.
+/// The bytes of a message body: as text where they are UTF-8, as lower-case hex otherwise. Copies share the bytes.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Body(pub Vec<u8>);
+pub struct Body(pub Arc<Vec<u8>>);
+
+impl From<Vec<u8>> for Body {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(bytes))
+    }
+}
 
 impl Body {
     /// The body as text, if it is UTF-8.
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.0).ok()
+    }
+
+    /// The bytes, to change them: other copies keep theirs.
+    pub fn to_mut(&mut self) -> &mut Vec<u8> {
+        Arc::make_mut(&mut self.0)
     }
 
     /// Number of bytes.
@@ -54,19 +67,21 @@ impl Serialize for Body {
 
 /// Covers every occurrence of a secret with asterisks, and leaves every length as it is.
 pub fn mask(bytes: &mut [u8], secret: &[u8]) {
-    let mut from = 0;
-    while let Some(at) = bytes[from..].windows(secret.len().max(1)).position(|window| window == secret) {
-        bytes[from + at..][..secret.len()].fill(b'*');
-        from += at + secret.len();
+    if secret.is_empty() {
+        return;
+    }
+    let found: Vec<usize> = memchr::memmem::find_iter(bytes, secret).collect();
+    for at in found {
+        bytes[at..][..secret.len()].fill(b'*');
     }
 }
 
 impl<'de> Deserialize<'de> for Body {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match BodyForm::deserialize(deserializer)? {
-            BodyForm::Text(text) => Ok(Self(text.into_bytes())),
+            BodyForm::Text(text) => Ok(text.into_bytes().into()),
             BodyForm::Hex(hex) => {
-                data_encoding::HEXLOWER.decode(hex.as_bytes()).map(Self).map_err(serde::de::Error::custom)
+                data_encoding::HEXLOWER.decode(hex.as_bytes()).map(Self::from).map_err(serde::de::Error::custom)
             }
         }
     }

@@ -359,7 +359,7 @@ fn filled(template: &Value, known: &Inputs) -> Option<Value> {
 /// The bytes of the message that an exchange carried: those of the body, or what an adapter was given in hex.
 pub fn payload(operation: &Operation, exchange: &Exchange) -> Option<Vec<u8>> {
     if exchange.sent.transport != Transport::Adapter {
-        return Some(exchange.sent.body.0.clone());
+        return Some(exchange.sent.body.0.to_vec());
     }
     let params = operation.method.as_ref()?.params;
     let carries = |param: &Param| matches!(param, Param::JsonHex(_) | Param::JsonHexWith { .. });

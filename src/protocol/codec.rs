@@ -17,6 +17,9 @@ pub trait Codec: Sync {
     /// unreadable.
     fn decode(&self, bytes: &[u8]) -> Option<Value>;
 
+    /// Whether reading `bytes` stops at a limit of proofmark, of levels or of items, so that nobody knows what they say. Required.
+    fn is_beyond_limits(&self, bytes: &[u8]) -> bool;
+
     /// The canonical JSON form that hashes of content are computed over. Default: `None`, no such form; vectors of
     /// kinds that need one are then refused.
     fn canonical_form(&self) -> Option<Form> {
@@ -46,6 +49,10 @@ impl Codec for Json {
 
     fn decode(&self, bytes: &[u8]) -> Option<Value> {
         json::parse(bytes).ok()
+    }
+
+    fn is_beyond_limits(&self, bytes: &[u8]) -> bool {
+        json::parse(bytes).is_err_and(|error| error.is_limit())
     }
 
     fn canonical_form(&self) -> Option<Form> {

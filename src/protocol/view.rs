@@ -134,7 +134,7 @@ pub fn hosted(protocol: &dyn Protocol, exchange: &Exchange) -> Value {
     if let Some(text) = received.body.text() {
         put("text", Value::text(text));
     }
-    put("bytes", Value::Bytes(received.body.0.clone()));
+    put("bytes", Value::Bytes(received.body.0.to_vec()));
     put("size", Value::from(received.body.len() as u64));
     put("ended", Value::text(if received.ended == Ended::TooLong { "too-long" } else { "complete" }));
     put("at_ms", Value::from(exchange.started_ms));

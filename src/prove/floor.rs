@@ -61,7 +61,7 @@ pub(super) fn kinds(baseline: &Baseline<'_, '_>) -> Vec<Kind> {
         let good = received.status.filter(|status| (200..300).contains(status) && !received.body.is_empty());
         if let (Ended::Complete, Some(status)) = (&received.ended, good) {
             let media_type = received.header("content-type").unwrap_or("application/json").to_owned();
-            let body = || received.body.0.clone();
+            let body = || received.body.0.to_vec();
             answers.entry(&exchange.operation).or_insert_with(|| Behaviour::Constant(status, media_type, body()));
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn kinds(baseline: &Baseline<'_, '_>) -> Vec<Kind> {
     for exchange in exchanges().filter(|exchange| exchange.sent.transport.is_channel()) {
         if let Some(arrival) = exchange.received.arrived.iter().find(|arrival| !arrival.body.is_empty()) {
             let media_type = baseline.setting.target.channel.http.media_type.clone();
-            let body = || arrival.body.0.clone();
+            let body = || arrival.body.0.to_vec();
             answers.entry(&exchange.operation).or_insert_with(|| Behaviour::Constant(200, media_type, body()));
         }
     }

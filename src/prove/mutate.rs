@@ -272,7 +272,7 @@ fn alter_body(place: &str, work: Work<'_>, received: &mut Incoming) -> bool {
         let Some(mut document) = Document::read(&body.0) else { continue };
         let changed = at_below(&mut document.value, "", &tokens, work);
         if changed {
-            *body = Body(document.write(&tokens, work.protocol));
+            *body = Body::from(document.write(&tokens, work.protocol));
         }
         any |= changed;
     }
@@ -516,7 +516,7 @@ mod tests {
             received: Incoming {
                 status: Some(status),
                 headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
-                body: Body(body.as_bytes().to_vec()),
+                body: Body::from(body.as_bytes().to_vec()),
                 arrived: Vec::new(),
                 ended: Ended::Complete,
             },

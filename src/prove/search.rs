@@ -257,7 +257,7 @@ impl Mutation<'_> {
                     }
                     Transport::Adapter => br#"{"jsonrpc":"2.0","id":0,"error":{"code":-32006,"message":"no"}}"#,
                 };
-                received.body.0 = refusal.to_vec();
+                received.body = (refusal.to_vec()).into();
                 true
             }
             Self::Swap(place) => {
@@ -313,7 +313,7 @@ fn replace(received: &mut Incoming, other: &Exchange, sent: &Outgoing, protocol:
     received.clone_from(&other.received);
     if let (Transport::Adapter, Some(id), Ok(mut body)) = (sent.transport, id, json::parse(&received.body.0)) {
         body.set_member("id", id);
-        received.body.0 = json::compact(&body).into_bytes();
+        received.body = (json::compact(&body).into_bytes()).into();
     }
     let asked = |sent: &Outgoing| mutate::message(&sent.body, sent.transport);
     if let (Some(from), Some(to)) = (asked(&other.sent), asked(sent)) {

@@ -79,7 +79,14 @@ pub fn read(bytes: &[u8]) -> Result<RunRecord, ReadError> {
         Some(schema) if !READABLE.contains(&schema.as_str()) => {
             Err(ReadError::OtherSchema { found: printable::short(&schema, 60) })
         }
-        Some(_) => serde_json::from_slice(bytes).map_err(ReadError::Malformed),
+        Some(_) => {
+            let mut record: RunRecord = serde_json::from_slice(bytes).map_err(ReadError::Malformed)?;
+            let cases = record.protocols.iter_mut().flat_map(|protocol| &mut protocol.cases);
+            for case in cases.filter(|case| case.outcomes.is_empty()) {
+                case.outcomes = case.plain_outcomes();
+            }
+            Ok(record)
+        }
     }
 }
 

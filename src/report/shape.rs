@@ -17,13 +17,13 @@ pub(super) fn shape(text: &str) -> String {
     while let Some(c) = rest.chars().next() {
         let end = match c {
             '"' => string_end(rest),
-            '{' | '[' => bracket_end(rest),
+            '{' | '[' => bracket_end(rest).or_else(|| cut_end(rest)),
             _ => None,
         };
         match end {
             Some(end) if c == '"' && is_sentence(&rest[..end]) => shape.push_str(&without_ids(&rest[..end])),
             Some(_) if c == '"' => shape.push_str("\"…\""),
-            Some(end) => shape.extend([&rest[..1], "…", &rest[end - 1..end]]),
+            Some(_) => shape.push_str(if c == '{' { "{…}" } else { "[…]" }),
             None => {
                 let end = rest.find(['"', '{', '[']).filter(|end| *end > 0).unwrap_or(rest.len());
                 shape.push_str(&without_ids(&rest[..end]));
@@ -146,6 +146,11 @@ fn bracket_end(text: &str) -> Option<usize> {
     None
 }
 
+/// The end of the object or list that begins `text` and lost its middle when it was shown, and with it perhaps a closing bracket.
+fn cut_end(text: &str) -> Option<usize> {
+    text.contains(" more characters \u{2026} ").then_some(text.len())
+}
+
 /// Words from which on a quoted text is a sentence.
 const SENTENCE: usize = 3;
 
@@ -170,6 +175,10 @@ mod tests {
             (r#"the text "a\"b""#, r#"the text "other""#),
             (r#"{"a":"}"} left"#, r#"{"b":["]"]} left"#),
             (r#"{"id":"a","n":[1,2]}"#, r#"{"title":7}"#),
+            (
+                "length 1: [{\"a\":\"b \u{2026} 278 more characters \u{2026} c\"}]",
+                "length 1: [{\"d\":{ \u{2026} 12 more characters \u{2026} }]",
+            ),
             ("1732543200 ms", "1732543999 ms"),
             ("refused (status 400): no", "refused: no"),
             ("refused (status 400): no", "refused (status 200): no"),

@@ -150,9 +150,9 @@ impl Expected {
             HostedKind::Http | HostedKind::Nothing | HostedKind::Fence => ArrivalKind::CalledBack,
         };
         let mut received = Incoming::nothing(Ended::Complete);
-        received.body = Body(arrival.body);
+        received.body = Body::from(arrival.body);
         runner.redact(&mut received);
-        runner.counted(&received);
+        runner.counted(&mut received);
         if self.found.len() < KEPT {
             self.found.push(Arrival {
                 kind,

@@ -45,7 +45,7 @@ impl Runner<'_> {
             method: message.method.clone(),
             url: String::new(),
             headers: Vec::new(),
-            body: Body(message.body.clone()),
+            body: Body::from(message.body.clone()),
         };
         let seen_in = case.context.observation_context(message.transport);
         let unanswered = exchange(&sent, &Incoming::nothing(Ended::TimedOut));

@@ -128,10 +128,10 @@ impl<'p> HostSession<'p> {
         exchange.sent.method = reply.name();
         if let HostReply::Message { headers, body, .. } = &reply {
             exchange.sent.headers.clone_from(headers);
-            exchange.sent.body = Body(body.clone());
+            exchange.sent.body = Body::from(body.clone());
         }
         arrived.reply(reply);
-        runner.counted(&exchange.received);
+        runner.counted(&mut exchange.received);
         if self.inbox.len() < INBOX {
             self.inbox.push(exchange);
         }
@@ -244,7 +244,7 @@ fn exchange(arrival: HostArrival, urls: &BTreeMap<String, HostUrls>) -> Exchange
     let url = urls.get(&arrival.hosted.host).and_then(|urls| urls.get(transport.name())).cloned().unwrap_or_default();
     let ended = if arrival.is_cut { Ended::TooLong } else { Ended::Complete };
     let received =
-        Incoming { status: None, headers: arrival.headers, body: Body(arrival.body), arrived: Vec::new(), ended };
+        Incoming { status: None, headers: arrival.headers, body: Body::from(arrival.body), arrived: Vec::new(), ended };
     Exchange {
         step: 0,
         round: 0,

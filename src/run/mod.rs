@@ -9,6 +9,7 @@ mod case;
 mod consequences;
 mod fetch;
 mod hosts;
+mod kept;
 mod mailbox;
 mod progress;
 mod repeat;
@@ -126,7 +127,9 @@ impl Runner<'_> {
     /// Subtracts bodies from the memory that the run keeps, since its caller has them.
     fn released<'e>(&self, exchanges: impl Iterator<Item = &'e Exchange>) {
         let bytes: u64 = exchanges.map(|exchange| send::size(&exchange.received)).sum();
-        let _ = self.stored.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| Some(held.saturating_sub(bytes)));
+        for held in [&self.stored, &self.read] {
+            let _ = held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| Some(held.saturating_sub(bytes)));
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OnceCell;
 
+use super::kept::Kept;
 use super::mailbox::Mailbox;
 use crate::exchange::TargetClass;
 use crate::target::Limits;
@@ -34,6 +35,10 @@ pub struct Runner<'r> {
     pub(super) busy: AtomicUsize,
     /// Bytes of bodies that the run keeps in memory.
     pub(super) stored: AtomicU64,
+    /// Bytes of all bodies of the run.
+    pub(super) read: AtomicU64,
+    /// Long answers that arrived lately.
+    pub(super) kept: Mutex<Kept>,
     /// How many fetches in a row the target refused, and when it refused the last one, in milliseconds after the start.
     pub(super) fetches_refused: AtomicUsize,
     pub(super) fetch_refused_ms: AtomicU64,
@@ -65,6 +70,8 @@ impl<'r> Runner<'r> {
             answered: AtomicU64::new(0),
             busy: AtomicUsize::new(0),
             stored: AtomicU64::new(0),
+            read: AtomicU64::new(0),
+            kept: Mutex::default(),
             fetches_refused: AtomicUsize::new(0),
             fetch_refused_ms: AtomicU64::new(0),
             clocks: Mutex::default(),

@@ -1,5 +1,6 @@
 //! Sends one message and collects its answers.
 
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -14,13 +15,17 @@ use crate::transport::{Delivery, Wait};
 use crate::walk::{Planned, Walk};
 
 /// Bytes of bodies in memory above which a run reads less of each body.
-const STORED_BYTES: u64 = 256 << 20;
+const STORED_BYTES: u64 = 96 << 20;
+
+/// The same for all bodies, with those that share their memory: each is read, judged and written.
+const READ_BYTES: u64 = 256 << 20;
 
 impl Runner<'_> {
     /// The limits, with a smaller body size once the bodies of the run use much memory.
     fn limits_left(&self) -> Limits {
         let mut limits = self.limits.clone();
-        if self.stored.load(Ordering::Relaxed) > STORED_BYTES {
+        let (stored, read) = (self.stored.load(Ordering::Relaxed), self.read.load(Ordering::Relaxed));
+        if stored > STORED_BYTES || read > READ_BYTES {
             limits.body = limits.body.min(64 << 10);
         }
         limits
@@ -158,7 +163,6 @@ impl Runner<'_> {
         if returned {
             sent.method.push_str(" on a new connection");
         }
-        self.stored.fetch_add(size(&received), Ordering::Relaxed);
         let elapsed_ms = answered_ms.unwrap_or_else(|| milliseconds(begun.elapsed()));
         match received.ended {
             Ended::Complete | Ended::TooLong => {
@@ -177,6 +181,7 @@ impl Runner<'_> {
             }
         }
         self.redact(&mut received);
+        self.keep(&mut received);
         Exchange {
             step: planned.number,
             round,
@@ -191,9 +196,17 @@ impl Runner<'_> {
         }
     }
 
+    /// Counts the memory of an answer, and shares that of equal ones.
+    fn keep(&self, received: &mut Incoming) {
+        self.read.fetch_add(size(received), Ordering::Relaxed);
+        // A poisoned lock only means that another case panicked.
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stored.fetch_add(kept.keep(received), Ordering::Relaxed);
+    }
+
     /// Counts a message that the target sent to a host, since it shows that the target is alive.
-    pub(super) fn counted(&self, received: &Incoming) {
-        self.stored.fetch_add(size(received), Ordering::Relaxed);
+    pub(super) fn counted(&self, received: &mut Incoming) {
+        self.keep(received);
         self.unanswered.store(0, Ordering::Relaxed);
     }
 
@@ -217,8 +230,9 @@ pub(super) fn size(received: &Incoming) -> u64 {
 /// Redacts a secret in an answer; keeps the length in bytes that are not text.
 fn redact(body: &mut Body, secret: &str) {
     match body.text() {
-        Some(text) if text.contains(secret) => body.0 = text.replace(secret, "<redacted>").into_bytes(),
+        Some(text) if text.contains(secret) => *body = text.replace(secret, "<redacted>").into_bytes().into(),
         Some(_) => {}
-        None => mask(&mut body.0, secret.as_bytes()),
+        None if memchr::memmem::find(&body.0, secret.as_bytes()).is_none() => {}
+        None => mask(body.to_mut(), secret.as_bytes()),
     }
 }

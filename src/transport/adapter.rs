@@ -77,7 +77,7 @@ impl Adapter {
             method: message.method,
             url: String::new(),
             headers: Vec::new(),
-            body: Body(line.clone()),
+            body: Body::from(line.clone()),
         };
         line.push(b'\n');
         let mut incoming = Incoming::nothing(Ended::Complete);
@@ -93,7 +93,7 @@ impl Adapter {
         let Some(process) = running.as_mut() else { return Delivery { sent: outgoing, received: incoming, begun } };
         process.next_id += 1;
         let deadline = tokio::time::Instant::now() + limits.request;
-        incoming.ended = call(process, &line, id, limits.body, deadline, &mut incoming.body.0).await;
+        incoming.ended = call(process, &line, id, limits.body, deadline, incoming.body.to_mut()).await;
         if incoming.ended != Ended::Complete {
             // After a timeout or an invalid line, the next answer cannot be assigned to a call.
             if let Some(Running { child: Some(child), .. }) = running.as_mut() {

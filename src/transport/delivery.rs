@@ -36,7 +36,7 @@ impl Delivery {
             method: message.method,
             url: String::new(),
             headers: Vec::new(),
-            body: Body(message.body),
+            body: Body::from(message.body),
         };
         Self { sent, received: Incoming::nothing(Ended::Unreachable(why.into())), begun: Instant::now() }
     }

@@ -143,7 +143,7 @@ impl Http {
             method: message.method.clone(),
             url,
             headers,
-            body: Body(message.body.clone()),
+            body: Body::from(message.body.clone()),
         };
         let pace = match message.action {
             ChannelAction::Paced(ms) => Some(Duration::from_millis(ms)),
@@ -220,8 +220,8 @@ impl Http {
         }
         if incoming.ended != Ended::Complete {
             // A truncated body cannot be read as a message, so only its start is kept, as evidence.
-            incoming.body.0.truncate(EVIDENCE_BYTES);
-            incoming.body.0.shrink_to_fit();
+            incoming.body.to_mut().truncate(EVIDENCE_BYTES);
+            incoming.body.to_mut().shrink_to_fit();
         }
         incoming
     }
@@ -268,7 +268,7 @@ impl Http {
             }
         }
         for token in self.tokens() {
-            mask(&mut outgoing.body.0, token.as_bytes());
+            mask(outgoing.body.to_mut(), token.as_bytes());
         }
         outgoing
     }
@@ -336,7 +336,7 @@ async fn once(
         request = request.header(reqwest::header::CONTENT_LENGTH, outgoing.body.len());
         request = request.body(reqwest::Body::wrap_stream(in_pieces(&outgoing.body.0, pace)));
     } else if !outgoing.body.is_empty() || outgoing.method == "POST" {
-        request = request.body(outgoing.body.0.clone());
+        request = request.body(outgoing.body.0.to_vec());
     }
     let response = match request.send().await {
         Ok(response) => response,
@@ -353,7 +353,7 @@ async fn once(
         }
         incoming.headers.push((name.as_str().to_owned(), value));
     }
-    incoming.body.0.clear();
+    incoming.body.to_mut().clear();
     if response.content_length().is_some_and(|declared| declared > limits.body as u64) {
         return Ended::TooLong;
     }
@@ -367,7 +367,7 @@ async fn once(
                     turn = TURNS.acquire().await.ok();
                 }
                 let room = limits.body - incoming.body.len();
-                incoming.body.0.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                incoming.body.to_mut().extend_from_slice(&chunk[..chunk.len().min(room)]);
                 if chunk.len() > room {
                     return Ended::TooLong;
                 }

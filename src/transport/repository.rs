@@ -96,7 +96,7 @@ impl Repositories {
                     Ok(Ok(Ok(answer))) => Incoming {
                         status: Some(200),
                         headers: Vec::new(),
-                        body: Body(json::compact(&answer).into_bytes()),
+                        body: Body::from(json::compact(&answer).into_bytes()),
                         arrived: Vec::new(),
                         ended: Ended::Complete,
                     },

@@ -119,7 +119,7 @@ impl Session {
             method: words(&message.action).to_owned(),
             url: dial.address(message.transport),
             headers: Vec::new(),
-            body: Body(message.body.clone()),
+            body: Body::from(message.body.clone()),
         };
         let mut received = Incoming::nothing(Ended::Complete);
         if message.action == ChannelAction::Open || (connection.channel.is_none() && connection.ended.is_none()) {
@@ -133,7 +133,7 @@ impl Session {
             }
         }
         connection.send_and_collect(&dial.profile, &message, limits, &mut wait, &sent, &mut received, begun).await;
-        dial.mask(&mut sent.body.0);
+        dial.mask(sent.body.to_mut());
         Delivery { sent, received, begun }
     }
 }
@@ -198,7 +198,9 @@ impl Connection {
     ) -> bool {
         let since = Instant::now();
         let deadline = tokio::time::Instant::from_std(since + limits.request);
-        let bounds = Bounds { message: limits.body, ..Bounds::default() };
+        // Two of the longest messages: the memory that a hostile target can use grows with the connections.
+        let bytes = (2 * limits.body).max(Bounds::default().message) as u64;
+        let bounds = Bounds { message: limits.body, bytes, ..Bounds::default() };
         *self = Self { channel: None, since: Some(since), ended: None, answered: false };
         match (message.transport, &dial.ws, &dial.tcp) {
             (Transport::Ws, Some((address, path)), _) => {
@@ -237,7 +239,7 @@ impl Connection {
                 });
                 received.status = opened.status;
                 received.headers = opened.headers;
-                received.body = Body(opened.body);
+                received.body = Body::from(opened.body);
                 received.ended = match (&channel, opened.fault) {
                     (Some(_), _) => opened.ended,
                     (None, Some(fault)) => Ended::Closed(fault),
@@ -537,7 +539,13 @@ pub(super) fn to_arrival(arrival: channel::Arrival, offset: u64) -> Arrival {
         ArrivalKind::TcpBare => (crate::exchange::ArrivalKind::TcpFrame, None),
         ArrivalKind::HttpRequest { .. } => (crate::exchange::ArrivalKind::CalledBack, None),
     };
-    Arrival { kind, code, body: Body(arrival.body), at_ms: arrival.at_ms.saturating_sub(offset), host: String::new() }
+    Arrival {
+        kind,
+        code,
+        body: Body::from(arrival.body),
+        at_ms: arrival.at_ms.saturating_sub(offset),
+        host: String::new(),
+    }
 }
 
 fn milliseconds(duration: Duration) -> u64 {

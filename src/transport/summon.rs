@@ -97,7 +97,7 @@ fn take(arrived: Arrived, summons: &Summons, profile: &ChannelProfile) -> Arriva
         (HostedKind::Nothing | HostedKind::Fence, _) => (ArrivalKind::CalledBack, HostReply::Close),
     };
     arrived.reply(reply);
-    Arrival { kind, code: hosted.code, body: Body(body), at_ms, host: String::new() }
+    Arrival { kind, code: hosted.code, body: Body::from(body), at_ms, host: String::new() }
 }
 
 fn replace(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {

@@ -114,7 +114,7 @@ impl Tree {
             method: action.name().to_owned(),
             url: message.path.clone(),
             headers: if action.writes() { vec![("author".to_owned(), author.clone())] } else { Vec::new() },
-            body: Body(message.body.clone()),
+            body: Body::from(message.body.clone()),
         };
         let deadline = begun + limits.request;
         let received = match action {
@@ -166,7 +166,7 @@ impl Tree {
         };
         let status = if found.files.is_empty() { 404 } else { 200 };
         let ended = if found.more { Ended::TooLong } else { Ended::Complete };
-        let body = Body(json::compact(&found.into_value(&authors)).into_bytes());
+        let body = Body::from(json::compact(&found.into_value(&authors)).into_bytes());
         Incoming { status: Some(status), headers: Vec::new(), body, arrived: Vec::new(), ended }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::interpreter::{Walk, bears_on};
 use super::parts::{Part, Planned, Stop};
-use crate::exchange::{Ended, Exchange, Transport};
+use crate::exchange::{Body, Ended, Exchange, Transport};
 use crate::matcher::{Mismatch, Outcome, Reading};
 use crate::plan::{SETUP_STEPS, lists};
 use crate::record::{EditRecord, FindingRecord, ReadingRecord};
@@ -12,6 +12,9 @@ use crate::requirement::RequirementId;
 use crate::suite::{Action, Expectation, Step};
 use crate::value::{Path, Value};
 use crate::verdict::{Profile, Verdict};
+
+/// Bytes from which on an answer may have more values than proofmark reads.
+const MANY: usize = 256 << 10;
 
 impl<'p> Walk<'p> {
     /// Judges one answer. A mismatch that only shows that the message was sent too late does not count.
@@ -37,14 +40,21 @@ impl<'p> Walk<'p> {
     /// the answer ended is the exception.
     pub(super) fn cut(&self, step: &Step, exchange: &Exchange) -> Option<String> {
         let is_end = |expectation: &Expectation| expectation.at.value.to_string() == "/ended";
-        let cut = exchange.received.ended == Ended::TooLong && !step.expect.iter().any(is_end);
-        cut.then(|| {
+        if step.expect.iter().any(is_end) {
+            return None;
+        }
+        let received = &exchange.received;
+        if received.ended == Ended::TooLong {
             let limit = self.context.plan.target.limits.body;
-            format!(
+            return Some(format!(
                 "the answer is longer than {limit} bytes and was cut, so it decides nothing; to read more, set \
                  `limits: {{ body: … }}` in the target file"
-            )
-        })
+            ));
+        }
+        let codec = self.context.plan.knowledge.protocol.codec();
+        let is_beyond = |body: &Body| body.len() >= MANY && codec.is_beyond_limits(&body.0);
+        let beyond = is_beyond(&received.body) || received.arrived.iter().any(|arrival| is_beyond(&arrival.body));
+        beyond.then(|| "the answer has more values or levels than are read, so it decides nothing".to_owned())
     }
 
     fn judge_in_time(&mut self, planned: Planned<'p>, exchange: &Exchange, seen: &Value, index: usize) {

@@ -54,10 +54,16 @@ pub struct JsonError {
 /// The reason for a text that nests deeper than [`DEPTH_LIMIT`]; such a text may still be valid JSON.
 const TOO_DEEP: &str = "nesting deeper than 512 levels";
 
+/// Maximum number of values and member names in one text: what a value takes in memory is twenty times its text.
+pub const ITEM_LIMIT: usize = 1 << 19;
+
+/// The reason for a text with more items than [`ITEM_LIMIT`]; such a text may still be valid JSON.
+const TOO_MANY: &str = "more than 524288 values and names";
+
 impl JsonError {
-    /// Whether reading stopped at the depth limit, so that it is unknown whether the text is JSON.
-    pub fn is_depth(&self) -> bool {
-        self.reason == TOO_DEEP
+    /// Whether reading stopped at the limit of depth or of items, so that it is unknown whether the text is JSON.
+    pub fn is_limit(&self) -> bool {
+        self.reason == TOO_DEEP || self.reason == TOO_MANY
     }
 }
 
@@ -153,6 +159,9 @@ impl Reader<'_> {
             return Err(self.error(TOO_DEEP));
         }
         let index = self.spans.len();
+        if index >= ITEM_LIMIT {
+            return Err(self.error(TOO_MANY));
+        }
         self.spans.push((self.at, self.at));
         let value = match self.peek() {
             Some(b'{') => self.object(depth),

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
-/// The lengths of input that are remembered: a shorter one is read as quickly, and few are longer.
+/// The lengths of input that are remembered: a shorter one is read as quickly. Few are longer: only the last of them is.
 const LENGTHS: std::ops::RangeInclusive<usize> = 48..=32 << 10;
 
 /// Bytes of input that are remembered at most; then all is forgotten.
@@ -14,17 +14,21 @@ const MOST: usize = 1 << 20;
 pub(super) struct Recent<T> {
     known: RefCell<HashMap<Box<[u8]>, T>>,
     size: Cell<usize>,
+    long: RefCell<Option<(Box<[u8]>, T)>>,
 }
 
 impl<T: Clone> Recent<T> {
     pub(super) fn new() -> Self {
-        Self { known: RefCell::default(), size: Cell::new(0) }
+        Self { known: RefCell::default(), size: Cell::new(0), long: RefCell::default() }
     }
 
     /// The result for `bytes`, which `read` depends on alone.
     pub(super) fn get(&self, bytes: &[u8], read: impl FnOnce() -> T) -> T {
-        if !LENGTHS.contains(&bytes.len()) {
+        if bytes.len() < *LENGTHS.start() {
             return read();
+        }
+        if bytes.len() > *LENGTHS.end() {
+            return self.long(bytes, read);
         }
         if let Some(found) = self.known.borrow().get(bytes) {
             return found.clone();
@@ -37,6 +41,19 @@ impl<T: Clone> Recent<T> {
         }
         self.size.set(self.size.get() + bytes.len());
         known.insert(bytes.into(), found.clone());
+        found
+    }
+
+    fn long(&self, bytes: &[u8], read: impl FnOnce() -> T) -> T {
+        if let Some((known, found)) = &*self.long.borrow()
+            && **known == *bytes
+        {
+            return found.clone();
+        }
+        // First the memory of the last one.
+        self.long.take();
+        let found = read();
+        *self.long.borrow_mut() = Some((bytes.into(), found.clone()));
         found
     }
 }
@@ -61,6 +78,12 @@ mod tests {
         for length in 0..2000 {
             read(&"y".repeat(100 + length));
         }
+        let huge = ["x", "y"].map(|c| c.repeat(LENGTHS.end() + 1));
+        let before = reads.get();
+        assert_eq!((read(&huge[0]), read(&huge[0]), reads.get()), (huge[0].len(), huge[0].len(), before + 1));
+        read(&huge[1]);
+        read(&huge[0]);
+        assert_eq!(reads.get(), before + 3, "one of them is remembered");
         let before = reads.get();
         read(&long);
         assert_eq!(reads.get(), before + 1, "it was forgotten");

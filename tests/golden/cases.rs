@@ -28,7 +28,7 @@ pub(super) fn exchange(
                 ("accept".to_owned(), "application/json".to_owned()),
                 ("authorization".to_owned(), "<redacted>".to_owned()),
             ],
-            body: Body(sent.as_bytes().to_vec()),
+            body: Body::from(sent.as_bytes().to_vec()),
         },
         received: Incoming {
             status: Some(status),
@@ -36,7 +36,7 @@ pub(super) fn exchange(
                 ("content-type".to_owned(), "application/json".to_owned()),
                 ("server".to_owned(), HOSTILE.to_owned()),
             ],
-            body: Body(received.to_vec()),
+            body: Body::from(received.to_vec()),
             arrived: Vec::new(),
             ended: Ended::Complete,
         },

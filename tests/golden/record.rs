@@ -76,12 +76,12 @@ pub(crate) fn large_record() -> RunRecord {
     let mut record = record();
     let large = json!({"first": HOSTILE, "filler": vec!["x".repeat(1000); 1000], "last": HOSTILE}).to_string();
     let case = &mut record.protocols[0].cases[1];
-    case.exchanges[0].received.body = Body(large.into_bytes());
+    case.exchanges[0].received.body = Body::from(large.into_bytes());
     case.findings[0].path = "/body/last".to_owned();
     case.findings[0].observed = HOSTILE.repeat(1000);
     case.exchanges[0].received.headers = vec![("x-many".to_owned(), "y".repeat(9000)); 500];
     let mut exchange = case.exchanges[0].clone();
-    exchange.received.body.0.truncate(50_000);
+    exchange.received.body.to_mut().truncate(50_000);
     exchange.received.headers.truncate(50);
     let copies = (0..80).map(|n| CaseRecord {
         id: format!("{}[{n}]", case.id),

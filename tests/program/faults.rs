@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) fn trials() -> Vec<Trial> {
     let all = std::env::var_os("PROOFMARK_ALL_FAULTS").is_some();
     // How far apart the sampled faults are, and whether those that need a setting of their own can be set up here.
-    let samples = [("agentic", 48, true), ("amp-core", 80, false)];
+    let samples = [("agentic", 60, true), ("amp-core", 120, false)];
     samples
         .into_iter()
         .flat_map(|(slug, apart, special)| {

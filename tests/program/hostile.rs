@@ -20,7 +20,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 const DEADLINE: Duration = Duration::from_secs(40);
 
 /// The most memory that proofmark may use at any time, in KiB. A run against a correct peer takes a third of it.
-const MEMORY: u64 = 400 << 10;
+const MEMORY: u64 = 300 << 10;
 
 /// The longest life of a hostile connection: longer than any run.
 const LONGEST: Duration = Duration::from_secs(90);
@@ -113,6 +113,44 @@ const KINDS: &[Kind] = &[
     Kind { name: "shakes-hands-and-is-silent", over: &["tcp"], behaviour: |peer| send_only(peer, SHAKEN) },
 ];
 
+/// Answers that are small on the wire and large in memory, or that take long to read. They come over HTTP to cases of `agentic`.
+const JSON_KINDS: &[Kind] = &[
+    Kind { name: "json-of-many-levels", over: AGENTIC, behaviour: |peer| texts(peer, &"[".repeat(200_000)) },
+    Kind {
+        name: "json-of-many-objects",
+        over: AGENTIC,
+        behaviour: |peer| texts(peer, &format!("{}1{}", r#"{"a":"#.repeat(200_000), "}".repeat(200_000))),
+    },
+    Kind {
+        name: "number-of-many-digits",
+        over: AGENTIC,
+        behaviour: |peer| texts(peer, &format!("{{\"a\":{}}}", "9".repeat(2_000_000))),
+    },
+    Kind { name: "object-of-many-members", over: AGENTIC, behaviour: |peer| texts(peer, &many_members()) },
+    Kind {
+        name: "list-of-many-items",
+        over: AGENTIC,
+        behaviour: |peer| texts(peer, &format!("[{}{{}}]", r#"{"id":"a"},"#.repeat(500_000))),
+    },
+    Kind {
+        name: "text-of-controls",
+        over: AGENTIC,
+        behaviour: |peer| texts(peer, &format!("{{\"a\":\"{}\"}}", "\\u0001".repeat(1_000_000))),
+    },
+];
+
+const AGENTIC: &[&str] = &["agentic"];
+
+/// Messages of CBOR that are valid, and large in memory.
+const CBOR_KINDS: &[Kind] = &[
+    Kind { name: "map-of-many-members", over: &["http"], behaviour: |peer| body(peer, &many_keys()) },
+    Kind { name: "map-of-many-members-in-frames", over: &["ws"], behaviour: |peer| messages(peer, &many_keys()) },
+    Kind { name: "map-of-many-members-in-messages", over: &["tcp"], behaviour: |peer| typed(peer, &many_keys()) },
+    Kind { name: "array-of-empty-arrays", over: &["http"], behaviour: |peer| body(peer, &many_arrays()) },
+    Kind { name: "array-of-empty-arrays-in-frames", over: &["ws"], behaviour: |peer| messages(peer, &many_arrays()) },
+    Kind { name: "array-of-empty-arrays-in-messages", over: &["tcp"], behaviour: |peer| typed(peer, &many_arrays()) },
+];
+
 const REDIRECT: &[u8] = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /amp/v1/messages\r\nContent-Length: 0\r\n\r\n";
 const PETABYTE: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Type: application/cbor\r\nContent-Length: 1000000000000000\r\n\r\n";
@@ -131,11 +169,15 @@ const GOAWAY: &[u8] = b"\x00\x00\x00\x0a\x05\xa1\x66reason\x00";
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
-    for kind in KINDS {
+    for kind in KINDS.iter().chain(CBOR_KINDS).chain(JSON_KINDS) {
         for over in kind.over {
             // Far fewer connections are tame than a run needs. Over HTTP each party has its own, and on a busy machine no more.
             let few = if *over == "http" { 1 } else { 12 };
             for (when, tame) in [("always", 0), ("later", few)] {
+                // The reference that is tame first serves amp-core; and once is enough for what takes a second of a processor.
+                if tame > 0 && (*over == "agentic" || CBOR_KINDS.iter().any(|large| large.name == kind.name)) {
+                    continue;
+                }
                 let name = format!("hostile::{over}::{}::{when}", kind.name);
                 trials.push(Trial::test(name, move || judged(kind, over, tame)));
             }
@@ -150,26 +192,29 @@ fn judged(kind: &'static Kind, over: &str, tame: usize) -> Result<(), Failed> {
     let reference = (tame > 0).then(Reference::start).transpose()?;
     let behind = reference.as_ref().map(|reference| if over == "tcp" { reference.tcp } else { reference.http });
     let address = listen(kind.behaviour, tame, behind)?;
+    let (protocol, suite) = if over == "agentic" { ("agentic", "deposit") } else { ("amp-core", "basics") };
     let reach = match over {
+        "agentic" => format!("url: http://{address}"),
         "http" => format!("url: http://{address}\ntransports: [http]"),
         "ws" => format!("ws: ws://{address}/amp/v1/ws\ntransports: [ws]"),
         _ => format!("tcp: amp://{address}\ntransports: [tcp]"),
     };
     let limits = "{ request: 1s, reply: 1s, collect-for: 200ms, case: 8s, run: 12s }";
-    let target =
-        format!("protocol: amp-core\n{reach}\nlevel: core\nlimits: {limits}\nsettings: {{ did: \"{DID}\" }}\n");
+    let settings = if over == "agentic" { "level: L1" } else { "level: core" };
+    let did = if over == "agentic" { String::new() } else { format!("settings: {{ did: \"{DID}\" }}\n") };
+    let target = format!("protocol: {protocol}\n{reach}\n{settings}\nlimits: {limits}\n{did}");
     let file = folder.path().join("target.yaml");
     std::fs::write(&file, target)?;
     // Reading all suites would take longer than running these cases.
     let suites = folder.path().join("suites");
-    std::fs::create_dir_all(suites.join("amp-core"))?;
-    for name in ["protocol.yaml", "requirements.yaml", "basics.yaml"] {
-        let from = concat!(env!("CARGO_MANIFEST_DIR"), "/suites/amp-core/");
-        std::fs::copy(format!("{from}{name}"), suites.join("amp-core").join(name))?;
+    std::fs::create_dir_all(suites.join(protocol))?;
+    for name in ["protocol", "requirements", suite] {
+        let from = concat!(env!("CARGO_MANIFEST_DIR"), "/suites");
+        std::fs::copy(format!("{from}/{protocol}/{name}.yaml"), suites.join(protocol).join(format!("{name}.yaml")))?;
     }
 
     let mut run = Command::new(env!("CARGO_BIN_EXE_proofmark"))
-        .args(["check", "--only", "amp-core/basics#*", "--target"])
+        .args(["check", "--only", &format!("{protocol}/{suite}#*"), "--target"])
         .arg(&file)
         .arg("--suites")
         .arg(&suites)
@@ -314,6 +359,48 @@ fn body(peer: &mut TcpStream, body: &[u8]) -> std::io::Result<()> {
     let length = body.len();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/cbor\r\nContent-Length: {length}\r\n\r\n");
     answer(peer, &[head.as_bytes(), body].concat())
+}
+
+/// Answers every request with the same text.
+fn texts(peer: &mut TcpStream, text: &str) -> std::io::Result<()> {
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", text.len());
+    loop {
+        request(peer)?; // a body before it counts as part of it
+        peer.write_all(head.as_bytes())?;
+        peer.write_all(text.as_bytes())?;
+    }
+}
+
+fn many_members() -> String {
+    let members: Vec<String> = (0..300_000).map(|number| format!("\"m{number}\":{number}")).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// A map of 300,000 numbers.
+fn many_keys() -> Vec<u8> {
+    let mut map = vec![0xba];
+    map.extend(300_000_u32.to_be_bytes());
+    (0..300_000_u32).for_each(|key| map.extend([&[0x1a][..], &key.to_be_bytes(), &[0]].concat()));
+    map
+}
+
+fn many_arrays() -> Vec<u8> {
+    let mut array = vec![0x9a];
+    array.extend(500_000_u32.to_be_bytes());
+    array.resize(500_005, 0x80);
+    array
+}
+
+/// The same binary message of WebSocket again and again.
+fn messages(peer: &mut TcpStream, message: &[u8]) -> std::io::Result<()> {
+    let head = [&[0x82, 0x7f][..], &(message.len() as u64).to_be_bytes()].concat();
+    frames(peer, b"", &[&head, message].concat())
+}
+
+/// A handshake, and then the same message in a frame again and again.
+fn typed(peer: &mut TcpStream, message: &[u8]) -> std::io::Result<()> {
+    let length = u32::try_from(message.len() + 1).unwrap_or(u32::MAX).to_be_bytes();
+    flood(peer, SHAKEN, &[&length[..], &[1], message].concat())
 }
 
 fn dripping_body(peer: &mut TcpStream) -> std::io::Result<()> {

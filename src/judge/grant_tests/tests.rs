@@ -110,7 +110,7 @@ fn exchange(step: usize, status: Option<u16>) -> Exchange {
     };
     let ended = if status.is_some() { Ended::Complete } else { Ended::TimedOut };
     let (actor, operation) = ("alice".to_owned(), "request".to_owned());
-    let received = Incoming { status, body: Body(b"[]".to_vec()), ..Incoming::nothing(ended) };
+    let received = Incoming { status, body: Body::from(b"[]".to_vec()), ..Incoming::nothing(ended) };
     Exchange {
         step,
         round: 0,

@@ -181,7 +181,7 @@ pub(super) fn answer(exchange: &Exchange, context: &ObservationContext<'_>) -> A
 fn of_endpoint(exchange: &Exchange, context: &ObservationContext<'_>) -> Answer {
     let received = &exchange.received;
     let whole = received.ended == Ended::Complete;
-    let mut bytes = received.body.0.clone();
+    let mut bytes = received.body.0.to_vec();
     let mut reply = whole.then(|| json::parse(&bytes).ok()).flatten();
     let first = settings::word(context.target, "fault_code_at");
     let found = reply.as_ref().and_then(|reply| finder::find(reply, first));
@@ -196,12 +196,12 @@ fn of_endpoint(exchange: &Exchange, context: &ObservationContext<'_>) -> Answer 
                 sent_faults += fault.codes.len();
                 if codes.is_empty() {
                     (codes, code_at) = (fault.codes, fault.at);
-                    (bytes, reply) = (arrival.body.0.clone(), arrived);
+                    (bytes, reply) = (arrival.body.0.to_vec(), arrived);
                 } else {
                     codes.extend(fault.codes);
                 }
             }
-            None if arrival.host == hosting::NEXT_HOP && copies.len() < COPIES => copies.push(arrival.body.0.clone()),
+            None if arrival.host == hosting::NEXT_HOP && copies.len() < COPIES => copies.push(arrival.body.0.to_vec()),
             None => {}
         }
     }

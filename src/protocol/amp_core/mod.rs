@@ -186,6 +186,11 @@ impl Codec for AmpCore {
     fn decode(&self, bytes: &[u8]) -> Option<Value> {
         cbor::parse(bytes).ok()
     }
+
+    fn is_beyond_limits(&self, bytes: &[u8]) -> bool {
+        use cbor::CborErrorKind::{TooDeep, TooManyItems};
+        cbor::parse(bytes).is_err_and(|error| matches!(error.kind, TooDeep(_) | TooManyItems(_)))
+    }
 }
 
 impl Security for AmpCore {

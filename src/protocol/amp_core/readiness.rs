@@ -91,7 +91,7 @@ mod tests {
             .map(|(code, body)| Arrival {
                 kind: ArrivalKind::TcpFrame,
                 code: *code,
-                body: Body(body.to_vec()),
+                body: Body::from(body.to_vec()),
                 at_ms: 0,
                 host: String::new(),
             })

@@ -186,7 +186,7 @@ fn sent(exchange: &Exchange) -> Sent {
             let hex = call.member("params")?.member("message")?.as_text()?.to_owned();
             data_encoding::HEXLOWER.decode(hex.as_bytes()).ok()
         }),
-        _ => Some(exchange.sent.body.0.clone()),
+        _ => Some(exchange.sent.body.0.to_vec()),
     };
     Sent::of(bytes.as_deref())
 }

@@ -21,7 +21,7 @@ pub(super) fn of(operation: &str, body: &[u8]) -> Option<Defect> {
     let document = match json::read(body) {
         Ok(document) => document,
         // The depth that a reader accepts, and its treatment of bytes that are not UTF-8, are up to the target.
-        Err(error) if error.is_depth() || std::str::from_utf8(body).is_err() => return None,
+        Err(error) if error.is_limit() || std::str::from_utf8(body).is_err() => return None,
         Err(error) => {
             return Some(Defect { requirement: "TASK-I-04", because: format!("a body that is not JSON: {error}") });
         }

@@ -164,6 +164,10 @@ impl Codec for TaskAmp {
     fn decode(&self, bytes: &[u8]) -> Option<Value> {
         JSON.decode(bytes)
     }
+
+    fn is_beyond_limits(&self, bytes: &[u8]) -> bool {
+        JSON.is_beyond_limits(bytes)
+    }
 }
 
 impl Mailbox for TaskAmp {

@@ -65,8 +65,8 @@ pub fn lay(protocol: &dyn Protocol, received: &mut Incoming, layout: &str) -> bo
                 document.write(&[], protocol)
             }
         };
-        any |= body.0 != other;
-        *body = Body(other);
+        any |= *body.0 != other;
+        *body = Body::from(other);
     }
     any
 }
@@ -112,7 +112,7 @@ fn rewrite(protocol: &dyn Protocol, received: &mut Incoming, change: &dyn Fn(&mu
     {
         let Some(mut document) = Document::read(&body.0) else { continue };
         if rewrite_below(protocol, &mut document.value, change) {
-            *body = Body(document.write(&[], protocol));
+            *body = Body::from(document.write(&[], protocol));
             any = true;
         }
     }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     fn received(body: &str) -> Incoming {
-        Incoming { body: Body(body.as_bytes().to_vec()), ..Incoming::nothing(Ended::Complete) }
+        Incoming { body: Body::from(body.as_bytes().to_vec()), ..Incoming::nothing(Ended::Complete) }
     }
 
     fn value(text: &str) -> Value {
@@ -197,7 +197,7 @@ mod tests {
     fn every_message_that_arrived_and_every_one_in_hex_is_readdressed() {
         let (from, to) = (value(r#"{"id":"message-0001"}"#), value(r#"{"id":"message-0002"}"#));
         let mut answer = received("");
-        let body = Body(br#"{"reply_to":"message-0001"}"#.to_vec());
+        let body = Body::from(br#"{"reply_to":"message-0001"}"#.to_vec());
         answer.arrived = vec![Arrival { kind: ArrivalKind::WsBinary, code: None, body, at_ms: 1, host: String::new() }];
         assert!(readdress(protocol(), &mut answer, &from, &to));
         assert_eq!(answer.arrived[0].body.text(), Some(r#"{"reply_to":"message-0002"}"#));
@@ -225,9 +225,9 @@ mod tests {
         let mut laid = 0;
         for protocol in crate::protocol::ALL.iter().filter(writes_cbor) {
             for layout in protocol.codec().layouts() {
-                let mut answer = Incoming { body: Body(plain.clone()), ..Incoming::nothing(Ended::Complete) };
+                let mut answer = Incoming { body: Body::from(plain.clone()), ..Incoming::nothing(Ended::Complete) };
                 let changed = lay(*protocol, &mut answer, layout);
-                assert_eq!(changed, answer.body.0 != plain, "{layout}");
+                assert_eq!(changed, *answer.body.0 != plain, "{layout}");
                 laid += usize::from(changed);
                 let found = Document::read(&answer.body.0).expect("a message").value;
                 // In another order, or twice, but the same members.

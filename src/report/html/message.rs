@@ -354,7 +354,7 @@ impl Compared {
     }
 
     fn bytes(&mut self, twin: &Body, this: &Body) {
-        let at = twin.0.iter().zip(&this.0).take_while(|(a, b)| a == b).count();
+        let at = twin.0.iter().zip(this.0.iter()).take_while(|(a, b)| a == b).count();
         let shown = |body: &Body| {
             let from = at.saturating_sub(16).min(body.len());
             let part = &body.0[from..(at + 48).min(body.len())];

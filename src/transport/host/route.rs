@@ -326,7 +326,7 @@ impl State {
             self.more_strays += 1;
             return;
         }
-        let body = Body(arrival.body[..arrival.body.len().min(STRAY_BYTES)].to_vec());
+        let body = Body::from(arrival.body[..arrival.body.len().min(STRAY_BYTES)].to_vec());
         self.strays.push(Stray { hosted: arrival.hosted.clone(), body, at_ms: arrival.at_ms, case });
     }
 }

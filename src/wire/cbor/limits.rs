@@ -11,6 +11,6 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { depth: 128, items: 1 << 20 }
+        Self { depth: 128, items: 1 << 19 }
     }
 }
