@@ -194,8 +194,8 @@ impl Http {
                 }
                 _ => {
                     if incoming.ended != Ended::Complete {
-                        incoming.body.0.truncate(EVIDENCE_BYTES);
-                        incoming.body.0.shrink_to_fit();
+                        incoming.body.to_mut().truncate(EVIDENCE_BYTES);
+                        incoming.body.to_mut().shrink_to_fit();
                     }
                     return (sent, incoming);
                 }

@@ -203,7 +203,7 @@ impl Spelled {
             response.fields.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();
         incoming.body = Body::default();
         let length = if outgoing.method == "HEAD" { Length::Fixed(0) } else { length };
-        let ended = http1::read_body(&mut socket, length, limits.body, deadline, &mut incoming.body.0).await;
+        let ended = http1::read_body(&mut socket, length, limits.body, deadline, incoming.body.to_mut()).await;
         let may_follow =
             ended == Ended::Complete && !written.closes && stays(&response) && length != Length::UntilEnd && was_sent;
         (ended, may_follow.then_some(socket))
@@ -223,7 +223,7 @@ fn write(address: &Address, target: &str, outgoing: &mut Outgoing, spelling: &Sp
     if outgoing.headers.iter().any(is_json) && (spelling.has(Kind::JsonEscapes) || spelling.has(Kind::JsonSpace)) {
         let (escapes, space) = (spelling.draw(Kind::JsonEscapes), spelling.draw(Kind::JsonSpace));
         if let Some(body) = json::respell(&outgoing.body.0, escapes, space) {
-            outgoing.body = Body(body);
+            outgoing.body = Body::from(body);
         }
     }
     let has_body = !outgoing.body.is_empty() || outgoing.method == "POST";
@@ -254,7 +254,7 @@ fn write(address: &Address, target: &str, outgoing: &mut Outgoing, spelling: &Sp
     let head = format!("{} {target} HTTP/1.1\r\n{}\r\n", outgoing.method, fields::lines(&outgoing.headers, spelling));
     let body = match chunks {
         Some(draw) => in_chunks(&outgoing.body.0, draw),
-        None => outgoing.body.0.clone(),
+        None => outgoing.body.0.to_vec(),
     };
     Written { head, body, writes: spelling.draw(Kind::Writes), expects, closes }
 }
