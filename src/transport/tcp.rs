@@ -315,6 +315,10 @@ mod tests {
         let Received::Arrived(second) = channel.receive(soon()).await else { panic!("no echo arrived") };
         assert_eq!((second.kind, second.body), (ArrivalKind::TcpFrame(4), b"slowly".to_vec()));
         assert!(second.at_ms >= first.at_ms);
+        let cut = WireItem::TcpWrites { kind: Some(4), payload: b"in parts".to_vec(), writes: vec![2, 4, 1] };
+        channel.send(cut, soon()).await.unwrap();
+        let Received::Arrived(third) = channel.receive(soon()).await else { panic!("no echo arrived") };
+        assert_eq!((third.kind, third.body), (ArrivalKind::TcpFrame(4), b"in parts".to_vec()));
         assert_eq!(channel.receive(in_ms(20)).await, Received::Nothing);
         channel.send(WireItem::Raw(vec![0, 0, 0, 9, 1]), soon()).await.unwrap();
         channel.send(WireItem::HalfClose, soon()).await.unwrap();

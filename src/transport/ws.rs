@@ -631,6 +631,13 @@ mod tests {
             |last, opcode, text: &str| Frame { last, mask: Some([9, 8, 7, 6]), ..Frame::whole(opcode, text) }.encode();
         let parts =
             [fragment(false, op::BINARY, "a"), fragment(true, op::PING, "?"), fragment(true, op::CONTINUATION, "b")];
+        let spelled = WireItem::WsFragments {
+            text: true,
+            parts: vec!["\u{20ac}".as_bytes()[..1].to_vec(), "\u{20ac}".as_bytes()[1..].to_vec(), b"x".to_vec()],
+            writes: vec![1, 3, 9],
+        };
+        channel.send(spelled, soon()).await.unwrap();
+        assert_eq!(arrival(&mut channel).await, (ArrivalKind::WsText, "\u{20ac}x".into()));
         channel.send(WireItem::Raw(parts.concat()), soon()).await.unwrap();
         assert_eq!(arrival(&mut channel).await, (ArrivalKind::WsPong, b"?".to_vec()));
         assert_eq!(arrival(&mut channel).await, (ArrivalKind::WsBinary, b"ab".to_vec()));

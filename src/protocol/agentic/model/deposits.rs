@@ -9,7 +9,7 @@ use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
 /// The binding of a new package, from the arguments of its move.
-fn body(step: &Move) -> Value {
+pub(super) fn body(step: &Move) -> Value {
     let base = if step.member("full").is_some() { "lone" } else { "lone_min" };
     let minutes = age(step);
     let fraction = word(step, "fraction").unwrap_or_default();
@@ -36,7 +36,7 @@ fn body(step: &Move) -> Value {
 }
 
 /// The age of a new package in minutes [default: an hour].
-fn age(step: &Move) -> i128 {
+pub(super) fn age(step: &Move) -> i128 {
     super::expect::integer(step, "age").filter(|age| (1..20_000).contains(age)).unwrap_or(60)
 }
 

@@ -15,6 +15,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod timeline;
+mod transfer;
 mod values;
 
 use expect::word;
@@ -60,6 +61,10 @@ const TRANSITIONS: &[&str] = &[
     "orient: one package",
     "orient: several packages",
     "archive and restore",
+    "import: a new package",
+    "import: a stored package",
+    "import: other content of a stored package",
+    "search",
     "export: packages",
     "export: packages and facts",
     "list: every current fact",
@@ -129,6 +134,8 @@ const PROPOSALS: &[Proposal] = &[
     (Area::Everything, 2, lists::propose_orient),
     (Area::Everything, 1, lists::propose_archive),
     (Area::Everything, 1, lists::propose_export),
+    (Area::Everything, 2, transfer::propose_import),
+    (Area::Packages, 1, transfer::propose_search),
     (Area::Facts, 1, lists::propose_list),
     (Area::Facts, 10, facts::propose_assert),
     (Area::Facts, 2, facts::propose_invalid),
@@ -179,6 +186,9 @@ impl ModelState for State {
             "orient" => lists::orient(self, step),
             "archive" => lists::archive(self, step),
             "export" => lists::export(self, step),
+            "import" => transfer::import(self, step),
+            "import again" => transfer::import_again(self, step),
+            "search" => transfer::search(self, step),
             "list" => lists::list(self, step),
             "assert" => facts::assert(self, step),
             "bad fact" => facts::invalid(self, step),

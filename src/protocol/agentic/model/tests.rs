@@ -226,7 +226,7 @@ impl Choices for Counting {
 #[test]
 fn every_transition_can_be_proposed_and_every_prediction_names_its_requirements() {
     let mut reached = std::collections::BTreeSet::new();
-    for seed in 0..1000 {
+    for seed in 0..3000 {
         let mut choices = Counting { number: seed, mood: usize::try_from(seed).unwrap_or(0) };
         let choices: &mut dyn Choices = &mut choices;
         let mut state = super::Sequences.start();
@@ -257,12 +257,12 @@ fn every_transition_can_be_proposed_and_every_prediction_names_its_requirements(
 
 #[test]
 fn a_move_without_its_arguments_has_plain_ones() {
-    for kind in ["deposit", "latest", "orient", "assert", "many"] {
+    for kind in ["deposit", "latest", "orient", "assert", "many", "import"] {
         let step = map([("do", text(kind))]);
         assert!(State::default().take(&step).is_some(), "{kind}");
     }
     // What refers to an object that is not there means nothing.
-    for kind in ["again", "archive", "move", "invalidate", "export", "waiting"] {
+    for kind in ["again", "archive", "move", "invalidate", "export", "waiting", "import again", "search"] {
         let step = map([("do", text(kind)), ("n", number(3))]);
         assert_eq!(State::default().take(&step), None, "{}", word(&step, "do").unwrap_or_default());
     }
@@ -273,4 +273,28 @@ fn a_move_without_its_arguments_has_plain_ones() {
 fn flaws_are_of_distinct_names() {
     let names: std::collections::BTreeSet<&str> = values::FLAWS.iter().map(|(name, ..)| *name).collect();
     assert_eq!(names.len(), values::FLAWS.len());
+}
+
+#[test]
+fn an_import_is_a_deposit_and_changes_nothing_that_is_stored() {
+    let brought = after(r#"{"do":"import","n":0};{"do":"pull","n":0}"#).expect("a pull");
+    assert!(expectations(&brought).contains(r#""same-package":"${p0}""#), "{}", expectations(&brought));
+    // E109: any answer but 5xx, and the content stays.
+    let again = r#"{"do":"deposit","n":0};{"do":"import again","n":0,"changed":true}"#;
+    let answer = after(again).expect("an import");
+    assert!(expectations(&answer).contains(r#""max":499"#), "{}", expectations(&answer));
+    let kept = after(&format!(r#"{again};{{"do":"pull","n":0}}"#)).expect("a pull");
+    assert!(expectations(&kept).contains(r#""same-package":"${p0}""#), "{}", expectations(&kept));
+    // What is not certainly stored as it was deposited is not imported again.
+    assert_eq!(after(r#"{"do":"deposit","n":0,"status":"draft"};{"do":"import again","n":0}"#), None);
+}
+
+#[test]
+fn a_search_stays_in_its_project_and_within_its_limit() {
+    let found =
+        after(r#"{"do":"deposit","n":0};{"do":"deposit","n":1,"project":1};{"do":"search","query":"pm","limit":3}"#)
+            .expect("a search");
+    let text = expectations(&found);
+    assert!(text.contains(r#""none":{"one-of":["${p1/package_id}"]}"#) && !text.contains("${p0"), "{text}");
+    assert!(text.contains(r#""max":3"#), "{text}");
 }

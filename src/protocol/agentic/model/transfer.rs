@@ -1,0 +1,157 @@
+//! Imports and searches (sections 5.2, 8.2 and 10.3, E69 and E109).
+
+use super::deposits::{age, body};
+use super::expect::{at, map, number, of_project, party, project, small, step, text, word};
+use super::instant::Age;
+use super::package::{Package, id, name};
+use super::state::State;
+use crate::protocol::{Choices, Move, Offers, Predicted};
+use crate::value::Value;
+
+/// The limits that have to be exact (E65).
+const LIMITS: &[usize] = &[1, 3, 5];
+
+/// Words of a query: of a title that packages have, of none, and of other letters.
+const QUERIES: &[&str] = &["pm", "volcano lava", "changed", "größenprüfung", "a%b_c*"];
+
+pub(super) fn propose_import(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !offers.has("import") || !offers.has("L1") {
+        return None;
+    }
+    let stored: Vec<usize> =
+        state.packages.iter().filter(|(_, package)| is_settled(package)).map(|(n, _)| *n).collect();
+    if choices.one_in(2)
+        && let Some(n) = choices.pick(&stored)
+    {
+        let mut step = vec![("do", text("import again")), ("n", number(*n))];
+        if choices.one_in(2) {
+            step.push(("changed", Value::Bool(true)));
+        }
+        return Some(Value::map(step));
+    }
+    let of = choices.below(2);
+    if !state.exists[of] && !offers.has("project-create") {
+        return None;
+    }
+    let mut step = vec![("do", text("import")), ("n", number(state.next))];
+    if of == 1 {
+        step.push(("project", number(1)));
+    }
+    if choices.one_in(2) {
+        step.push(("full", Value::Bool(true)));
+    }
+    step.push(("age", number(*choices.pick(&[60, 90, 120, 1200, 7200]).unwrap_or(&60))));
+    if choices.one_in(2) {
+        let unknown = map([("k", text("pm kept")), ("z", Value::array([number(1)]))]);
+        step.push(("set", map([("/x-trust", unknown), ("/future_field", number(3))])));
+    }
+    Some(Value::map(step))
+}
+
+/// Whether nothing about a package is open.
+fn is_settled(package: &Package) -> bool {
+    package.is_complete() && !package.moved && !package.noted
+}
+
+/// A package that an import brings is stored as if it had been deposited.
+pub(super) fn import(state: &mut State, given: &Move) -> Option<Predicted> {
+    let n = small(given, "n");
+    if state.packages.contains_key(&n) || state.refused.contains(&n) {
+        return None;
+    }
+    let of = of_project(given);
+    let needs = if state.exists[of] { vec!["import"] } else { vec!["import", "project-create"] };
+    let package = Package {
+        project: of,
+        set: given.member("set").and_then(Value::as_map).unwrap_or_default().to_vec(),
+        created: Age::with_fraction(age(given), ""),
+        has_fraction: false,
+        status: vec!["complete"],
+        review: vec!["none"],
+        moved: false,
+        // Whether a deposit of a package that an import brought is a repetition is open.
+        touched: true,
+        owner: "a",
+        noted: false,
+        was_read: false,
+        questions: Vec::new(),
+    };
+    state.next = state.next.max(n + 1);
+    state.exists[of] = true;
+    state.packages.insert(n, package);
+    let success = map([("min", number(200)), ("max", number(299))]);
+    let expect = vec![at("AGENTIC-5.2-07", "/status", "within", success)];
+    let with = vec![("records", Value::Text(format!("${{p{n}}}\n")))];
+    Some(Predicted {
+        transition: "import: a new package",
+        needs,
+        bindings: vec![(name(n), body(given))],
+        steps: vec![step("a", "import", with, expect)],
+    })
+}
+
+/// An import of what is stored already changes nothing, whatever it has under that id (E109).
+pub(super) fn import_again(state: &mut State, given: &Move) -> Option<Predicted> {
+    let n = small(given, "n");
+    let package = state.packages.get_mut(&n).filter(|package| is_settled(package))?;
+    // Whether a later deposit is a repetition may depend on what the import brought.
+    package.touched = true;
+    let is_changed = given.member("changed").is_some();
+    let record = if is_changed { format!("c{n}") } else { name(n) };
+    let changed = map([("base", text(name(n))), ("set", map([("/description", text("pm imported otherwise"))]))]);
+    let answered = map([("min", number(100)), ("max", number(499))]);
+    let expect = vec![at("AGENTIC-5.2-07", "/status", "within", answered)];
+    let with = vec![("records", Value::Text(format!("${{{record}}}\n")))];
+    Some(Predicted {
+        transition: if is_changed { "import: other content of a stored package" } else { "import: a stored package" },
+        needs: vec!["import"],
+        bindings: if is_changed { vec![(record, changed)] } else { Vec::new() },
+        steps: vec![step("a", "import", with, expect)],
+    })
+}
+
+pub(super) fn propose_search(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    let of = choices.below(2);
+    if !offers.has("search") || !state.packages.values().any(|package| package.project == of) {
+        return None;
+    }
+    let mut step = vec![("do", text("search")), ("query", text(*choices.pick(QUERIES)?))];
+    if of == 1 {
+        step.push(("project", number(1)));
+    }
+    step.push(("limit", number(*choices.pick(LIMITS)?)));
+    if choices.one_in(2) {
+        step.push(("as", text("b")));
+    }
+    Some(Value::map(step))
+}
+
+/// A search gives packages of its project, at most so many. Which are related to the query is open to the target.
+pub(super) fn search(state: &mut State, given: &Move) -> Option<Predicted> {
+    let of = of_project(given);
+    let in_project = |package: &Package| package.project == of;
+    state.packages.values().find(|package| in_project(package))?;
+    let limit = Some(small(given, "limit")).filter(|limit| LIMITS.contains(limit)).unwrap_or(5);
+    let query = word(given, "query").filter(|query| QUERIES.contains(query)).unwrap_or(QUERIES[0]);
+    let mut expect = vec![
+        at("AGENTIC-10.2-06", "/status", "equals", number(200)),
+        at("AGENTIC-8.2-16", "/packages", "length", map([("min", number(0)), ("max", number(limit))])),
+        at("AGENTIC-8.2-12", "/packages", "each", Value::array([map([("valid-package", Value::Bool(true))])])),
+    ];
+    let ids = |numbers: Vec<usize>| map([("one-of", Value::array(numbers.into_iter().map(id)))]);
+    let others: Vec<usize> =
+        state.packages.iter().filter(|(_, package)| !in_project(package)).map(|(n, _)| *n).collect();
+    if !others.is_empty() {
+        expect.push(at("AGENTIC-8.2-14", "/ids", "none", ids(others)));
+    }
+    if !state.refused.is_empty() {
+        expect.push(at("AGENTIC-8.1-03", "/ids", "none", ids(state.refused.iter().copied().collect())));
+    }
+    let with = vec![("project", project(of)), ("query", text(query)), ("limit", number(limit))];
+    Some(Predicted {
+        transition: "search",
+        needs: vec!["search"],
+        bindings: Vec::new(),
+        steps: vec![step(party(given), "pull-relevant", with, expect)],
+    })
+}
