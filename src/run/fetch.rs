@@ -100,8 +100,8 @@ impl Runner<'_> {
                 return;
             }
             if begun.elapsed() >= self.limits.reply * PATIENCE {
-                // The missing answer may be on a page that the target has not delivered yet.
-                carried.received.ended = Ended::TimedOut;
+                // The missing answer may be on a page that the target has not delivered yet. It did answer, so this is no silence.
+                carried.received.ended = Ended::TooLong;
                 return;
             }
             let behind = self.with_mailbox(&owner, |mailbox| mailbox.cursor.clone());

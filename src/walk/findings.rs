@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::interpreter::{Walk, bears_on};
 use super::parts::{Part, Planned, Stop};
-use crate::exchange::{Body, Ended, Exchange, Transport};
+use crate::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, Transport};
 use crate::matcher::{Mismatch, Outcome, Reading};
 use crate::plan::{SETUP_STEPS, lists};
 use crate::record::{EditRecord, FindingRecord, ReadingRecord};
@@ -44,6 +44,12 @@ impl<'p> Walk<'p> {
             return None;
         }
         let received = &exchange.received;
+        let is_page = |arrival: &Arrival| arrival.kind == ArrivalKind::Polled;
+        if received.ended == Ended::TooLong && received.arrived.iter().any(is_page) {
+            let why =
+                "more pages of answers were waiting than could be fetched in time, so what was fetched decides nothing";
+            return Some(why.to_owned());
+        }
         if received.ended == Ended::TooLong {
             let limit = self.context.plan.target.limits.body;
             return Some(format!(
