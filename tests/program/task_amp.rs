@@ -176,6 +176,11 @@ fn refusals(address: SocketAddr, more: &[&str]) -> (Option<i32>, Vec<Value>) {
     (code, cases.filter(|case| case["verdict"] != "not-run").cloned().collect())
 }
 
+/// The verdict of a case about one requirement: that of the case, unless the record says otherwise.
+fn outcome<'r>(case: &'r Value, requirement: &str) -> &'r Value {
+    case["outcomes"].get(requirement).unwrap_or(&case["verdict"])
+}
+
 fn a_target_that_refuses_and_logs_passes() {
     let served = Served::bus();
     let (code, cases) = refusals(served.address, &[]);
@@ -183,8 +188,8 @@ fn a_target_that_refuses_and_logs_passes() {
     assert_eq!(code, Some(0), "{reasons:#?}");
     assert!(cases.len() > 400, "{} cases", cases.len());
     for case in &cases {
-        assert_eq!(case["outcomes"]["TASK-I-02"], "pass", "{}", case["id"]);
-        assert_eq!(case["outcomes"]["TASK-I-03"], "pass", "{}", case["id"]);
+        assert_eq!(*outcome(case, "TASK-I-02"), "pass", "{}", case["id"]);
+        assert_eq!(*outcome(case, "TASK-I-03"), "pass", "{}", case["id"]);
     }
 }
 
@@ -201,8 +206,8 @@ fn a_target_that_refuses_without_logging_is_caught() {
     assert_eq!(code, Some(1));
     assert!(cases.len() > 20, "{} cases", cases.len());
     for case in &cases {
-        assert_eq!(case["outcomes"]["TASK-I-03"], "fail", "{}: {}", case["id"], case["because"]);
-        assert_ne!(case["outcomes"]["TASK-I-02"], "fail", "{}: {}", case["id"], case["because"]);
+        assert_eq!(*outcome(case, "TASK-I-03"), "fail", "{}: {}", case["id"], case["because"]);
+        assert_ne!(*outcome(case, "TASK-I-02"), "fail", "{}: {}", case["id"], case["because"]);
     }
 }
 
@@ -216,7 +221,7 @@ fn a_target_that_logs_without_refusing_is_caught() {
     assert_eq!(code, Some(1));
     assert!(cases.len() > 20, "{} cases", cases.len());
     for case in &cases {
-        assert_eq!(case["outcomes"]["TASK-I-02"], "fail", "{}: {}", case["id"], case["because"]);
+        assert_eq!(*outcome(case, "TASK-I-02"), "fail", "{}: {}", case["id"], case["because"]);
     }
 }
 
