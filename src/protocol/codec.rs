@@ -17,7 +17,7 @@ pub trait Codec: Sync {
     /// unreadable.
     fn decode(&self, bytes: &[u8]) -> Option<Value>;
 
-    /// Whether reading `bytes` stops at a limit of proofmark, of levels or of items, so that nobody knows what they say. Required.
+    /// Whether reading `bytes` stops at a limit of levels or of items, so that their content is unknown. Required.
     fn is_beyond_limits(&self, bytes: &[u8]) -> bool;
 
     /// The canonical JSON form that hashes of content are computed over. Default: `None`, no such form; vectors of
