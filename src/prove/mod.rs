@@ -6,6 +6,7 @@
 //! Start with [`prove`], then [`Proof`], which contains all results.
 
 mod baseline;
+mod blame;
 mod floor;
 pub mod mutate;
 mod page;
@@ -96,20 +97,21 @@ pub fn prove(
     let only_some = !options.faults.is_empty();
     progress.part("the clean subject, planted faults and trivial targets", settings.len() + faults.len());
     // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
-    let (laid, rows) = std::thread::scope(|scope| {
+    let (laid, planted) = std::thread::scope(|scope| {
         let clean = scope.spawn(|| lay_all(subject, &settings, &plans, options, progress));
         let mut numbered: Vec<(usize, &Fault)> = faults.iter().enumerate().collect();
         // The longest first.
         numbered.sort_by_key(|(number, _)| !sample.contains(number));
         let mut rows = parallel::map(options.jobs, &numbered, |(number, fault)| {
             let others = if options.all_cases { Some(1) } else { sample.contains(number).then_some(apart) };
-            let row = plant(fault, &settings, &plans, subject, options, others);
+            let planted = plant(fault, &settings, &plans, subject, options, others);
             progress.piece();
-            (*number, row)
+            (*number, planted)
         });
         rows.sort_by_key(|(number, _)| *number);
-        (clean.join(), rows.into_iter().map(|(_, row)| row).collect::<Vec<_>>())
+        (clean.join(), rows.into_iter().map(|(_, planted)| planted).collect::<Vec<_>>())
     });
+    let rows = blame::confirm(planted, &settings, &plans, subject, options);
     let (benches, floor) = laid.map_err(|_| "the clean run panicked".to_owned())??;
     let judged: Vec<(&Baseline<'_, '_>, Profile)> = benches
         .iter()
@@ -266,15 +268,26 @@ fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
     CleanRow { setting: baseline.setting.name.clone(), profile: facts.profile, ran: baseline.own.len(), not_passed }
 }
 
+/// A fault that was planted, and for blame the cases that failed, each with its requirements.
+struct Planted<'f> {
+    fault: &'f Fault,
+    row: FaultRow,
+    charges: Charges,
+}
+
+/// Cases that failed, and the requirements for which they did.
+type Charges = BTreeMap<String, Vec<String>>;
+
 /// Plants a fault and runs the cases that should catch it; with `others` = n also every n-th other case, to measure blame.
-fn plant(
-    fault: &Fault,
+fn plant<'f>(
+    fault: &'f Fault,
     settings: &[Setting],
     plans: &[Plan<'_>],
     subject: &dyn Subject,
     options: &Options,
     others: Option<usize>,
-) -> FaultRow {
+) -> Planted<'f> {
+    let mut charges = Charges::new();
     let mut row = FaultRow {
         fault: fault.name.clone(),
         summary: fault.summary.clone(),
@@ -294,7 +307,7 @@ fn plant(
     let found = settings.iter().zip(plans).find(|(setting, _)| setting.name == fault.setting);
     let Some((setting, plan)) = found else {
         row.because = format!("unknown setting `{}`", fault.setting);
-        return row;
+        return Planted { fault, row, charges };
     };
     let runs = |index: &usize| plan.cases[*index].skip.is_none() && options.is_chosen(&plan.cases[*index].id);
     let should_fail = |index: &usize| {
@@ -348,7 +361,7 @@ fn plant(
             Ok(Ok(transcript)) => transcript,
             Ok(Err(why)) | Err(why) => {
                 row.because = why;
-                return row;
+                return Planted { fault, row, charges };
             }
         };
         // The strict profile counts everything that the lenient profile counts.
@@ -362,7 +375,8 @@ fn plant(
         context.facts = facts;
         let strict = weigh(&mut row, &CaseJudge::with_swept(&context, &transcript, swept), &chosen);
         if others.is_some() {
-            row.blamed.get_or_insert_default().extend(if lenient { failed } else { strict });
+            row.blamed.get_or_insert_default();
+            charges.extend(if lenient { failed } else { strict });
         }
         let cut = time.take().is_some() && transcript.cut_short.is_some();
         // The cases that did not run may show it, or show it in the lenient profile.
@@ -370,7 +384,7 @@ fn plant(
         if lenient || (row.killed && !partial) {
             row.strict_only = !lenient;
             row.because.clear();
-            return row;
+            return Planted { fault, row, charges };
         }
         if partial {
             round -= 1;
@@ -379,7 +393,7 @@ fn plant(
         chosen.clone_from(&concerned);
         row.ran = row.ran.max(chosen.len());
     }
-    row
+    Planted { fault, row, charges }
 }
 
 /// Of the cases, by index in the plan, at most [`OF_EACH`] for each requirement.
@@ -413,7 +427,7 @@ fn again(
     let concerned: Vec<&Fault> = faults.iter().filter(concerns).collect();
     let narrow = Options { only: idle, ..options.clone() };
     let rows = parallel::map(parallel::processors(), &concerned, |fault| {
-        plant(fault, settings, plans, subject, &narrow, None)
+        plant(fault, settings, plans, subject, &narrow, None).row
     });
     for killer in rows.iter().flat_map(|row| row.killers.keys()) {
         if let Some(row) = cases.iter_mut().find(|row| row.case == *killer) {
@@ -422,10 +436,10 @@ fn again(
     }
 }
 
-/// Divides the failed cases into those that cover a broken requirement and others. Returns the requirements that failed.
-fn weigh(row: &mut FaultRow, judge: &CaseJudge<'_, '_, '_>, chosen: &BTreeSet<usize>) -> BTreeSet<String> {
+/// Divides the failed cases into those that cover a broken requirement and others. Returns all of them.
+fn weigh(row: &mut FaultRow, judge: &CaseJudge<'_, '_, '_>, chosen: &BTreeSet<usize>) -> Charges {
     let mut others: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut blamed = BTreeSet::new();
+    let mut charges = Charges::new();
     for index in chosen {
         let record = judge.judge(*index);
         let failed = failed(&record);
@@ -433,7 +447,7 @@ fn weigh(row: &mut FaultRow, judge: &CaseJudge<'_, '_, '_>, chosen: &BTreeSet<us
             *others.entry(record.verdict.word()).or_default() += 1;
             continue;
         }
-        blamed.extend(failed.iter().cloned());
+        charges.entry(record.id.clone()).or_default().extend(failed.iter().cloned());
         let (own, other): (Vec<_>, Vec<_>) = failed.into_iter().partition(|id| row.breaks.contains(id));
         if own.is_empty() {
             row.elsewhere.insert(record.id, other);
@@ -455,7 +469,7 @@ fn weigh(row: &mut FaultRow, judge: &CaseJudge<'_, '_, '_>, chosen: &BTreeSet<us
             )
         };
     }
-    blamed
+    charges
 }
 
 fn uncovered(knowledge: &Knowledge) -> Vec<String> {
