@@ -1,11 +1,15 @@
 //! Lists the files of `suites/` and `vectors/` as Rust, for `lib.rs` to include.
+//!
+//! `suites` and `vectors` in this folder are links to the folders of the repository, so that a published package contains the
+//! files. A system without links has text files in their place, and the folders of the repository are read.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn main() {
     let package = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let root = package.parent().expect("the package is a folder of the repository");
+    let repository = package.parent().expect("the package is in a folder");
+    let root = if package.join("suites").is_dir() { &package } else { repository };
     let mut files = Vec::new();
     for folder in ["suites", "vectors"] {
         collect(&root.join(folder), &mut files);

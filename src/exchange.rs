@@ -5,6 +5,7 @@
 
 mod body;
 mod hosted;
+mod shared;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use crate::value::Value;
 
 pub use body::{Body, mask};
 pub use hosted::{HostArrival, HostReply, HostUrls, Hosted, HostedKind, Stray};
+pub use shared::Exchanges;
 
 /// A message as it left proofmark.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::exchange::{Exchange, HostUrls, Stray, TargetClass, Transport};
+use crate::exchange::{Exchanges, HostUrls, Stray, TargetClass, Transport};
 use crate::verdict::{Grant, NotRun, Profile, Verdict};
 
 /// Name and version of the record's shape.
@@ -198,6 +198,10 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
+fn no_exchanges(exchanges: &Exchanges) -> bool {
+    exchanges.is_empty()
+}
+
 /// The outcome of a level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelRecord {
@@ -285,8 +289,8 @@ pub struct FeatureRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained_by: Vec<String>,
     /// The exchanges of the probe.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exchanges: Vec<Exchange>,
+    #[serde(default, skip_serializing_if = "no_exchanges")]
+    pub exchanges: Exchanges,
 }
 
 /// The result of a probe.
@@ -384,11 +388,11 @@ pub struct CaseRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readings: Vec<ReadingRecord>,
     /// The messages that were sent and received, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub exchanges: Vec<Exchange>,
+    #[serde(default, skip_serializing_if = "no_exchanges")]
+    pub exchanges: Exchanges,
     /// The exchanges of its twin, the same case without its edits, if it has edits.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub twin: Vec<Exchange>,
+    #[serde(default, skip_serializing_if = "no_exchanges")]
+    pub twin: Exchanges,
     /// The edits that make it a negative case, in words, with the step of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditRecord>,

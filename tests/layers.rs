@@ -89,8 +89,8 @@ fn breaches(path: &str, text: &str, rows: &[Row]) -> Vec<Breach> {
     let mut open = String::new();
     for (index, line) in text.lines().enumerate() {
         let code = line.split("//").next().unwrap_or_default();
-        if code.contains("reference_impl") && module != "cli" {
-            breach(index + 1, format!("{module} uses reference_impl, which only cli may use"));
+        if code.contains("proofmark_reference") && module != "cli" {
+            breach(index + 1, format!("{module} uses proofmark_reference, which only cli may use"));
         }
         if code.starts_with(&format!("use {}", "super::".repeat(depth))) {
             breach(index + 1, "a path to the root of the crate that is not written `crate::`".to_owned());
@@ -274,7 +274,7 @@ fn a_forbidden_import_is_found_however_it_is_written() {
         ("value/mod.rs", "pub use crate::cli;"),
         ("value.rs", "use super::wire;"),
         ("value/path.rs", "use super::super::wire;"),
-        ("wire/mod.rs", "use reference_impl::Config;"),
+        ("wire/mod.rs", "use proofmark_reference::Config;"),
     ] {
         let found = breaches(path, &format!("//! Docs.\n{line}\n"), &rows);
         assert_eq!(found.len(), 1, "{path}: {line}: {found:?}");
@@ -283,7 +283,7 @@ fn a_forbidden_import_is_found_however_it_is_written() {
         ("wire/json.rs", "use crate::value::Value;"),
         ("wire/json.rs", "// use crate::cli::Failure;"),
         ("wire/json.rs", "use super::hex;"),
-        ("cli/check.rs", "use crate::wire; use reference_impl::serve;"),
+        ("cli/check.rs", "use crate::wire; use proofmark_reference::serve;"),
         ("value/mod.rs", "    $crate::wire!();"),
     ] {
         assert_eq!(breaches(path, line, &rows), [], "{path}: {line}");

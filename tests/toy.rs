@@ -13,7 +13,7 @@ use std::path::Path;
 
 use proofmark::bundle::Bundle;
 use proofmark::cli::{self, Program};
-use reference_impl::Implementation;
+use proofmark_reference::Implementation;
 use serde_json::Value;
 
 /// Runs a command line of a program whose only protocol is the toy. Returns the exit code.

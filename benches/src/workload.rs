@@ -14,7 +14,7 @@ use proofmark::template::Clock;
 use proofmark::transport::Connections;
 use proofmark::verdict::Profile;
 use proofmark::walk::{Context, Facts, Features, Transcript};
-use reference_impl::Handle;
+use proofmark_reference::Handle;
 use tokio::runtime::Runtime;
 use url::Url;
 
@@ -114,7 +114,7 @@ impl Server {
             .enable_all()
             .build()
             .expect("the machine can start a thread");
-        let agentic = reference_impl::find("agentic").expect("a reference implementation");
+        let agentic = proofmark_reference::find("agentic").expect("a reference implementation");
         let handle = runtime.block_on(agentic.serve(agentic.config())).expect("a port is free");
         let url = Url::parse(handle.url("http").expect("it listens")).expect("its URL is one");
         Self { runtime, handle: Some(handle), url }

@@ -217,8 +217,8 @@ impl Author<'_, '_> {
             })?,
             readings: self
                 .several(|a| Ok(ReadingRecord { reading: a.words()?, tolerated: a.u.arbitrary()?, at: a.words()? }))?,
-            exchanges: self.several(Self::exchange)?,
-            twin: self.several(Self::exchange)?,
+            exchanges: self.several(Self::exchange)?.into(),
+            twin: self.several(Self::exchange)?.into(),
             edits: self.several(|a| Ok(EditRecord { step: a.u.int_in_range(0..=2)?, edit: a.words()? }))?,
             replay: self.words()?,
         })
@@ -288,7 +288,7 @@ impl Author<'_, '_> {
                     advice: a.words()?,
                     blocks: a.u.int_in_range(0..=3)?,
                     explained_by: a.several(Self::words)?,
-                    exchanges: a.several(Self::exchange)?,
+                    exchanges: a.several(Self::exchange)?.into(),
                 })
             })?,
             requirements,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::thread::LocalKey;
 
 use data_encoding::HEXLOWER;
-use reference_impl::{Config, Variant};
+use proofmark_reference::{Config, Variant};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::runtime::Runtime;
@@ -74,8 +74,8 @@ impl Library {
 /// # Panics
 ///
 /// If the protocol has none.
-pub(crate) fn implementation(slug: &str) -> &'static dyn reference_impl::Implementation {
-    reference_impl::find(slug).expect("a reference implementation")
+pub(crate) fn implementation(slug: &str) -> &'static dyn proofmark_reference::Implementation {
+    proofmark_reference::find(slug).expect("a reference implementation")
 }
 
 /// The result of a call to the reference, or its error.

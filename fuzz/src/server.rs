@@ -1,7 +1,7 @@
 //! The reference implementation as a server in this process: HTTP over pipes in memory, one server per input.
 
 use proofmark::wire::json;
-use reference_impl::Implementation;
+use proofmark_reference::Implementation;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
@@ -14,7 +14,7 @@ const PIPE: usize = 1 << 18;
 pub(crate) struct Server {
     runtime: Runtime,
     connections: UnboundedSender<DuplexStream>,
-    serving: JoinHandle<Result<(), reference_impl::ServeError>>,
+    serving: JoinHandle<Result<(), proofmark_reference::ServeError>>,
 }
 
 /// An answer of the server.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::process::ExitCode;
 
-use reference_impl::{ALL, Config, Database, Implementation, Variant};
+use proofmark_reference::{ALL, Config, Database, Implementation, Variant};
 
 const USAGE: &str = "usage: proofmark-reference [--protocol SLUG] [--listen ADDRESS] [--db FILE] [--fault NAME]
        [--variant own|other] [--level LEVEL] [--clock INSTANT] [--set NAME=VALUE]... [--adapter]
@@ -43,7 +43,7 @@ async fn run() -> Result<(), String> {
             }
         }
     }
-    let implementation = reference_impl::find(&slug).ok_or_else(|| format!("unknown protocol `{slug}`"))?;
+    let implementation = proofmark_reference::find(&slug).ok_or_else(|| format!("unknown protocol `{slug}`"))?;
     let mut config = implementation.config();
     for (option, value) in options {
         set(&mut config, &option, value)?;

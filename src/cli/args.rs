@@ -381,7 +381,7 @@ pub struct ReferenceOptions {
 
 /// The protocol that is served without `--protocol`.
 fn first_reference() -> &'static str {
-    reference_impl::ALL.first().map_or("", |implementation| implementation.slug())
+    proofmark_reference::ALL.first().map_or("", |implementation| implementation.slug())
 }
 
 /// Arguments of `serve`.
@@ -410,14 +410,14 @@ fn serve_help() -> String {
   proofmark serve --protocol agentic --list-faults
 "
     .to_owned();
-    for implementation in reference_impl::ALL {
+    for implementation in proofmark_reference::ALL {
         text.push_str(&settings_help(*implementation));
     }
     text
 }
 
 /// The settings of one protocol, for help texts.
-fn settings_help(implementation: &dyn reference_impl::Implementation) -> String {
+fn settings_help(implementation: &dyn proofmark_reference::Implementation) -> String {
     const INDENT: &str = "      ";
     let levels = implementation.levels().join(", ");
     let levels = if levels.is_empty() { levels } else { format!(" (levels {levels})") };

@@ -15,7 +15,7 @@ use crate::template::Clock;
 
 /// The embedded reference implementation of one protocol.
 pub(super) struct Embedded<'k> {
-    implementation: &'static dyn reference_impl::Implementation,
+    implementation: &'static dyn proofmark_reference::Implementation,
     knowledge: &'k Knowledge,
     clock: Clock,
     begun: Instant,
@@ -25,12 +25,12 @@ pub(super) struct Embedded<'k> {
 impl<'k> Embedded<'k> {
     /// The reference implementation in each of its setups.
     pub(super) fn new(
-        implementation: &'static dyn reference_impl::Implementation,
+        implementation: &'static dyn proofmark_reference::Implementation,
         knowledge: &'k Knowledge,
         clock: Clock,
         begun: Instant,
     ) -> Result<Self, Failure> {
-        let setting = |setup: &reference_impl::Setup| {
+        let setting = |setup: &proofmark_reference::Setup| {
             let mut target = Target::new(TargetClass::Reference, "the embedded reference implementation");
             // Each start uses new addresses.
             reference::stand_in(implementation, &mut target)?;
@@ -45,7 +45,7 @@ impl<'k> Embedded<'k> {
 
 impl Subject for Embedded<'_> {
     fn faults(&self) -> Vec<Fault> {
-        let also = |fault: &reference_impl::Fault| {
+        let also = |fault: &proofmark_reference::Fault| {
             let rows = self.implementation.also().iter().filter(|also| also.faults.contains(&fault.name));
             let reasons = rows.flat_map(|also| also.breaks.iter().map(|id| ((*id).to_owned(), also.why.to_owned())));
             reasons.collect()

@@ -37,14 +37,14 @@ struct Template {
 fn template(language: Language) -> Template {
     match language {
         Language::Python => Template {
-            files: &[("adapter.py", include_str!("../../templates/adapter/adapter.py"))],
+            files: &[("adapter.py", include_str!("../templates/adapter/adapter.py"))],
             start: "python3 adapter.py",
             row: |method, function| format!("\"{method}\": {function},"),
             comment: "# ",
             indent: "    ",
         },
         Language::Typescript => Template {
-            files: &[("adapter.mjs", include_str!("../../templates/adapter/adapter.mjs"))],
+            files: &[("adapter.mjs", include_str!("../templates/adapter/adapter.mjs"))],
             start: "node adapter.mjs",
             row: |method, function| format!("[\"{method}\", {function}],"),
             comment: "// ",
@@ -53,8 +53,8 @@ fn template(language: Language) -> Template {
         Language::Rust => Template {
             files: &[
                 ("Cargo.toml", RUST_PACKAGE),
-                ("src/main.rs", include_str!("../../templates/adapter/main.rs")),
-                ("src/json.rs", include_str!("../../templates/adapter/json.rs")),
+                ("src/main.rs", include_str!("../templates/adapter/main.rs")),
+                ("src/json.rs", include_str!("../templates/adapter/json.rs")),
             ],
             start: "cargo run --release --quiet",
             row: |method, function| format!("(\"{method}\", {function}),"),
@@ -62,7 +62,7 @@ fn template(language: Language) -> Template {
             indent: "    ",
         },
         Language::Go => Template {
-            files: &[("go.mod", GO_MODULE), ("main.go", include_str!("../../templates/adapter/adapter.go"))],
+            files: &[("go.mod", GO_MODULE), ("main.go", include_str!("../templates/adapter/adapter.go"))],
             start: "go run .",
             row: |method, function| format!("\"{method}\": {function},"),
             comment: "// ",

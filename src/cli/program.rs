@@ -1,6 +1,6 @@
 //! The parts that make up a program.
 
-use reference_impl::Implementation;
+use proofmark_reference::Implementation;
 
 use super::exit::Failure;
 use crate::bundle::Bundle;
@@ -19,7 +19,7 @@ pub struct Program {
 impl Program {
     /// A program with every protocol of this crate and every implementation of the reference.
     pub fn new(data: Bundle) -> Self {
-        Self { protocols: protocol::ALL, implementations: reference_impl::ALL, data }
+        Self { protocols: protocol::ALL, implementations: proofmark_reference::ALL, data }
     }
 
     /// The protocol with this slug.

@@ -115,7 +115,7 @@ fn json(proof: &Proof) -> std::io::Result<Vec<u8>> {
 fn one(
     options: &ProveOptions,
     knowledge: &Knowledge,
-    implementation: &'static dyn reference_impl::Implementation,
+    implementation: &'static dyn proofmark_reference::Implementation,
     bar: &Bar,
 ) -> Result<Proof, Failure> {
     let begun = Instant::now();

@@ -1,14 +1,14 @@
 //! The embedded reference implementation as a target.
 //!
 //! The setups, their settings and the claims of each are data of the implementation:
-//! [`reference_impl::Implementation::setups`]. This module is independent of any protocol.
+//! [`proofmark_reference::Implementation::setups`]. This module is independent of any protocol.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use reference_impl::{Config, Database, Handle, Implementation, Pairs, ServeError, Setup, Variant};
+use proofmark_reference::{Config, Database, Handle, Implementation, Pairs, ServeError, Setup, Variant};
 use tokio::runtime::{Builder, Runtime};
 
 use super::args::VariantWord;

@@ -146,7 +146,7 @@ pub(super) fn transcript_again(plan: &Plan<'_>, before: &ProtocolRecord, cut_sho
                 let name = format!("{}{suffix}", feature.name.value);
                 let feature = before.features.iter().find(move |known| known.feature == name);
                 let exchanges = feature.map(|feature| feature.exchanges.clone()).unwrap_or_default();
-                exchanges.into_iter().map(move |mut exchange| {
+                exchanges.into_vec().into_iter().map(move |mut exchange| {
                     // The order of the features may have changed since the record was written.
                     exchange.step =
                         exchange.step / SETUP_STEPS * SETUP_STEPS + index * PROBE_STEPS + exchange.step % PROBE_STEPS;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use reference_impl::{Config, Database, Implementation};
+use proofmark_reference::{Config, Database, Implementation};
 
 use super::args::{AdapterOptions, ReferenceOptions, ServeOptions};
 use super::data;

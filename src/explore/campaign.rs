@@ -328,7 +328,7 @@ impl Campaign<'_> {
         let transcript = self.runner.run_case(self.context, &ready).await;
         // No sequence is a sweep over the answers of others.
         let record = judge::case(self.context, &ready, &Gate::Open, Some(&transcript), &Swept::default(), None);
-        (record, transcript.exchanges)
+        (record, transcript.exchanges.into_vec())
     }
 
     /// An id that no case had before, and with it new identities.

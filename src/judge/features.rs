@@ -82,7 +82,7 @@ pub(super) fn records(context: &Context<'_>, transcript: &Transcript) -> Vec<Fea
                 advice: if found { String::new() } else { feature.advice.clone() },
                 blocks: 0,
                 explained_by: Vec::new(),
-                exchanges,
+                exchanges: exchanges.into(),
             });
         }
     }

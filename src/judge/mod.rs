@@ -14,6 +14,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::exchange::Exchanges;
 use crate::parallel;
 use crate::plan::{Plan, ReadyCase};
 use crate::record::{
@@ -303,8 +304,8 @@ pub fn case(
         at: ready.case.name.span.place(),
         findings: Vec::new(),
         readings: Vec::new(),
-        exchanges: Vec::new(),
-        twin: Vec::new(),
+        exchanges: Exchanges::default(),
+        twin: Exchanges::default(),
         edits: Vec::new(),
         replay: String::new(),
     };

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use super::cause;
 use super::json::{self, ReadError};
 use super::printable;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Exchanges};
 use crate::record::{CaseRecord, EvidenceFile, FeatureRecord, ProtocolRecord, RunRecord};
 use crate::verdict::Verdict;
 
@@ -139,7 +139,7 @@ fn protocol_without_exchanges(protocol: &ProtocolRecord, known: &BTreeSet<&str>)
         advice: feature.advice.clone(),
         blocks: feature.blocks,
         explained_by: feature.explained_by.clone(),
-        exchanges: Vec::new(),
+        exchanges: Exchanges::default(),
     });
     ProtocolRecord {
         protocol: protocol.protocol.clone(),
@@ -180,8 +180,8 @@ fn case_without_exchanges(case: &CaseRecord, replay: &str) -> CaseRecord {
         at: case.at.clone(),
         findings: case.findings.clone(),
         readings: case.readings.clone(),
-        exchanges: Vec::new(),
-        twin: Vec::new(),
+        exchanges: Exchanges::default(),
+        twin: Exchanges::default(),
         edits: case.edits.clone(),
         replay: if is_plain { String::new() } else { case.replay.clone() },
     }
@@ -325,12 +325,12 @@ fn restore(record: &mut RunRecord, path: &Path, bytes: &[u8]) -> Result<(), Erro
                 let place = cases.get(&(line.protocol, id));
                 let (at, index) = place.ok_or_else(|| malformed(number, "a case that the record lacks"))?;
                 let case = &mut record.protocols[*at].cases[*index];
-                (case.exchanges, case.twin) = (line.exchanges, line.twin);
+                (case.exchanges, case.twin) = (line.exchanges.into(), line.twin.into());
             }
             (None, Some(name)) => {
                 let place = features.get(&(line.protocol, name));
                 let (at, index) = place.ok_or_else(|| malformed(number, "a feature that the record lacks"))?;
-                record.protocols[*at].features[*index].exchanges = line.exchanges;
+                record.protocols[*at].features[*index].exchanges = line.exchanges.into();
             }
             _ => return Err(malformed(number, "expected either `case` or `feature`")),
         }

@@ -79,9 +79,9 @@ impl Runner<'_> {
             let (exchanges, stopped) = self.follow(context, ready, walk, false).await;
             transcript.stopped = stopped;
             if *part == Part::Twin {
-                (transcript.twin, transcript.twin_started_ms) = (exchanges, started_ms);
+                (transcript.twin, transcript.twin_started_ms) = (exchanges.into(), started_ms);
             } else {
-                (transcript.exchanges, transcript.started_ms) = (exchanges, started_ms);
+                (transcript.exchanges, transcript.started_ms) = (exchanges.into(), started_ms);
             }
         }
         transcript.elapsed_ms = milliseconds(begun.elapsed());

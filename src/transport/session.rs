@@ -85,6 +85,8 @@ struct Connection {
     ended: Option<String>,
     /// Whether it ended after the answer to a message, as a peer may do after a rejection.
     answered: bool,
+    /// The longest time to a first answer so far.
+    slowest: Duration,
 }
 
 impl Session {
@@ -201,7 +203,7 @@ impl Connection {
         // Two of the longest messages: the memory that a hostile target can use grows with the connections.
         let bytes = (2 * limits.body).max(Bounds::default().message) as u64;
         let bounds = Bounds { message: limits.body, bytes, ..Bounds::default() };
-        *self = Self { channel: None, since: Some(since), ended: None, answered: false };
+        *self = Self { channel: None, since: Some(since), ended: None, answered: false, slowest: self.slowest };
         match (message.transport, &dial.ws, &dial.tcp) {
             (Transport::Ws, Some((address, path)), _) => {
                 let asked = message.action == ChannelAction::Open;
@@ -320,7 +322,8 @@ impl Connection {
         if wait.none {
             return;
         }
-        let mut collecting = Collecting { wait, limits, begun, last: None, content: None, look_at: 0 };
+        let mut collecting =
+            Collecting { wait, limits, begun, last: None, content: None, look_at: 0, slowest: self.slowest };
         loop {
             let until = tokio::time::Instant::from_std(collecting.until());
             match channel.receive(until).await {
@@ -329,6 +332,7 @@ impl Connection {
                     let unrelated = (collecting.wait.unrelated)(sent, &arrival);
                     received.arrived.push(arrival);
                     collecting.arrived(sent, received, unrelated);
+                    self.slowest = collecting.slowest;
                     if received.arrived.len() >= KEPT {
                         let why = Ending::Flooded(format!("more than {KEPT} messages in answer to one")).to_string();
                         received.ended = Ended::Closed(why.clone());
@@ -390,6 +394,8 @@ struct Collecting<'c, 'w> {
     content: Option<Instant>,
     /// The number of arrivals at which the next check runs.
     look_at: usize,
+    /// The longest time to a first answer on this connection.
+    slowest: Duration,
 }
 
 impl Collecting<'_, '_> {
@@ -399,8 +405,10 @@ impl Collecting<'_, '_> {
             (Some(content), _) if self.wait.fail_fast => content,
             (Some(content), _) => content + AFTERWARDS,
             (None, Some(last)) => {
-                // A peer that was slow to send the first message may be as slow with the next.
-                let pace = (last.saturating_duration_since(self.begun) * 2).min(self.limits.reply);
+                // A peer that was slow to send the first message may be as slow with the next. What comes at once may belong
+                // to an earlier message, so the time of other answers counts too.
+                let taken = last.saturating_duration_since(self.begun).max(self.slowest);
+                let pace = (taken * 2).min(self.limits.reply);
                 (last + self.limits.settle.max(pace)).min(self.begun + self.limits.request)
             }
             (None, None) if self.begun.elapsed() < self.limits.settle => self.begun + self.limits.settle,
@@ -413,6 +421,9 @@ impl Collecting<'_, '_> {
     fn arrived(&mut self, sent: &Outgoing, received: &Incoming, unrelated: bool) {
         let now = Instant::now();
         if !unrelated {
+            if self.last.is_none() {
+                self.slowest = now.saturating_duration_since(self.begun).max(self.slowest);
+            }
             self.last = Some(now);
         } else if self.begun.elapsed() < self.limits.settle {
             // Unrelated arrivals alone do not shorten the wait for an answer.

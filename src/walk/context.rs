@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::features::Features;
-use crate::exchange::{Exchange, HostUrls, Stray, Transport};
+use crate::exchange::{Exchange, Exchanges, HostUrls, Stray, Transport};
 use crate::plan::Plan;
 use crate::protocol::ObservationContext;
 use crate::template::Clock;
@@ -50,9 +50,9 @@ pub struct Transcript {
 #[derive(Clone, Debug, Default)]
 pub struct CaseTranscript {
     /// The case itself.
-    pub exchanges: Vec<Exchange>,
+    pub exchanges: Exchanges,
     /// The same case without its edits.
-    pub twin: Vec<Exchange>,
+    pub twin: Exchanges,
     /// Why it ended before its last step, if no exchange shows the reason.
     pub stopped: Option<String>,
     /// When its first step ran, in milliseconds after the start of the run.

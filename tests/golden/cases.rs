@@ -1,6 +1,6 @@
 //! The cases of the hand-written record: each verdict, and each way in which a target misbehaves.
 
-use proofmark::exchange::{Body, Ended, Exchange, Incoming, Outgoing, Transport};
+use proofmark::exchange::{Body, Ended, Exchange, Exchanges, Incoming, Outgoing, Transport};
 use proofmark::record::{CaseRecord, EditRecord, FindingRecord, ReadingRecord};
 use proofmark::verdict::{NotRun, Verdict};
 use serde_json::json;
@@ -64,8 +64,8 @@ fn case(id: &str, verdict: Verdict, covers: &[&str]) -> CaseRecord {
         at: "suites/agentic/deposit.yaml:31:5".to_owned(),
         findings: Vec::new(),
         readings: Vec::new(),
-        exchanges: Vec::new(),
-        twin: Vec::new(),
+        exchanges: Exchanges::default(),
+        twin: Exchanges::default(),
         edits: Vec::new(),
         replay: format!("proofmark check http://127.0.0.1:8787 --protocol agentic --only '{id}' --seed 42"),
     }
@@ -103,7 +103,7 @@ pub(super) fn cases() -> Vec<CaseRecord> {
         exchanges: vec![
             exchange("deposit", "POST", url, well_built, 201, br#"{"package_id":"pk-1"}"#),
             Exchange { step: 1, ..newest },
-        ],
+        ].into(),
         readings: vec![ReadingRecord {
             reading: "a list under /packages".to_owned(),
             tolerated: true,
@@ -131,8 +131,8 @@ pub(super) fn cases() -> Vec<CaseRecord> {
                 without_title,
                 201,
                 br#"{"package_id":"pk-2","stored":true,"error":{}}"#,
-            )],
-            twin: vec![exchange("deposit", "POST", url, well_built, 201, br#"{"package_id":"pk-1","stored":true}"#)],
+            )].into(),
+            twin: vec![exchange("deposit", "POST", url, well_built, 201, br#"{"package_id":"pk-1","stored":true}"#)].into(),
             edits: vec![EditRecord { step: 0, edit: "remove /title".to_owned() }],
             ..case(
                 &format!("agentic/deposit#refuses-a-package-without-a-title[{row}]"),
@@ -160,14 +160,14 @@ pub(super) fn cases() -> Vec<CaseRecord> {
                 "/body/error",
             )
         }],
-        exchanges: vec![answered],
+        exchanges: vec![answered].into(),
         ..case("agentic/errors#keeps-its-internals-to-itself", Verdict::Fail, &["AGENTIC-8.1-04"])
     });
     let mut silent = exchange("deposit", "POST", url, well_built, 200, b"\x00\xff\xfe\x1b[31mbinary\x00");
     silent.received.ended = Ended::Closed(format!("reset after 21 bytes {HOSTILE}"));
     cases.push(CaseRecord {
         because: format!("the connection broke: {HOSTILE}"),
-        exchanges: vec![silent],
+        exchanges: vec![silent].into(),
         ..case("agentic/export#is-complete", Verdict::Error, &["AGENTIC-8.5-01"])
     });
     for row in ["published", "archived", "flagged", "draft"] {
@@ -180,7 +180,7 @@ pub(super) fn cases() -> Vec<CaseRecord> {
                 r#"{"status":"published"}"#,
                 404,
                 b"null",
-            )],
+            )].into(),
             edits: vec![EditRecord { step: 0, edit: "set /status to \"draft\"".to_owned() }],
             ..case(&format!("agentic/review#refuses-a-step-back[{row}]"), Verdict::Inconclusive, &["AGENTIC-8.3-02"])
         });
@@ -196,7 +196,7 @@ pub(super) fn cases() -> Vec<CaseRecord> {
                 "/headers/protocol-version",
             )
         }],
-        exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, b"[]")],
+        exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, b"[]")].into(),
         ..case("agentic/describe#names-the-version", Verdict::Warn, &["AGENTIC-5-03"])
     });
     cases.push(CaseRecord {

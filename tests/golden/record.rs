@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proofmark::exchange::{Body, TargetClass};
+use proofmark::exchange::{Body, Exchanges, TargetClass};
 use proofmark::record::{
     Asked, Because, CaseRecord, CaseTotals, FeatureRecord, FeatureState, LevelRecord, ProtocolRecord,
     RequirementRecord, RunRecord, SCHEMA, Summary, TargetRecord, WaiverRecord,
@@ -85,8 +85,8 @@ pub(crate) fn large_record() -> RunRecord {
     exchange.received.headers.truncate(50);
     let copies = (0..80).map(|n| CaseRecord {
         id: format!("{}[{n}]", case.id),
-        exchanges: vec![exchange.clone(), exchange.clone()],
-        twin: Vec::new(),
+        exchanges: vec![exchange.clone(), exchange.clone()].into(),
+        twin: Exchanges::default(),
         ..case.clone()
     });
     let copies: Vec<_> = copies.collect();
@@ -99,7 +99,7 @@ pub(crate) fn large_record() -> RunRecord {
 pub(crate) fn long_record(count: usize) -> RunRecord {
     let mut record = record();
     let protocol = &mut record.protocols[0];
-    let pattern = CaseRecord { twin: Vec::new(), ..protocol.cases[1].clone() };
+    let pattern = CaseRecord { twin: Exchanges::default(), ..protocol.cases[1].clone() };
     let case = |n: usize| {
         let id = format!("agentic/suite-{}#keeps-a-package-for-a-year[{n}]", n / 100);
         let mut case = CaseRecord { id, ..pattern.clone() };
@@ -179,7 +179,7 @@ fn features() -> Vec<FeatureRecord> {
             advice: String::new(),
             blocks: 0,
             explained_by: Vec::new(),
-            exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, br#"{"conformance_level":"L1"}"#)],
+            exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, br#"{"conformance_level":"L1"}"#)].into(),
         },
         FeatureRecord {
             feature: "transition".to_owned(),
@@ -188,7 +188,7 @@ fn features() -> Vec<FeatureRecord> {
             advice: "Name the route in the target file: routes.transition.".to_owned(),
             blocks: 0,
             explained_by: Vec::new(),
-            exchanges: vec![exchange("transition", "PATCH", "/v1/packages/p/status", "{}", 404, HOSTILE.as_bytes())],
+            exchanges: vec![exchange("transition", "PATCH", "/v1/packages/p/status", "{}", 404, HOSTILE.as_bytes())].into(),
         },
     ]
 }

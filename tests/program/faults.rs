@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use libtest_mimic::{Failed, Trial};
-use reference_impl::{Fault, Implementation, Needs};
+use proofmark_reference::{Fault, Implementation, Needs};
 use serde_json::Value;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -18,7 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     samples
         .into_iter()
         .flat_map(|(slug, apart, special)| {
-            let protocol = reference_impl::find(slug).expect("a reference implementation");
+            let protocol = proofmark_reference::find(slug).expect("a reference implementation");
             let faults = protocol.faults().iter().enumerate();
             let plain = |fault: &Fault| fault.needs == Needs::Nothing;
             let chosen = faults.filter(move |(index, fault)| {

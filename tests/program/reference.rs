@@ -23,7 +23,7 @@ use proofmark::template::Clock;
 use proofmark::verdict::{NotRun, Profile, Verdict};
 use proofmark::walk::{Context, Facts, Features, Transcript};
 use proofmark::wire::json;
-use reference_impl::{Implementation, Setup};
+use proofmark_reference::{Implementation, Setup};
 
 /// A fixed random seed, so that failures are reproducible.
 const SEED: u64 = 1;
@@ -37,7 +37,7 @@ type Judged = BTreeMap<(&'static str, String), CaseRecord>;
 /// only that test: then only its setup is prepared.
 pub(crate) fn trials(only: Option<&str>) -> (Vec<Trial>, Vec<Trial>) {
     let (mut runs, mut lookups) = (Vec::new(), Vec::new());
-    for implementation in reference_impl::ALL {
+    for implementation in proofmark_reference::ALL {
         let slug = implementation.slug();
         let (suites, alone) = match only {
             None => (suites(slug), false),

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
-use reference_impl::{
+use proofmark_reference::{
     Config, Declared, Fault, Handle, Implementation, Instance, Needs, Pairs, ServeError, Setting, Setup, Variant, Work,
 };
 use serde_json::{Value, json};

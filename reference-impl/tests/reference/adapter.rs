@@ -1,7 +1,7 @@
 //! The library adapter over a pipe inside this process.
 
 use crate::support::{agentic, config, full, minimal};
-use reference_impl::Config;
+use proofmark_reference::Config;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 

@@ -153,7 +153,7 @@ async fn without_search_relevant_names_the_missing_capability() {
 #[tokio::test]
 async fn orient_bundles_what_is_recent_and_current() {
     let now = "2026-01-20T00:00:00Z".to_owned();
-    let (_server, mut client) = start(reference_impl::Config { clock: Some(now.clone()), ..config() }).await;
+    let (_server, mut client) = start(proofmark_reference::Config { clock: Some(now.clone()), ..config() }).await;
     for (id, created_at, question) in
         [("new", "2026-01-18T00:00:00Z", "why?"), ("old", "2025-12-31T00:00:00Z", "when?")]
     {
@@ -176,7 +176,7 @@ async fn orient_bundles_what_is_recent_and_current() {
 #[tokio::test]
 async fn a_digest_leaves_drafts_out() {
     let (_server, mut client) =
-        start(reference_impl::Config { clock: Some("2026-01-20T00:00:00Z".into()), ..config() }).await;
+        start(proofmark_reference::Config { clock: Some("2026-01-20T00:00:00Z".into()), ..config() }).await;
     for (id, status) in [("finished", "complete"), ("unfinished", "draft")] {
         let members = json!({ "status": status, "title": format!("marker {id}"), "open_questions": [id],
             "created_at": "2026-01-19T00:00:00Z" });

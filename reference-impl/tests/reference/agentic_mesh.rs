@@ -1,7 +1,7 @@
 //! The rules of the Agentic Mesh Protocol, row by row from the specification, through the library adapter.
 
 use crate::mesh_support::*;
-use reference_impl::{Config, Variant};
+use proofmark_reference::{Config, Variant};
 use serde_json::{Value, json};
 
 const MUST_UNDERSTAND: &str = "amp:MustUnderstand";

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::mesh_support::*;
-use reference_impl::{Config, Fault};
+use proofmark_reference::{Config, Fault};
 use serde_json::{Value, json};
 
 /// Maximum number of concurrent conversations.

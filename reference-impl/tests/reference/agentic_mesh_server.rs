@@ -1,7 +1,7 @@
 //! The server of the Agentic Mesh Protocol over real sockets: answers, forwarding, chains, and the control interface.
 
 use crate::mesh_support::*;
-use reference_impl::{Config, Variant};
+use proofmark_reference::{Config, Variant};
 use serde_json::{Value, json};
 
 /// The only message that has arrived at the next hop.
@@ -193,7 +193,7 @@ async fn a_node_is_set_up_by_settings_control_and_header() {
 async fn the_store_keeps_the_configuration_and_the_logs() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = || Config {
-        database: reference_impl::Database::File(folder.path().join("mesh.db")),
+        database: proofmark_reference::Database::File(folder.path().join("mesh.db")),
         ..config(&[("control", "on")])
     };
     let server = mesh().serve(config()).await.expect("the server starts");

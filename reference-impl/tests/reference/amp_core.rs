@@ -3,7 +3,7 @@
 
 use crate::support::library::{Library, hex, library_config};
 use ciborium::Value as Cbor;
-use reference_impl::{Config, Variant};
+use proofmark_reference::{Config, Variant};
 use serde_json::{Value, json};
 
 const ALICE: &str = "46918a243ff3cf322a4ca7599bc2694890ae5240d437f3af6b7fd5f4b4733635";

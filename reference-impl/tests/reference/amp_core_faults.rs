@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::support::library::{self, Library, library_config};
 use ciborium::cbor;
-use reference_impl::{Config, Fault, Needs};
+use proofmark_reference::{Config, Fault, Needs};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -21,8 +21,8 @@ const OF_A_NODE: [&str; 4] = ["node", "net", "store", "adapter"];
 /// Shows in an ERROR that a node sends, not in an outcome.
 const IN_AN_ERROR: &str = "decrypt-oracle-details";
 
-fn amp_core() -> &'static dyn reference_impl::Implementation {
-    reference_impl::find("amp-core").expect("a row")
+fn amp_core() -> &'static dyn proofmark_reference::Implementation {
+    proofmark_reference::find("amp-core").expect("a row")
 }
 
 fn faults() -> &'static [Fault] {

@@ -3,7 +3,7 @@
 use crate::amp_support::*;
 use crate::support::library::{Library, library_config};
 use ciborium::Value;
-use reference_impl::{Config, Variant};
+use proofmark_reference::{Config, Variant};
 use serde_json::json;
 
 const NOW: u64 = 1_760_000_001_000;

@@ -3,7 +3,7 @@
 use crate::amp_support::*;
 use ciborium::Value;
 use futures_util::{SinkExt, StreamExt};
-use reference_impl::{Config, Database};
+use proofmark_reference::{Config, Database};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::amp_support::*;
 use ciborium::Value;
 use futures_util::{SinkExt, StreamExt};
-use reference_impl::{Config, Handle, Needs};
+use proofmark_reference::{Config, Handle, Needs};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::conversation::{conversation, long_conversation};
 use crate::support::{agentic, config, set};
-use reference_impl::{Config, Fault, Needs};
+use proofmark_reference::{Config, Fault, Needs};
 
 /// Maximum number of concurrent conversations.
 const CONVERSATIONS: usize = 40;

@@ -431,7 +431,7 @@ async fn websocket_answers_in_any_order_and_survives_garbage() {
 #[tokio::test]
 async fn the_other_variant_takes_the_other_legal_choices() {
     let mut config = config(&[("control", "on")]);
-    config.variant = reference_impl::Variant::Other;
+    config.variant = proofmark_reference::Variant::Other;
     let handle = meshai().serve(config).await.expect("it starts");
     assert_eq!(code(&post(&handle, &fixture()).await.1), "INVALID_MESSAGE");
     let aip = |mut envelope: Value| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::meshai_support::*;
 use futures_util::{SinkExt, StreamExt};
-use reference_impl::{Config, Handle, Needs};
+use proofmark_reference::{Config, Handle, Needs};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -101,7 +101,7 @@ async fn every_fault_shows() {
     assert_eq!(unseen, Vec::<&str>::new(), "faults without an observable effect");
 }
 
-fn setup_of(fault: &reference_impl::Fault) -> &'static str {
+fn setup_of(fault: &proofmark_reference::Fault) -> &'static str {
     match fault.needs {
         Needs::Setup(name) => name,
         _ => "default",

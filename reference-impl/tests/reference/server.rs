@@ -35,7 +35,7 @@ async fn levels_answer_501_above_themselves() {
     for (level, deposit, assert, flag) in
         [("L0", 501, 501, 501), ("L1", 201, 501, 501), ("L2", 201, 201, 501), ("L3", 201, 201, 404)]
     {
-        let (_server, mut client) = start(reference_impl::Config { level: Some(level.into()), ..config() }).await;
+        let (_server, mut client) = start(proofmark_reference::Config { level: Some(level.into()), ..config() }).await;
         assert_eq!(client.get("/v1/conformance").await.json()["conformance_level"], level);
         assert_eq!(client.deposit(&minimal("proj", "a")).await.status, deposit);
         let asserted = client.post("/v1/projects/proj/facts", &fact).await;
@@ -126,8 +126,8 @@ async fn racing_deposits_of_one_id_have_one_winner() {
 #[tokio::test]
 async fn a_server_can_be_stopped_and_started_on_its_file() {
     let folder = tempfile::tempdir().expect("a folder");
-    let file = reference_impl::Database::File(folder.path().join("a.db"));
-    let config = reference_impl::Config { database: file, ..config() };
+    let file = proofmark_reference::Database::File(folder.path().join("a.db"));
+    let config = proofmark_reference::Config { database: file, ..config() };
     let (server, mut client) = start(config.clone()).await;
     client.deposit(&minimal("proj", "a")).await;
     server.stop().await;
@@ -138,7 +138,7 @@ async fn a_server_can_be_stopped_and_started_on_its_file() {
 
 #[tokio::test]
 async fn an_invalid_configuration_is_reported() {
-    use reference_impl::{Config, ServeError};
+    use proofmark_reference::{Config, ServeError};
     let serve = |config| agentic().serve(config);
     let fault = serve(Config { fault: Some("hash-mising".into()), ..config() }).await;
     assert!(fault.is_err_and(|error| { error.to_string().contains("the nearest is \"hash-missing\"") }));
@@ -148,7 +148,7 @@ async fn an_invalid_configuration_is_reported() {
     let taken = serve(Config { listen: address(&server), ..config() }).await;
     assert!(matches!(taken, Err(ServeError::Listen { .. })));
     let folder = tempfile::tempdir().expect("a folder");
-    let database = reference_impl::Database::File(folder.path().to_owned());
+    let database = proofmark_reference::Database::File(folder.path().to_owned());
     assert!(matches!(serve(Config { database, ..config() }).await, Err(ServeError::Database(_))));
 }
 

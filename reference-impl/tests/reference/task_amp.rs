@@ -3,7 +3,7 @@
 use crate::task_support::{
     Library, dispatch, escalation, now_ms, plan, request, result, rows, task_amp, text, verdict,
 };
-use reference_impl::{Config, Variant};
+use proofmark_reference::{Config, Variant};
 use serde_json::{Value, json};
 
 fn library(variant: Variant) -> Library {

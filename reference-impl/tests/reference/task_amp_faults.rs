@@ -10,7 +10,7 @@ use crate::task_support::{
     Client, Library, config, dispatch, escalation, fixture, git, message, plan, request, result, rows, start, task_amp,
     text, verdict,
 };
-use reference_impl::{Config, Fault};
+use proofmark_reference::{Config, Fault};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -33,7 +33,7 @@ fn the_table_is_well_formed() {
         assert!(!fault.breaks.is_empty() && fault.breaks.iter().all(|id| id.starts_with("TASK-")), "{}", fault.name);
         let level = ["envelope", "payload", "ssot", "workflow"].contains(&fault.level);
         assert!(fault.summary.ends_with('.') && level, "{}", fault.name);
-        if let reference_impl::Needs::Setup(name) = fault.needs {
+        if let proofmark_reference::Needs::Setup(name) = fault.needs {
             assert!(setups.contains(&name), "{}: no setup {name}", fault.name);
         }
     }

@@ -7,7 +7,7 @@ use crate::task_support::{
     Client, config, dispatch, escalation, fixture, git, message, now_ms, plan, request, result, rows, start, task_amp,
     text, verdict,
 };
-use reference_impl::{Config, Variant};
+use proofmark_reference::{Config, Variant};
 use serde_json::{Value, json};
 
 #[tokio::test]

@@ -68,7 +68,7 @@ async fn a_read_only_server_gets_its_data_from_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("fixture.ndjson");
     std::fs::write(&path, format!("{}\n{{\"project_id\":\"empty\"}}\n", minimal("proj", "a"))).expect("written");
-    let loaded = reference_impl::Config { level: Some("L0".into()), ..config() };
+    let loaded = proofmark_reference::Config { level: Some("L0".into()), ..config() };
     let loaded = set(loaded, &[("load", path.to_str().expect("UTF-8"))]);
     let (_server, mut client) = start(loaded.clone()).await;
     assert_eq!(client.get("/v1/projects/proj/packages?mode=latest").await.ids(), ["a"]);

@@ -1,10 +1,10 @@
 //! The other variant takes the other reading of an erratum, and is the same protocol all the same.
 
 use crate::support::{Client, config, start};
-use reference_impl::{Config, Variant};
+use proofmark_reference::{Config, Variant};
 use serde_json::{Value, json};
 
-async fn other() -> (reference_impl::Handle, Client) {
+async fn other() -> (proofmark_reference::Handle, Client) {
     start(Config { variant: Variant::Other, ..config() }).await
 }
 

@@ -143,7 +143,7 @@ fn judge_two(
         ..Selection::default()
     };
     let plan = build(&knowledge, &target, &selection);
-    let case = |status: u16| CaseTranscript { exchanges: vec![exchange(0, Some(status))], ..CaseTranscript::default() };
+    let case = |status: u16| CaseTranscript { exchanges: vec![exchange(0, Some(status))].into(), ..CaseTranscript::default() };
     let transcript = Transcript {
         probes: vec![(Transport::Http, vec![exchange(0, option)])],
         cases: answers.into_iter().map(|status| Some(case(status))).collect(),
@@ -338,7 +338,7 @@ cases:
     let target = target(&[]);
     let plan = build(&knowledge, &target, &Selection::default());
     let verdicts = |keeps: u16, facts: u16| {
-        let case = || CaseTranscript { exchanges: vec![exchange(0, Some(200))], ..CaseTranscript::default() };
+        let case = || CaseTranscript { exchanges: vec![exchange(0, Some(200))].into(), ..CaseTranscript::default() };
         let probes = vec![exchange(0, Some(keeps)), exchange(PROBE_STEPS, Some(facts))];
         let transcript = Transcript {
             probes: vec![(Transport::Http, probes)],

@@ -529,7 +529,7 @@ fn amount(
         let from = reply.member("message").and_then(|message| message.member("from")).and_then(Value::as_text);
         from.is_none_or(|from| did::same_party(from, party::target_did(context)))
     };
-    let spoken = replies.iter().any(|reply| own(&reply));
+    let spoken = replies.iter().any(|reply| own(&reply) && !is_late_result(reply, sent));
     if !spoken && UNANSWERED.contains(&sent.typ) && (success || exchange.sent.transport.is_channel()) {
         return outcome("quiet");
     }
@@ -542,6 +542,15 @@ fn amount(
         };
     }
     outcome(if spoken { "other" } else { "silent" })
+}
+
+/// Whether a reply is the result of processing another message. It may come at any time after the receipt, so also while
+/// proofmark waits for the answer to the next message.
+fn is_late_result(reply: &Value, sent: &Sent) -> bool {
+    let Some(message) = reply.member("message") else { return false };
+    let result = [typ::PROC_OK, typ::PROC_FAIL, typ::RESPONSE].map(Value::Integer);
+    let of_another = message.member("reply_to").is_some_and(|id| Some(id) != sent.id.as_ref());
+    of_another && message.member("typ").is_some_and(|typ| result.contains(typ))
 }
 
 #[cfg(test)]
@@ -587,6 +596,17 @@ mod tests {
             assert!(!is_of_items(&reply(typ::ERROR, None), &sent));
         }
         assert!(!is_of_items(&reply(typ::ERROR, Some(ITEM)), &batch(Vec::new())));
+    }
+
+    #[test]
+    fn a_result_of_another_message_is_no_word_about_this_one() {
+        let sent = Sent { map: None, id: Some(Value::Bytes(ITEM.to_vec())), typ: 16 };
+        for typ in [typ::PROC_OK, typ::PROC_FAIL, typ::RESPONSE] {
+            assert!(is_late_result(&reply(typ, Some(CONTAINER)), &sent));
+            assert!(!is_late_result(&reply(typ, Some(ITEM)), &sent));
+            assert!(!is_late_result(&reply(typ, None), &sent));
+        }
+        assert!(!is_late_result(&reply(typ::ACK, Some(CONTAINER)), &sent));
     }
 
     #[test]

@@ -28,8 +28,8 @@ mod message;
 mod overview;
 mod pretty;
 
-const STYLE: &str = include_str!("../../../templates/report.css");
-const SCRIPT: &str = include_str!("../../../templates/report.js");
+const STYLE: &str = include_str!("../../templates/report.css");
+const SCRIPT: &str = include_str!("../../templates/report.js");
 
 /// Bytes that exchanges of findings may add to the page.
 const FINDINGS_BUDGET: usize = 1_500_000;

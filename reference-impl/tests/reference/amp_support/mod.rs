@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ciborium::Value;
 use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
-use reference_impl::{Config, Handle, Implementation};
+use proofmark_reference::{Config, Handle, Implementation};
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -233,7 +233,7 @@ pub(crate) fn hello() -> Value {
 }
 
 pub(crate) fn amp_core() -> &'static dyn Implementation {
-    reference_impl::find("amp-core").expect("a row")
+    proofmark_reference::find("amp-core").expect("a row")
 }
 
 /// An agent with a control endpoint.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use reference_impl::{Config, Handle, Implementation};
+use proofmark_reference::{Config, Handle, Implementation};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -15,7 +15,7 @@ pub(crate) const ASSUMED: &str = "urn:proofmark:mesh:role:assumed";
 pub(crate) const OTHER: &str = "urn:proofmark:mesh:role:assumed:not";
 
 pub(crate) fn mesh() -> &'static dyn Implementation {
-    reference_impl::find("agentic-mesh").expect("a row")
+    proofmark_reference::find("agentic-mesh").expect("a row")
 }
 
 /// A configuration with a fixed clock and these settings.

@@ -1,12 +1,12 @@
 //! What the tests of meshai share: servers in this process, requests to them, and the library.
 
-use reference_impl::{Config, Handle, Implementation};
+use proofmark_reference::{Config, Handle, Implementation};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
 
 pub(crate) fn meshai() -> &'static dyn Implementation {
-    reference_impl::find("meshai").expect("a row")
+    proofmark_reference::find("meshai").expect("a row")
 }
 
 /// A configuration with settings.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reference_impl::Config;
+use proofmark_reference::Config;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 

@@ -1,6 +1,6 @@
 //! The library adapter of amp-core on a pair of pipes in this process.
 
-use reference_impl::Config;
+use proofmark_reference::Config;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 
@@ -14,7 +14,7 @@ impl Library {
     pub(crate) fn start(config: Config) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
-        let amp_core = reference_impl::find("amp-core").expect("a row");
+        let amp_core = proofmark_reference::find("amp-core").expect("a row");
         tokio::spawn(amp_core.serve_adapter(config, Box::new(reader), Box::new(writer)));
         let (reader, writer) = tokio::io::split(ours);
         Self { reader: BufReader::new(reader), writer }
@@ -39,7 +39,7 @@ impl Library {
 
 /// The configuration of a library without a fault.
 pub(crate) fn library_config() -> Config {
-    reference_impl::find("amp-core").expect("a row").config()
+    proofmark_reference::find("amp-core").expect("a row").config()
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

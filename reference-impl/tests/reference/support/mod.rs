@@ -3,7 +3,7 @@
 pub(crate) mod conversation;
 pub(crate) mod library;
 
-use reference_impl::{Config, Handle, Implementation};
+use proofmark_reference::{Config, Handle, Implementation};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -113,7 +113,7 @@ pub(crate) async fn start(config: Config) -> (Handle, Client) {
 }
 
 pub(crate) fn agentic() -> &'static dyn Implementation {
-    reference_impl::find("agentic").expect("a row")
+    proofmark_reference::find("agentic").expect("a row")
 }
 
 pub(crate) fn config() -> Config {

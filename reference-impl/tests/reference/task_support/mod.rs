@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use reference_impl::{Config, Handle, Implementation};
+use proofmark_reference::{Config, Handle, Implementation};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::net::TcpStream;
@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 pub(crate) const PREFIX: &str = "/api/amp/v1";
 
 pub(crate) fn task_amp() -> &'static dyn Implementation {
-    reference_impl::find("task-amp").expect("a row")
+    proofmark_reference::find("task-amp").expect("a row")
 }
 
 /// A server with test hooks and these roles.
