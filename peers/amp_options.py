@@ -651,7 +651,7 @@ _group(
     ("tcp-error-frame", "ERROR frame, then close.", "*"),
     ("tcp-errors-close-only", "Close without an ERROR frame.", "u"),
 )
-_switch("E72", "tcp-malformed-goes-on", "ERROR frame without close for a malformed message.", excludes=("tcp-errors-close-only",))
+_switch("E72", "tcp-malformed-goes-on", "ERROR frame without close for a malformed message.", excludes=("tcp-errors-close-only", "tcp-bare-frames"))
 _group(
     "tcp-unknown-frame",
     "E72",

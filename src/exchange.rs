@@ -14,6 +14,10 @@ use crate::spelling::Spelling;
 use crate::value::Value;
 
 pub use body::{Body, mask};
+/// What [`Ended::Unreachable`] says first of a message for which no connection was left: the peer had closed it after an answer, as it
+/// may after a rejection.
+pub const NOT_SENT: &str = "the message was not sent";
+
 pub use hosted::{HostArrival, HostReply, HostUrls, Hosted, HostedKind, Stray};
 pub use shared::Exchanges;
 

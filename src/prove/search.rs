@@ -539,7 +539,8 @@ fn search(
                     mutation.apply(&mut one, &transcript.exchanges, pool).then_some(one)
                 };
                 let exchanges: Vec<Exchange> = affected.filter_map(apply).collect();
-                (!exchanges.is_empty()).then(|| CaseTranscript { exchanges: exchanges.into(), ..CaseTranscript::default() })
+                (!exchanges.is_empty())
+                    .then(|| CaseTranscript { exchanges: exchanges.into(), ..CaseTranscript::default() })
             }
             false => {
                 let mut changed = transcript.clone();

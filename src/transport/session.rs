@@ -17,7 +17,7 @@ use super::spelled::PARTS;
 use super::tcp::{Framing, TcpChannel};
 use super::ws::{self, Upgrade};
 use super::{Delivery, Wait};
-use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
+use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, NOT_SENT, Outgoing, Transport, mask};
 use crate::spelling::Kind;
 use crate::target::{ChannelProfile, Limits, Target, WsMessages, credentials_of};
 
@@ -87,6 +87,8 @@ struct Connection {
     answered: bool,
     /// The longest time to a first answer so far.
     slowest: Duration,
+    /// Messages that were sent without waiting since the last answer. A peer may handle one message at a time.
+    ahead: u32,
 }
 
 impl Session {
@@ -203,7 +205,8 @@ impl Connection {
         // Two of the longest messages: the memory that a hostile target can use grows with the connections.
         let bytes = (2 * limits.body).max(Bounds::default().message) as u64;
         let bounds = Bounds { message: limits.body, bytes, ..Bounds::default() };
-        *self = Self { channel: None, since: Some(since), ended: None, answered: false, slowest: self.slowest };
+        *self =
+            Self { channel: None, since: Some(since), ended: None, answered: false, slowest: self.slowest, ahead: 0 };
         match (message.transport, &dial.ws, &dial.tcp) {
             (Transport::Ws, Some((address, path)), _) => {
                 let asked = message.action == ChannelAction::Open;
@@ -297,9 +300,7 @@ impl Connection {
             let why = self.ended.clone().unwrap_or_else(|| "the connection is not open".to_owned());
             // A message that was not sent shows nothing about the target: it was neither accepted nor rejected.
             received.ended = match message.action {
-                ChannelAction::Message if self.answered => {
-                    Ended::Unreachable(format!("the message was not sent; before it, {why}"))
-                }
+                ChannelAction::Message if self.answered => Ended::Unreachable(format!("{NOT_SENT}; before it, {why}")),
                 _ => Ended::Closed(why),
             };
             return;
@@ -320,10 +321,12 @@ impl Connection {
             received.ended = Ended::Closed(why);
         }
         if wait.none {
+            self.ahead = self.ahead.saturating_add(1);
             return;
         }
+        let ahead = std::mem::take(&mut self.ahead);
         let mut collecting =
-            Collecting { wait, limits, begun, last: None, content: None, look_at: 0, slowest: self.slowest };
+            Collecting { wait, limits, begun, last: None, content: None, look_at: 0, slowest: self.slowest, ahead };
         loop {
             let until = tokio::time::Instant::from_std(collecting.until());
             match channel.receive(until).await {
@@ -396,6 +399,8 @@ struct Collecting<'c, 'w> {
     look_at: usize,
     /// The longest time to a first answer on this connection.
     slowest: Duration,
+    /// Messages that were sent before and may be handled first.
+    ahead: u32,
 }
 
 impl Collecting<'_, '_> {
@@ -411,10 +416,20 @@ impl Collecting<'_, '_> {
                 let pace = (taken * 2).min(self.limits.reply);
                 (last + self.limits.settle.max(pace)).min(self.begun + self.limits.request)
             }
-            (None, None) if self.begun.elapsed() < self.limits.settle => self.begun + self.limits.settle,
-            (None, None) => self.begun + self.limits.reply,
+            (None, None) if self.begun.elapsed() < self.settle() => self.begun + self.settle(),
+            (None, None) => self.begun + self.patience(),
         };
         end.max(self.begun + self.wait.at_least)
+    }
+
+    /// How long silence has to last until it counts as an answer where none is owed.
+    fn settle(&self) -> Duration {
+        self.limits.settle.max((self.slowest * 2).min(self.limits.reply))
+    }
+
+    /// How long an answer may take, with those to the messages before it.
+    fn patience(&self) -> Duration {
+        (self.limits.reply + self.slowest.saturating_mul(self.ahead)).min(self.limits.request.max(self.limits.reply))
     }
 
     /// Records an arrival, which may be unrelated to the expected answer.
@@ -425,7 +440,7 @@ impl Collecting<'_, '_> {
                 self.slowest = now.saturating_duration_since(self.begun).max(self.slowest);
             }
             self.last = Some(now);
-        } else if self.begun.elapsed() < self.limits.settle {
+        } else if self.begun.elapsed() < self.settle() {
             // Unrelated arrivals alone do not shorten the wait for an answer.
             return;
         }
@@ -445,7 +460,7 @@ impl Collecting<'_, '_> {
     /// Whether the collection ends at [`Collecting::until`], which has passed. Silence may be the expected result.
     fn is_over(&mut self, sent: &Outgoing, received: &Incoming) -> bool {
         let silent = self.content.is_none() && self.last.is_none();
-        if silent && self.begun.elapsed() < self.limits.reply.max(self.wait.at_least) {
+        if silent && self.begun.elapsed() < self.patience().max(self.wait.at_least) {
             if (self.wait.enough)(sent, received) {
                 self.content = Some(Instant::now());
                 return self.begun.elapsed() >= self.wait.at_least;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::interpreter::{Walk, bears_on};
 use super::parts::{Part, Planned, Stop};
-use crate::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, Transport};
+use crate::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, NOT_SENT, Transport};
 use crate::matcher::{Mismatch, Outcome, Reading};
 use crate::plan::{SETUP_STEPS, lists};
 use crate::record::{EditRecord, FindingRecord, ReadingRecord};
@@ -103,7 +103,10 @@ impl<'p> Walk<'p> {
                 }
                 return;
             }
-            return self.halt(Stop::NoAnswer(format!("{}: {why}", name())));
+            // What was not sent shows nothing, and the target may have been right to close the connection.
+            let sent = !matches!(&exchange.received.ended, Ended::Unreachable(why) if why.starts_with(NOT_SENT));
+            let why = format!("{}: {why}", name());
+            return self.halt(if sent { Stop::NoAnswer(why) } else { Stop::NotAccepted(why) });
         }
         let unsupported = self.ready.transport == Transport::Adapter
             && seen.member("code").and_then(Value::as_integer) == Some(-32601);

@@ -103,7 +103,8 @@ pub(super) fn cases() -> Vec<CaseRecord> {
         exchanges: vec![
             exchange("deposit", "POST", url, well_built, 201, br#"{"package_id":"pk-1"}"#),
             Exchange { step: 1, ..newest },
-        ].into(),
+        ]
+        .into(),
         readings: vec![ReadingRecord {
             reading: "a list under /packages".to_owned(),
             tolerated: true,
@@ -131,8 +132,10 @@ pub(super) fn cases() -> Vec<CaseRecord> {
                 without_title,
                 201,
                 br#"{"package_id":"pk-2","stored":true,"error":{}}"#,
-            )].into(),
-            twin: vec![exchange("deposit", "POST", url, well_built, 201, br#"{"package_id":"pk-1","stored":true}"#)].into(),
+            )]
+            .into(),
+            twin: vec![exchange("deposit", "POST", url, well_built, 201, br#"{"package_id":"pk-1","stored":true}"#)]
+                .into(),
             edits: vec![EditRecord { step: 0, edit: "remove /title".to_owned() }],
             ..case(
                 &format!("agentic/deposit#refuses-a-package-without-a-title[{row}]"),
@@ -180,7 +183,8 @@ pub(super) fn cases() -> Vec<CaseRecord> {
                 r#"{"status":"published"}"#,
                 404,
                 b"null",
-            )].into(),
+            )]
+            .into(),
             edits: vec![EditRecord { step: 0, edit: "set /status to \"draft\"".to_owned() }],
             ..case(&format!("agentic/review#refuses-a-step-back[{row}]"), Verdict::Inconclusive, &["AGENTIC-8.3-02"])
         });

@@ -179,7 +179,8 @@ fn features() -> Vec<FeatureRecord> {
             advice: String::new(),
             blocks: 0,
             explained_by: Vec::new(),
-            exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, br#"{"conformance_level":"L1"}"#)].into(),
+            exchanges: vec![exchange("describe", "GET", "/v1/conformance", "", 200, br#"{"conformance_level":"L1"}"#)]
+                .into(),
         },
         FeatureRecord {
             feature: "transition".to_owned(),
@@ -188,7 +189,8 @@ fn features() -> Vec<FeatureRecord> {
             advice: "Name the route in the target file: routes.transition.".to_owned(),
             blocks: 0,
             explained_by: Vec::new(),
-            exchanges: vec![exchange("transition", "PATCH", "/v1/packages/p/status", "{}", 404, HOSTILE.as_bytes())].into(),
+            exchanges: vec![exchange("transition", "PATCH", "/v1/packages/p/status", "{}", 404, HOSTILE.as_bytes())]
+                .into(),
         },
     ]
 }

@@ -143,7 +143,8 @@ fn judge_two(
         ..Selection::default()
     };
     let plan = build(&knowledge, &target, &selection);
-    let case = |status: u16| CaseTranscript { exchanges: vec![exchange(0, Some(status))].into(), ..CaseTranscript::default() };
+    let case =
+        |status: u16| CaseTranscript { exchanges: vec![exchange(0, Some(status))].into(), ..CaseTranscript::default() };
     let transcript = Transcript {
         probes: vec![(Transport::Http, vec![exchange(0, option)])],
         cases: answers.into_iter().map(|status| Some(case(status))).collect(),

@@ -19,8 +19,13 @@ pub(super) struct RequirementLink {
     pub(super) badge: Option<Badge>,
 }
 
+/// Number of inconclusive cases of a protocol that have a place on the page. At a target that cannot do much there are
+/// thousands, nearly all for the same reason.
+const INCONCLUSIVE_LISTED: usize = 1_500;
+
 /// Fragment ids: the original id as far as HTML allows, so that links stay valid in the next run.
 pub(super) struct Anchors<'a> {
+    /// The id of each case, or the empty string if it has no place on the page, and its verdict.
     pub(super) cases: BTreeMap<&'a str, (String, Verdict)>,
     pub(super) requirements: BTreeMap<&'a str, (String, usize)>,
 }
@@ -37,14 +42,21 @@ impl<'a> Anchors<'a> {
             name
         };
         // A case that was not selected has no place on the page.
-        let listed = protocol.cases.iter().filter(|case| !view::is_not_selected(case));
-        let cases = listed.map(|case| (case.id.as_str(), (fresh("case-", &case.id), case.verdict)));
+        let selected = protocol.cases.iter().filter(|case| !view::is_not_selected(case));
+        let mut inconclusive = 0;
+        let cases = selected.map(|case| {
+            inconclusive += usize::from(case.verdict == Verdict::Inconclusive);
+            let listed = case.verdict != Verdict::Inconclusive || inconclusive <= INCONCLUSIVE_LISTED;
+            let anchor = if listed { fresh("case-", &case.id) } else { String::new() };
+            (case.id.as_str(), (anchor, case.verdict))
+        });
         let cases = cases.collect();
         let entries = protocol.requirements.iter().enumerate();
         let requirements = entries.map(|(at, r)| (r.id.as_str(), (fresh("req-", &r.id), at))).collect();
         Self { cases, requirements }
     }
 
+    /// The id of a case; empty if it has no place on the page.
     pub(super) fn case(&self, id: &str) -> String {
         self.cases.get(id).map_or(String::new(), |(anchor, _)| anchor.clone())
     }

@@ -67,8 +67,18 @@ pub(super) struct FindingView {
 /// Cases of one suite, a line each.
 pub(super) struct RowsView {
     pub(super) suite: String,
-    /// The rows by why they did not pass, in words that are the same for thousands of cases at a target that cannot do much.
-    pub(super) groups: Vec<(String, Vec<RowView>)>,
+    /// The rows by verdict and why they did not pass, in words that are the same for thousands of cases at a target that cannot
+    /// do much.
+    pub(super) groups: Vec<GroupView>,
+}
+
+/// Cases of one suite with the same verdict for the same reason.
+pub(super) struct GroupView {
+    pub(super) badge: Badge,
+    pub(super) why: String,
+    pub(super) rows: Vec<RowView>,
+    /// Cases that are only counted.
+    pub(super) unlisted: usize,
 }
 
 /// A case in one line.
@@ -111,18 +121,25 @@ impl CaseRenderer<'_> {
     /// The first of `cases` whole, as long as there is room for them on the page, and the rest by suite, in a line each.
     pub(super) fn cases<'c>(&mut self, cases: impl Iterator<Item = &'c CaseRecord>) -> (Vec<CaseView>, Vec<RowsView>) {
         let mut whole = Vec::new();
-        let mut brief: BTreeMap<&str, Vec<(String, Vec<RowView>)>> = BTreeMap::new();
+        let mut brief: BTreeMap<&str, Vec<GroupView>> = BTreeMap::new();
         for case in cases {
             let left = if case.verdict == Verdict::Pass { &mut self.whole.passed } else { &mut self.whole.findings };
-            if *left > 0 {
+            let listed = !self.anchors.case(&case.id).is_empty();
+            if *left > 0 && listed {
                 *left -= 1;
                 whole.push(self.case(case));
             } else {
                 let groups = brief.entry(view::split_id(&case.id).0).or_default();
-                let why = why(case);
-                match groups.iter_mut().find(|(known, _)| *known == why) {
-                    Some((_, rows)) => rows.push(self.row(case)),
-                    None => groups.push((why, vec![self.row(case)])),
+                let (why, badge) = (why(case), Badge::verdict(case.verdict));
+                let same = |group: &GroupView| group.why == why && group.badge.word == badge.word;
+                let at = groups.iter().position(same).unwrap_or_else(|| {
+                    groups.push(GroupView { badge, why, rows: Vec::new(), unlisted: 0 });
+                    groups.len() - 1
+                });
+                if listed {
+                    groups[at].rows.push(self.row(case));
+                } else {
+                    groups[at].unlisted += 1;
                 }
             }
         }
@@ -140,7 +157,7 @@ impl CaseRenderer<'_> {
             name: printable::short(view::split_id(&case.id).1, 300),
             badge: Badge::verdict(case.verdict),
             facets: self.facets(case),
-            elapsed: printable::duration(case.elapsed_ms),
+            elapsed: if case.elapsed_ms > 0 { printable::duration(case.elapsed_ms) } else { String::new() },
             covers: case.covers.iter().take(COVERS_LINKED).map(link).collect(),
             more_covers: case.covers.len().saturating_sub(COVERS_LINKED),
         }
@@ -157,10 +174,10 @@ impl CaseRenderer<'_> {
             .take(EXCHANGES_SHOWN)
             .map(|edit| format!("Step {}: {}", edit.step + 1, printable::short(&edit.edit, VALUE_LENGTH)))
             .collect();
-        let (shown_by, mut exchanges) = exchanges(case, &edits, budget);
-        if case.verdict == Verdict::Pass {
-            // Thousands of cases pass, so one line states all exchanges of a case that are left out.
-            exchanges.retain(|exchange| exchange.sides.is_some());
+        let (mut shown_by, mut exchanges) = exchanges(case, &edits, budget);
+        // There may be hundreds of such cases, so one line states all exchanges of a case that are left out.
+        for shown in [&mut shown_by, &mut exchanges] {
+            shown.retain(|exchange| exchange.sides.is_some());
         }
         let paired = |twin: &&crate::exchange::Exchange| {
             let same = |e: &crate::exchange::Exchange| e.step == twin.step && e.round == twin.round;

@@ -143,7 +143,7 @@ fn page(record: &RunRecord) -> Page {
 }
 
 fn in_rows(suites: &[RowsView]) -> usize {
-    suites.iter().flat_map(|suite| &suite.groups).map(|(_, rows)| rows.len()).sum()
+    suites.iter().flat_map(|suite| &suite.groups).map(|group| group.rows.len() + group.unlisted).sum()
 }
 
 /// The conclusion without its first word, which the badge already shows.

@@ -109,7 +109,8 @@ pub(super) struct RequirementView {
 pub(super) struct CaseLink {
     pub(super) anchor: String,
     pub(super) name: String,
-    pub(super) badge: Badge,
+    /// Its verdict, if the requirement has another.
+    pub(super) badge: Option<Badge>,
 }
 
 pub(super) struct NotRunView {
@@ -174,7 +175,7 @@ fn violations(protocol: &ProtocolRecord, anchors: &Anchors<'_>, causes: &[Cause<
             example: CaseLink {
                 anchor: anchors.case(&case.id),
                 name: printable::short(view::split_id(&case.id).1, 120),
-                badge: Badge::verdict(case.verdict),
+                badge: Some(Badge::verdict(case.verdict)),
             },
             requirements: shown.map(|id| anchors.requirement(protocol, id, None)).collect(),
             more_requirements: cause.requirements.len().saturating_sub(REQUIREMENTS_LINKED),
@@ -257,7 +258,8 @@ fn requirement_view(
     let link = |id: &String| {
         let (anchor, verdict) = anchors.cases.get(id.as_str()).cloned()?;
         let name = printable::short(view::split_id(id).1, 120);
-        Some((verdict, CaseLink { anchor, name, badge: Badge::verdict(verdict) }))
+        let badge = (verdict != requirement.verdict).then(|| Badge::verdict(verdict));
+        Some((verdict, CaseLink { anchor, name, badge }))
     };
     let mut cases: Vec<_> = requirement.cases.iter().filter_map(link).collect();
     // The worst verdicts first.
