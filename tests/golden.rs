@@ -435,12 +435,29 @@ fn a_page_of_ten_thousand_cases_stays_small_and_loses_none() {
     assert_eq!(anchors.len(), 10_000, "each case has one place on the page");
     assert_eq!(
         html.matches("<details class=\"case ").count(),
-        500,
-        "300 that failed and 200 that passed are shown whole"
+        400,
+        "200 that failed and 200 that passed are shown whole"
     );
     // A line says why a case failed, and a requirement of many cases says how many it does not link.
     assert!(html.contains("expected the thing at ") && html.contains("observed another</p>"));
     assert!(html.contains("more; search the cases below for"));
+}
+
+#[test]
+fn of_ten_thousand_inconclusive_cases_a_page_names_some_and_counts_all() {
+    let mut record = record::long_record(10_000);
+    for case in &mut record.protocols[0].cases {
+        (case.verdict, case.because) = (Verdict::Inconclusive, "the target cannot do that".to_owned());
+        case.findings.clear();
+    }
+    let html = written("html", &record);
+    assert!(html.len() < 3_000_000, "{} bytes", html.len());
+    assert!(html.contains("<span class=\"meta\">10000 cases to review</span>"));
+    assert_eq!(html.matches(" id=\"case-").count(), 1_500);
+    assert!(
+        html.contains(" more, named in <code>report.json</code>")
+            || html.contains(" cases, named in <code>report.json</code>")
+    );
 }
 
 #[test]

@@ -3,10 +3,11 @@
 //! Dozens of faults run side by side, and a case that waits for an answer may fail only because the machine is busy. So what
 //! failed elsewhere runs again, few at a time, and counts if it fails again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::baseline::{CaseJudge, exchange, failed, on_runtime, stop};
-use super::{Charges, FaultRow, MANY, Options, Planted, Setting, Subject};
+use super::proof::FaultRow;
+use super::subject::{Fault, Options, Setting, Subject};
 use crate::parallel;
 use crate::plan::{Plan, ReadyCase};
 use crate::verdict::Profile;
@@ -14,6 +15,19 @@ use crate::walk::{Context, Facts, Features};
 
 /// Of the runs that may be under way, one of so many runs here.
 const APART: usize = 8;
+
+/// More failures of one fault than that are no accident.
+const MANY: usize = 60;
+
+/// A fault that was planted, and for blame the cases that failed, each with its requirements.
+pub(super) struct Planted<'f> {
+    pub(super) fault: &'f Fault,
+    pub(super) row: FaultRow,
+    pub(super) charges: Charges,
+}
+
+/// Cases that failed, and the requirements for which they did.
+pub(super) type Charges = BTreeMap<String, Vec<String>>;
 
 /// Fills in the requirements that each fault fails: those of the cases that catch it, and those that fail twice.
 pub(super) fn confirm(

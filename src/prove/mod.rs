@@ -27,6 +27,7 @@ use crate::requirement::{Keyword, Testable};
 use crate::verdict::{NotRun, Profile, Verdict};
 use crate::walk::{Context, Facts, Features, Transcript};
 use baseline::{Baseline, CaseJudge, exchange, exchange_within, failed, on_runtime, stop};
+use blame::{Charges, Planted};
 
 pub use mutate::{Change, Member};
 pub use page::write_html;
@@ -300,16 +301,6 @@ fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
     }
     CleanRow { setting: baseline.setting.name.clone(), profile: facts.profile, ran: baseline.own.len(), not_passed }
 }
-
-/// A fault that was planted, and for blame the cases that failed, each with its requirements.
-struct Planted<'f> {
-    fault: &'f Fault,
-    row: FaultRow,
-    charges: Charges,
-}
-
-/// Cases that failed, and the requirements for which they did.
-type Charges = BTreeMap<String, Vec<String>>;
 
 /// Plants a fault and runs the cases that should catch it; with `others` = n also every n-th other case, to measure blame.
 fn plant<'f>(

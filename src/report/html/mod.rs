@@ -32,11 +32,11 @@ const STYLE: &str = include_str!("../../templates/report.css");
 const SCRIPT: &str = include_str!("../../templates/report.js");
 
 /// Bytes that exchanges of findings may add to the page.
-const FINDINGS_BUDGET: usize = 1_500_000;
+const FINDINGS_BUDGET: usize = 1_100_000;
 /// Bytes that exchanges of passed cases may add to the page.
 const PASSED_BUDGET: usize = 400_000;
 /// Numbers of cases that the page shows whole. A page of 10,000 cases is meant to stay under 5 MB.
-const WHOLE: Whole = Whole { findings: 300, passed: 200 };
+const WHOLE: Whole = Whole { findings: 200, passed: 200 };
 
 /// Writes `record` as one HTML file that needs no network.
 ///
