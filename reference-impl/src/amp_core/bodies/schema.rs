@@ -6,6 +6,7 @@ use super::super::codes::typ;
 use super::super::did;
 use super::super::rules::Rules;
 use crate::cbor::Cbor;
+use crate::fault::planted;
 use crate::instant::Instant;
 
 /// The type of a member.
@@ -156,12 +157,9 @@ pub(super) fn check(schema: &[Member], body: &Cbor, rules: Rules) -> Result<(), 
 /// 4.4, 6.1: the rules for documents beyond the schema.
 pub(super) fn check_document(typ: u64, body: &Cbor, rules: Rules) -> Result<(), &'static str> {
     // 4.4: every member of a request is optional.
-    if typ == typ::DOC_REQUEST && rules.fault.is("doc-request-wants-id") && body.get("doc_id").is_none() {
-        return Err("doc_id");
-    }
-    if typ == typ::DOC_REQUEST && rules.fault.is("doc-request-wants-accept") && body.get("accept").is_none() {
-        return Err("accept");
-    }
+    let lacks = |member| typ == typ::DOC_REQUEST && body.get(member).is_none();
+    planted!(rules.fault, "doc-request-wants-id", lacks("doc_id") => return Err("doc_id"));
+    planted!(rules.fault, "doc-request-wants-accept", lacks("accept") => return Err("accept"));
     // 4.4: a request names the document by id or by hash.
     if typ == typ::DOC_REQUEST && !rules.fault.is("doc-request-without-selector") {
         return if body.get("doc_id").is_some() || body.get("hash").is_some() { Ok(()) } else { Err("doc_id or hash") };
