@@ -22,6 +22,7 @@ class Mutant:
     shows: str = "any"
     profile: str = "lenient"
     needs: tuple = ()
+    claims: tuple = ()  # features that the target file claims
     role: str = "agent"
     skip: tuple = ()
     codes: dict = field(default_factory=dict)
@@ -37,7 +38,7 @@ class Mutant:
     def row(self):
         return {
             "name": self.name, "about": self.about, "breaks": self.breaks, "shows": self.shows, "profile": self.profile,
-            "needs": self.needs, "role": self.role, "fatal": self.fatal, "slow": self.slow,
+            "needs": self.needs, "claims": self.claims, "role": self.role, "fatal": self.fatal, "slow": self.slow,
         }  # fmt: skip
 
 
@@ -764,8 +765,8 @@ bug("document-hash-hex", "The hash of a document it sends is hex text.", "6.1-02
 bug("credential-must-be-map", "Refuses credentials that are not maps.", "7-01 2.7-03", profile="strict")
 bug("credential-purpose-required", "purpose is required.", "4.4-41 4.4-44 4.4-47")
 bug("delegation-scope-required", "scope is required.", "4.4-51")
-bug("delegation-ext-decides", "ext decides about a grant.", "7.1-03")
-skip("delegation-id-empty-accepted", "delegation-id-empty", "An empty delegation_id is fine.", "7.1-02", needs=("delegation-proc-ok",))
+bug("delegation-ext-decides", "ext decides about a grant.", "7.1-03", claims=("delegation-rules",))
+skip("delegation-id-empty-accepted", "delegation-id-empty", "An empty delegation_id is fine.", "7.1-02", needs=("delegation-proc-ok",), claims=("delegation-rules",))
 skip("delegation-credential-optional", "schema-deleg-grant-credential", "A grant needs no credential.", "7.1-01 4.4-50", needs=("delegation-proc-ok",))
 
 # --- HTTP ---------------------------------------------------------------------------------------------------------------

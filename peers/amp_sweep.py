@@ -172,6 +172,8 @@ def mutant_once(options, entry, whole):
     extra = {"features": {"initiator": True}} if entry["shows"] == "initiator" else {}
     for choice in entry["needs"]:
         extra |= options.choices[choice]["target"]
+    if entry["claims"]:
+        extra["features"] = extra.get("features", {}) | dict.fromkeys(entry["claims"], True)
     if entry["role"] != "agent":
         extra["role"] = "relay"
     started = time.monotonic()

@@ -14,10 +14,6 @@ use crate::spelling::Spelling;
 use crate::value::Value;
 
 pub use body::{Body, mask};
-/// What [`Ended::Unreachable`] says first of a message for which no connection was left: the peer had closed it after an answer, as it
-/// may after a rejection.
-pub const NOT_SENT: &str = "the message was not sent";
-
 pub use hosted::{HostArrival, HostReply, HostUrls, Hosted, HostedKind, Stray};
 pub use shared::Exchanges;
 
@@ -268,6 +264,9 @@ pub enum Ended {
     Closed(String),
     /// The connection could not be established. The text describes the cause.
     Unreachable(String),
+    /// The message was not sent, because the peer had closed the connection after an earlier answer, as it may after a
+    /// rejection: this shows nothing about the target. The text says how the connection was closed.
+    NotSent(String),
 }
 
 /// How a message arrived that is not the response to a request.

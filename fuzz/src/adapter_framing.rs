@@ -146,7 +146,7 @@ fn kind(ended: &Ended) -> &'static str {
         Ended::TooLong => "too long",
         Ended::TimedOut => "timed out",
         Ended::Closed(_) => "closed",
-        Ended::Unreachable(_) => "unreachable",
+        Ended::Unreachable(_) | Ended::NotSent(_) => "unreachable",
     }
 }
 

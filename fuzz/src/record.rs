@@ -138,11 +138,12 @@ impl Author<'_, '_> {
     }
 
     fn exchange(&mut self) -> Result<Exchange> {
-        let ended = match self.u.int_in_range(0..=4)? {
+        let ended = match self.u.int_in_range(0..=5)? {
             0 => Ended::TooLong,
             1 => Ended::TimedOut,
             2 => Ended::Closed(self.words()?),
             3 => Ended::Unreachable(self.words()?),
+            4 => Ended::NotSent(self.words()?),
             _ => Ended::Complete,
         };
         Ok(Exchange {

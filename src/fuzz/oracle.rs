@@ -75,7 +75,7 @@ pub(super) fn answer(context: &Context<'_>, exchange: &Exchange) -> String {
         Ended::TooLong => Some("too long"),
         Ended::TimedOut => Some("no answer in time"),
         Ended::Closed(_) => Some("closed"),
-        Ended::Unreachable(_) => Some("unreachable"),
+        Ended::Unreachable(_) | Ended::NotSent(_) => Some("unreachable"),
     };
     words.extend(ended.map(str::to_owned));
     if words.is_empty() { "an answer".to_owned() } else { words.join(", ") }

@@ -20,7 +20,7 @@ use crate::wire::json;
 /// | `/text` | the body as text, if it is UTF-8 |
 /// | `/files`, `/skipped` | for a tree: the files that were read, see [`super::TreePlan`] |
 /// | `/size` | bytes of the body |
-/// | `/ended` | `complete`, `too-long`, `timed-out`, `closed` or `unreachable` |
+/// | `/ended` | `complete`, `too-long`, `timed-out`, `closed`, `unreachable` or `not-sent` (the connection was closed after an earlier answer) |
 /// | `/elapsed_ms` | milliseconds from the first byte sent to the last byte read |
 /// | `/span/from`, `/span/to` | when the target can have made its answer, RFC 3339, clock skew included |
 /// | `/sent` | the body that was sent, as a value, if it was JSON |
@@ -67,6 +67,7 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
         Ended::TimedOut => "timed-out",
         Ended::Closed(_) => "closed",
         Ended::Unreachable(_) => "unreachable",
+        Ended::NotSent(_) => "not-sent",
     };
     put("ended", Value::text(ended));
     put("elapsed_ms", Value::from(exchange.elapsed_ms));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::subject::{Options, Running, Setting};
+use super::subject::{Options, Running, Setting, Subject};
 use crate::judge::{self, Gate, Swept};
 use crate::plan::Plan;
 use crate::record::CaseRecord;
@@ -32,8 +32,28 @@ impl Baseline<'_, '_> {
     }
 }
 
-/// Runs cases against the clean subject.
-pub(super) async fn exchange(
+/// Starts the subject, with or without a fault, runs cases against it and stops it.
+///
+/// # Errors
+/// The subject or a runtime did not start.
+pub(super) fn put(
+    subject: &dyn Subject,
+    setting: &Setting,
+    fault: Option<&str>,
+    plan: &Plan<'_>,
+    chosen: &BTreeSet<usize>,
+    options: &Options,
+) -> Result<Transcript, String> {
+    on_runtime(async {
+        let running = subject.start(setting, fault).await?;
+        let transcript = exchange(plan, chosen, options, &running.connections).await;
+        stop(running).await;
+        Ok(transcript)
+    })?
+}
+
+/// Runs cases against a subject that runs.
+async fn exchange(
     plan: &Plan<'_>,
     chosen: &BTreeSet<usize>,
     options: &Options,

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::baseline::{CaseJudge, exchange, failed, on_runtime, stop};
+use super::baseline::{CaseJudge, failed, put};
 use super::proof::FaultRow;
 use super::subject::{Fault, Options, Setting, Subject};
 use crate::parallel;
@@ -85,13 +85,7 @@ fn repeat(
     // A sweep judges what the other cases received, so it would need all of them.
     let runs = |ready: &ReadyCase<'_>| doubtful.contains(ready.id.as_str()) && !ready.case.is_sweep();
     let chosen: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| runs(&plan.cases[*index])).collect();
-    let transcript = on_runtime(async {
-        let running = subject.start(setting, Some(&planted.fault.name)).await.ok()?;
-        let transcript = exchange(plan, &chosen, options, &running.connections).await;
-        stop(running).await;
-        Some(transcript)
-    });
-    let transcript = transcript.ok().flatten()?;
+    let transcript = put(subject, setting, Some(&planted.fault.name), plan, &chosen, options).ok()?;
     let profile = if planted.row.strict_only { Profile::Strict } else { Profile::Lenient };
     let facts = Facts { profile, ..options.facts };
     let context = Context { plan, facts, features: Features::read(plan, facts, &transcript) };

@@ -26,7 +26,7 @@ use crate::plan::{self, Knowledge, Plan, ReadyCase, Selection};
 use crate::requirement::{Keyword, Testable};
 use crate::verdict::{NotRun, Profile, Verdict};
 use crate::walk::{Context, Facts, Features, Transcript};
-use baseline::{Baseline, CaseJudge, exchange, exchange_within, failed, on_runtime, stop};
+use baseline::{Baseline, CaseJudge, exchange_within, failed, on_runtime, put, stop};
 use blame::{Charges, Planted};
 
 pub use mutate::{Change, Member};
@@ -216,12 +216,7 @@ fn lay<'b, 'k>(
     let every = cases().any(|(_, ready)| options.is_chosen(&ready.id) && ready.case.is_sweep());
     let runs = |ready: &ReadyCase<'_>| (every || options.is_chosen(&ready.id)) && !ran.contains(&name_of(ready));
     let new: BTreeSet<usize> = cases().filter(|(_, ready)| runs(ready)).map(|(index, _)| index).collect();
-    let transcript = on_runtime(async {
-        let running = subject.start(setting, None).await?;
-        let transcript = exchange(plan, &new, options, &running.connections).await;
-        stop(running).await;
-        Ok::<_, String>(transcript)
-    })??;
+    let transcript = put(subject, setting, None, plan, &new, options)?;
     let features = Features::read(plan, options.facts, &transcript);
     let mut baseline = Baseline { setting, plan, features, transcript, own: BTreeSet::new() };
     let context = baseline.context(options.facts);
@@ -260,13 +255,7 @@ fn clean_again(baseline: &mut Baseline<'_, '_>, subject: &dyn Subject, options: 
     if missed.is_empty() || missed.len() > MANY {
         return;
     }
-    let again = on_runtime(async {
-        let running = subject.start(setting, None).await.ok()?;
-        let transcript = exchange(plan, &missed, options, &running.connections).await;
-        stop(running).await;
-        Some(transcript)
-    });
-    let Some(mut again) = again.ok().flatten() else { return };
+    let Ok(mut again) = put(subject, setting, None, plan, &missed, options) else { return };
     // Judging needs the addresses of the hosts of a run.
     if again.hosts != baseline.transcript.hosts {
         return;

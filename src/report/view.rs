@@ -326,6 +326,7 @@ pub(super) fn outcome(received: &Incoming) -> String {
         Ended::TimedOut => Some("timed out".to_owned()),
         Ended::Closed(how) => Some(format!("closed: {}", printable::short(how, 200))),
         Ended::Unreachable(why) => Some(format!("unreachable: {}", printable::short(why, 200))),
+        Ended::NotSent(why) => Some(format!("not sent: {}", printable::short(why, 200))),
     };
     match (received.status, ended) {
         (Some(status), None) => status.to_string(),

@@ -173,7 +173,8 @@ impl Runner<'_> {
         let hosts = self.host_session(ready, &walk);
         let steps = self.steps(&session, walk, hosts, &mut exchanges, &mut stopped);
         if tokio::time::timeout(self.limits.case, steps).await.is_err() {
-            stopped = Some(format!("the case took longer than {:?}", self.limits.case));
+            stopped =
+                Some(format!("the case took longer than {:?} (`limits.case` of the target file)", self.limits.case));
         }
         (exchanges, stopped)
     }

@@ -176,6 +176,7 @@ impl Runner<'_> {
                     self.answered.fetch_add(1, Ordering::Relaxed);
                 }
             }
+            Ended::NotSent(_) => {}
             Ended::TimedOut | Ended::Closed(_) | Ended::Unreachable(_) => {
                 self.unanswered.fetch_add(1, Ordering::Relaxed);
             }

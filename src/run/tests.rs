@@ -11,7 +11,7 @@ use url::Url;
 
 use super::{Runner, Silent};
 use crate::bundle::Bundle;
-use crate::exchange::{Encoded, Exchange, HostArrival, HostReply};
+use crate::exchange::{Encoded, Ended, Exchange, HostArrival, HostReply, Incoming};
 use crate::judge;
 use crate::plan::{self, Knowledge, Plan, Selection};
 use crate::protocol::{
@@ -312,6 +312,16 @@ impl Ran {
 
 /// Runs the cases, judges them, and judges them again from the record.
 async fn run(knowledge: &Knowledge, selection: &Selection, change: impl FnOnce(&mut Target)) -> Ran {
+    run_and(knowledge, selection, change, |_| ()).await
+}
+
+/// As [`run`], with something else received than was.
+async fn run_and(
+    knowledge: &Knowledge,
+    selection: &Selection,
+    change: impl FnOnce(&mut Target),
+    received: impl FnOnce(&mut Transcript),
+) -> Ran {
     let relay = Relay::start().await;
     let mut target = Target::endpoint(relay.url.clone());
     target.urls.insert("second-home".to_owned(), relay.url.clone());
@@ -322,8 +332,9 @@ async fn run(knowledge: &Knowledge, selection: &Selection, change: impl FnOnce(&
     let connections = Connections::new(&target).expect("connections");
     let runner = Runner::new(&connections, &target.limits, Instant::now());
     let (_keep, cancelled) = watch::channel(false);
-    let transcript = runner.run_all(&plan, facts, cancelled, &Silent).await;
+    let mut transcript = runner.run_all(&plan, facts, cancelled, &Silent).await;
     assert_eq!(transcript.cut_short, None);
+    received(&mut transcript);
     let record = judged(&plan, facts, &transcript);
     let stored = serde_json::to_string(&record).expect("a record is JSON");
     let stored: ProtocolRecord = serde_json::from_str(&stored).expect("a record");
@@ -623,6 +634,47 @@ async fn an_answer_that_was_cut_decides_nothing() {
     }
     assert_eq!(ran.case("ended").verdict, Verdict::Pass);
     assert_eq!(ran.case("short").verdict, Verdict::Pass);
+    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+}
+
+#[tokio::test]
+async fn a_case_that_ends_for_lack_of_time_was_put_if_something_was_answered() {
+    let get =
+        |path| format!("{{ request: {{ method: GET, path: {path} }}, expect: [{{ at: /status, equals: 200 }}] }}");
+    let cases = format!(
+        "  - {{ case: answered, covers: TOY-1, steps: [{}, {{ pause: 5s }}, {}] }}\n  - {{ case: deaf, covers: TOY-1, steps: [{}] }}\n",
+        get("/ok"),
+        get("/ok"),
+        get("/deaf"),
+    );
+    let knowledge = knowledge(&BINARY, &cases);
+    let ran = run(&knowledge, &Selection::default(), |target| target.limits.case = Duration::from_millis(500)).await;
+    for (name, verdict) in [("answered", Verdict::Inconclusive), ("deaf", Verdict::Error)] {
+        let case = ran.case(name);
+        assert_eq!(case.verdict, verdict, "{name}: {}", case.because);
+        assert!(case.because.contains("the case took longer than 500ms"), "{name}: {}", case.because);
+    }
+    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+}
+
+#[tokio::test]
+async fn a_message_that_was_not_sent_decides_nothing() {
+    let step =
+        |more| format!("{{ request: {{ method: GET, path: /ok }}, expect: [{{ at: /status, equals: 200 }}]{more} }}");
+    let case = |name, more| format!("  - {{ case: {name}, covers: TOY-1, steps: [{}, {}] }}\n", step(""), step(more));
+    let cases = case("may", "") + &case("must", ", must-answer: true");
+    let knowledge = knowledge(&BINARY, &cases);
+    let not_sent = |transcript: &mut Transcript| {
+        for case in transcript.cases.iter_mut().flatten() {
+            case.exchanges[1].received = Incoming::nothing(Ended::NotSent("the peer closed the connection".to_owned()));
+        }
+    };
+    let ran = run_and(&knowledge, &Selection::default(), |_| (), not_sent).await;
+    for name in ["may", "must"] {
+        let case = ran.case(name);
+        assert_eq!(case.verdict, Verdict::Inconclusive, "{name}: {}", case.because);
+        assert!(case.because.contains("the message was not sent"), "{name}: {}", case.because);
+    }
     assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
 }
 

@@ -179,7 +179,7 @@ async fn one(
         }
         Ended::TooLong => Some((status(413), false)),
         Ended::TimedOut => Some((status(408), false)),
-        Ended::Closed(_) | Ended::Unreachable(_) => Some((status(400), false)),
+        Ended::Closed(_) | Ended::Unreachable(_) | Ended::NotSent(_) => Some((status(400), false)),
     };
     let (decide, decided) = oneshot::channel();
     let head_only = request.method == "HEAD";

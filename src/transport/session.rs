@@ -17,7 +17,7 @@ use super::spelled::PARTS;
 use super::tcp::{Framing, TcpChannel};
 use super::ws::{self, Upgrade};
 use super::{Delivery, Wait};
-use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, NOT_SENT, Outgoing, Transport, mask};
+use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
 use crate::spelling::Kind;
 use crate::target::{ChannelProfile, Limits, Target, WsMessages, credentials_of};
 
@@ -298,9 +298,8 @@ impl Connection {
         }
         let Some(channel) = self.channel.as_mut() else {
             let why = self.ended.clone().unwrap_or_else(|| "the connection is not open".to_owned());
-            // A message that was not sent shows nothing about the target: it was neither accepted nor rejected.
             received.ended = match message.action {
-                ChannelAction::Message if self.answered => Ended::Unreachable(format!("{NOT_SENT}; before it, {why}")),
+                ChannelAction::Message if self.answered => Ended::NotSent(why),
                 _ => Ended::Closed(why),
             };
             return;
@@ -577,3 +576,6 @@ pub(super) fn to_arrival(arrival: channel::Arrival, offset: u64) -> Arrival {
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

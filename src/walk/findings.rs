@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::interpreter::{Walk, bears_on};
 use super::parts::{Part, Planned, Stop};
-use crate::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, NOT_SENT, Transport};
+use crate::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, Transport};
 use crate::matcher::{Mismatch, Outcome, Reading};
 use crate::plan::{SETUP_STEPS, lists};
 use crate::record::{EditRecord, FindingRecord, ReadingRecord};
@@ -74,6 +74,9 @@ impl<'p> Walk<'p> {
             Ended::TimedOut => Some("the time limit passed before an answer".to_owned()),
             Ended::Closed(why) => Some(format!("the connection closed before an answer: {why}")),
             Ended::Unreachable(why) => Some(format!("cannot connect: {why}")),
+            Ended::NotSent(why) => {
+                return self.halt(Stop::NotAccepted(format!("{}: the message was not sent: {why}", name())));
+            }
         };
         // A peer that closes the connection before the first message was not tested by the case.
         let cut_off = match &exchange.received.ended {
@@ -103,10 +106,7 @@ impl<'p> Walk<'p> {
                 }
                 return;
             }
-            // What was not sent shows nothing, and the target may have been right to close the connection.
-            let sent = !matches!(&exchange.received.ended, Ended::Unreachable(why) if why.starts_with(NOT_SENT));
-            let why = format!("{}: {why}", name());
-            return self.halt(if sent { Stop::NoAnswer(why) } else { Stop::NotAccepted(why) });
+            return self.halt(Stop::NoAnswer(format!("{}: {why}", name())));
         }
         let unsupported = self.ready.transport == Transport::Adapter
             && seen.member("code").and_then(Value::as_integer) == Some(-32601);

@@ -9,7 +9,7 @@ use super::host_view;
 use super::parts::{Judged, Part, Planned, Stop};
 use super::tally::{Tallies, Tally};
 use super::uses::{actors, uses};
-use crate::exchange::{Exchange, Transport};
+use crate::exchange::{Ended, Exchange, Transport};
 use crate::matcher::Outcome;
 use crate::plan::{RETRIES, ReadyCase, SETUP_STEPS, compile, lists};
 use crate::protocol::Protocol;
@@ -555,8 +555,10 @@ impl<'p> Walk<'p> {
             }
             let of = |number: usize| of_step(exchanges, number);
             let missing = |walk: &mut Self| {
-                let why = stopped.unwrap_or("the record has no exchange for a step of the case");
-                walk.halt(Stop::Broken(why.to_owned()));
+                let why = stopped.unwrap_or("the record has no exchange for a step of the case").to_owned();
+                // A target that answered until the time was up was asked, and is only too slow for so many steps.
+                let answered = exchanges.iter().any(|exchange| exchange.received.ended == Ended::Complete);
+                walk.halt(if stopped.is_some() && answered { Stop::NotAccepted(why) } else { Stop::Broken(why) });
             };
             match &planned.step.action {
                 Action::Pause(_) => {}

@@ -134,7 +134,7 @@ fn no_answer(exchange: &Exchange, limit: Duration) -> NotReady {
                 _ => "check port, scheme and framing; a slow target needs a longer `--timeout`",
             },
         ),
-        Ended::Closed(why) => NotReady::new(
+        Ended::Closed(why) | Ended::NotSent(why) => NotReady::new(
             format!("the target closes every connection without an answer: {why}"),
             "another protocol may be spoken there",
             match scheme {
@@ -161,7 +161,7 @@ fn no_answer_of_adapter(ended: &Ended, limit: Duration) -> NotReady {
             );
         }
         Ended::TimedOut => format!("the target did not answer within {limit:?}"),
-        Ended::Closed(why) => format!("the adapter answered no call: {why}"),
+        Ended::Closed(why) | Ended::NotSent(why) => format!("the adapter answered no call: {why}"),
         Ended::Complete | Ended::TooLong => "the adapter answered no call".to_owned(),
     };
     let hint = "run `proofmark adapter check COMMAND`, which says what each call was answered";

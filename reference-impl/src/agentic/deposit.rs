@@ -6,6 +6,7 @@ use super::faults::deposit as faults;
 use super::intake::Submission;
 use super::refusal::{Code, Refusal};
 use super::rules::Rules;
+use super::session;
 use super::tables::packages::{self, Package};
 use super::tables::projects;
 use super::variant::is_same;
@@ -65,6 +66,9 @@ pub(crate) fn deposit(
         return Err(Refusal::new(Code::Unprocessable, format!("no package {parent:?}")).at("/parent_package_id"));
     }
     packages::insert(db, &submission)?;
+    if rules.sessions {
+        session::enter(db, rules, &submission, now)?;
+    }
     Ok(Deposited { package: submission.into(), created: true })
 }
 

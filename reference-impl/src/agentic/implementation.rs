@@ -31,6 +31,13 @@ const SETTINGS: &[Setting] = &[
         summary: "Whether pull in mode relevant is offered; off: both search capabilities are false, relevant answers 501.",
     },
     Setting {
+        name: "sessions",
+        value: Kind::Switch,
+        default: Some("off"),
+        repeats: false,
+        summary: "Whether a session starts with the first package that names it; off: sessions come with an import only.",
+    },
+    Setting {
         name: "auth",
         value: Kind::Pair("KEY", "ACTOR"),
         default: None,
@@ -78,6 +85,12 @@ const SETUPS: &[Setup] = &[
             Instance { name: "main", settings: &[("search", "off")] },
             Instance { name: "second", settings: &[("search", "off")] },
         ],
+        ..ORDINARY
+    },
+    Setup {
+        name: "sessions",
+        about: "a session starts with the first package that names it",
+        instances: &[Instance { name: "main", settings: &[("sessions", "on")] }, SECOND],
         ..ORDINARY
     },
     Setup {
@@ -167,7 +180,8 @@ fn rules(mut config: Config) -> Result<(Rules, Clock, Config), ServeError> {
     };
     let clock = config.clock()?;
     let rules = Rules::new(fault, level, config.settings.is_on("search"), clock.now());
-    Ok((Rules { variant: config.variant, ..rules }, clock, config))
+    let sessions = config.settings.is_on("sessions");
+    Ok((Rules { variant: config.variant, sessions, ..rules }, clock, config))
 }
 
 /// A service with the records that it is to have from the start.

@@ -1,11 +1,11 @@
 //! The Agentic Protocol, version 0.1 (draft): packages, facts, bundles and reviews.
 //!
 //! Implemented are all levels, L0 to L3, with projects, export, import and sessions as `binding.md` gives them routes;
-//! not implemented are sessions that the server starts by itself, realtime subscriptions and blob storage, which the
-//! text leaves to each implementation.
+//! not implemented are realtime subscriptions and blob storage, which the text leaves to each implementation.
 //!
 //! Reading order: [`package`] and [`fact`] (what is valid), [`canonical`] and [`hash`] (what identifies a package),
-//! [`intake`], [`deposit`], [`pull`], [`orient`], [`mod@assert`], [`invalidate`], [`query`], [`review`], [`transfer`]
+//! [`intake`], [`deposit`], [`pull`], [`orient`], [`mod@assert`], [`invalidate`], [`query`], [`review`], [`session`],
+//! [`transfer`]
 //! (the operations, each a function of database, rules, input and time), [`tables`] (what is stored). [`service`] runs
 //! an operation on the store; [`http`] and [`adapter`] translate it for the two ways in. [`fault`] lists the mistakes
 //! that can be planted.
@@ -34,6 +34,7 @@ mod refusal;
 mod review;
 mod rules;
 mod service;
+mod session;
 mod shown;
 mod tables;
 mod transfer;

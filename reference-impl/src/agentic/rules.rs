@@ -14,13 +14,15 @@ pub(crate) struct Rules {
     pub(crate) level: Level,
     /// Whether relevant search is offered.
     pub(crate) search: bool,
+    /// Whether a session starts with the first package that names it.
+    pub(crate) sessions: bool,
     /// When the server started.
     pub(crate) started: Instant,
 }
 
 impl Rules {
     pub(crate) fn new(fault: Planted, level: Level, search: bool, started: Instant) -> Self {
-        Self { fault, variant: Variant::Own, level, search, started }
+        Self { fault, variant: Variant::Own, level, search, sessions: false, started }
     }
 
     #[cfg(test)]

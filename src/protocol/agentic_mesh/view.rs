@@ -211,7 +211,7 @@ fn of_endpoint(exchange: &Exchange, context: &ObservationContext<'_>) -> Answer 
         _ if !codes.is_empty() => "fault",
         _ if passes && !copies.is_empty() => "forwarded",
         Ended::TimedOut => "silent",
-        Ended::Closed(_) | Ended::Unreachable(_) => "refused",
+        Ended::Closed(_) | Ended::Unreachable(_) | Ended::NotSent(_) => "refused",
         Ended::Complete | Ended::TooLong if !success => "refused",
         Ended::Complete | Ended::TooLong if passes => "dropped",
         Ended::Complete | Ended::TooLong => "accepted",

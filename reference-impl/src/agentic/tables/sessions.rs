@@ -22,6 +22,13 @@ pub(crate) fn insert(
     Ok(())
 }
 
+/// Replaces a stored session.
+pub(crate) fn update(db: &Connection, project_id: &str, session_id: &str, record: &Object) -> Result<(), Refusal> {
+    let mut statement = db.prepare_cached("UPDATE sessions SET record = ? WHERE project_id = ? AND session_id = ?")?;
+    statement.execute((record.write(), project_id, session_id))?;
+    Ok(())
+}
+
 /// The stored session of this id, if any.
 pub(crate) fn find(db: &Connection, project_id: &str, session_id: &str) -> Result<Option<Object>, Refusal> {
     let mut query = db.prepare_cached("SELECT record FROM sessions WHERE project_id = ? AND session_id = ?")?;

@@ -30,6 +30,8 @@ impl Node {
         if self.has_stray_evidence(message) {
             return Ok(Answer::refused(voice, cause, &Complaint::because(Code::BadRequest, "delegation")));
         }
+        let asks = || [typ::DOC_REQUEST, typ::CRED_REQUEST, typ::DELEG_REVOKE, typ::DELEG_QUERY].contains(&headers.typ);
+        planted!(self.rules().fault, "requests-of-full-unanswered", asks() => return Ok(Answer::none()));
         match (headers.typ, body) {
             (typ::PING, body) => Ok(self.pong(message, &body, now)),
             (typ::HELLO, Body::Hello(versions)) => Ok(self.greet(&versions, cause, now)),
@@ -63,11 +65,9 @@ impl Node {
             (typ::DOC_REQUEST, Body::DocRequest(request)) => {
                 let found = self.find_document(db, &request)?;
                 let Some(body) = found else {
-                    return Ok(Answer::refused(
-                        voice,
-                        cause,
-                        &Complaint::because(Code::BadRequest, "unknown document"),
-                    ));
+                    let mut code = Code::BadRequest;
+                    planted!(self.rules().fault, "document-unknown-malformed", code = Code::InvalidMessage);
+                    return Ok(Answer::refused(voice, cause, &Complaint::because(code, "unknown document")));
                 };
                 Ok(self.confirmed(message, vec![(typ::DOC_SEND, body)], now))
             }
