@@ -200,7 +200,7 @@ def common_arguments(parser, mutants, jobs=2):
     parser.add_argument("--binary", default="target/release/proofmark")
     parser.add_argument("--suites", help="suites to use instead of the embedded ones")
     parser.add_argument("--random", type=int, default=12, help="number of random sets of choices")
-    parser.add_argument("--seed", type=int, default=1, help="first mixture")
+    parser.add_argument("--seed", type=int, default=1, help="first mixture, and which bugs a sample has")
     parser.add_argument("--singles", action="store_true", help="each choice alone as well")
     parser.add_argument("--only", action="append", default=[], help="choices or bugs with this in the name; repeatable")
     parser.add_argument("--mutants", default="24", help=mutants)

@@ -378,6 +378,7 @@ pub struct CaseRecord {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub retry: u64,
     /// Milliseconds from its first step to its last.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub elapsed_ms: u64,
     /// Where it is written: `file:line:column`.
     pub at: String,

@@ -9,15 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::shape::{shape, stable};
+use super::shape::{shape, stable, without_ids};
 use super::{printable, view};
 use crate::record::{CaseRecord, CauseRecord, FindingRecord, ProtocolRecord};
 use crate::verdict::Verdict;
+
+/// Bytes up to which the headline of a cause shows a text as it was said.
+const PLAIN: usize = 120;
 
 /// Findings with one probable cause.
 pub(super) struct Cause<'a> {
     /// What the findings have in common.
     kind: Kind<'a>,
+    /// What was expected and observed, as long as it is the same in all of them.
+    said: Option<(&'a str, &'a str)>,
     /// The case with the fewest messages, and its finding. The finding is missing if the case has none.
     pub example: (&'a CaseRecord, Option<&'a FindingRecord>),
     /// The requirements that it violates, in the order of the catalogue.
@@ -32,9 +37,13 @@ impl Cause<'_> {
     /// The cause in one line, without ids and digests. Its texts come from the target: print them with care.
     pub(super) fn headline(&self) -> String {
         let Kind { operation, place, expected, observed } = &self.kind;
+        // What is the same in every finding helps whoever reads it, unless it is long or differs in the next run.
+        let is_plain = |text: &str| text.len() <= PLAIN && without_ids(text) == text;
+        let said = self.said.filter(|(expected, observed)| is_plain(expected) && is_plain(observed));
+        let (expected, observed) = said.unwrap_or((expected, observed));
         match self.example.1 {
             Some(_) => words(operation, place, expected, observed),
-            None => observed.clone(),
+            None => observed.to_owned(),
         }
     }
 
@@ -111,13 +120,18 @@ pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -
             let requirement = finding
                 .map_or_else(|| case.covers.first().map_or("", String::as_str), |finding| finding.requirement.as_str());
             let kind = Kind::of(operation, case, finding);
+            let said = finding.map(|finding| (finding.expected.as_str(), finding.observed.as_str()));
             let cause = groups.entry(kind.clone()).or_insert_with(|| Cause {
                 kind,
+                said,
                 example: (case, finding),
                 requirements: Vec::new(),
                 cases: Vec::new(),
                 blocks: 0,
             });
+            if cause.said != said {
+                cause.said = None;
+            }
             if !cause.requirements.contains(&requirement) {
                 cause.requirements.push(requirement);
             }
@@ -274,6 +288,22 @@ mod tests {
         assert_eq!((first.requirements, first.cases, first.blocks), (vec!["P-1".to_owned()], 2, 0));
         assert_eq!((first.text.as_str(), first.example.as_str()), ("expected 201 at /status, observed 500", "p/a#1"));
         assert_eq!(first.fingerprint, reasons(&record.cases[0])[0].fingerprint);
+    }
+
+    #[test]
+    fn a_cause_shows_the_words_that_all_its_findings_have_in_common() {
+        let text_of = |observed: [&str; 2]| {
+            let cases = observed.map(|observed| failed(&format!("p/a#{}", observed.len()), "P-1", observed));
+            let record = protocol(&json!([]), &cases);
+            causes(&record, &BTreeSet::new()).iter().map(Cause::headline).collect::<Vec<_>>()
+        };
+        assert_eq!(text_of(["\"silent\"", "\"silent\""]), ["expected 201 at /status, observed \"silent\""]);
+        assert_eq!(text_of(["\"silent\"", "\"closed\""]), ["expected 201 at /status, observed \"…\""]);
+        // An id differs in the next run.
+        let id = "\"0f3b1c2d4e5f6071\"";
+        assert_eq!(text_of([id, id]), ["expected 201 at /status, observed \"…\""]);
+        let long = format!("\"{}\"", "o".repeat(PLAIN));
+        assert_eq!(text_of([&long, &long]), ["expected 201 at /status, observed \"…\""]);
     }
 
     #[test]

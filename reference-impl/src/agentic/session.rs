@@ -12,8 +12,8 @@ use crate::instant::Instant;
 use crate::json::{Object, Value};
 
 const ADJECTIVES: [&str; 16] = [
-    "amber", "brave", "calm", "dusty", "early", "faint", "gentle", "hidden", "ivory", "keen", "lunar", "mellow", "noble",
-    "quiet", "rapid", "solar",
+    "amber", "brave", "calm", "dusty", "early", "faint", "gentle", "hidden", "ivory", "keen", "lunar", "mellow",
+    "noble", "quiet", "rapid", "solar",
 ];
 
 const NOUNS: [&str; 16] = [

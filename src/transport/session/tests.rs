@@ -42,7 +42,7 @@ async fn one_at_a_time(mut stream: TcpStream, each: Duration) {
 }
 
 fn limits() -> Limits {
-    Limits { reply: Duration::from_millis(450), settle: Duration::from_millis(40), ..Limits::default() }
+    Limits { reply: Duration::from_millis(900), settle: Duration::from_millis(40), ..Limits::default() }
 }
 
 fn message(body: &str) -> Encoded {
