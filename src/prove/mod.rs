@@ -18,12 +18,14 @@ mod wanted;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::exchange::Transport;
+use crate::exchange::{HostUrls, Transport};
 use crate::parallel;
 use crate::plan::{self, Knowledge, Plan, ReadyCase, Selection};
 use crate::requirement::{Keyword, Testable};
+use crate::target::HostAddress;
 use crate::verdict::{NotRun, Profile, Verdict};
 use crate::walk::{Context, Facts, Features, Transcript};
 use baseline::{Baseline, CaseJudge, exchange_within, failed, on_runtime, put, stop};
@@ -255,8 +257,10 @@ fn clean_again(baseline: &mut Baseline<'_, '_>, subject: &dyn Subject, options: 
     if missed.is_empty() || missed.len() > MANY {
         return;
     }
-    let Ok(mut again) = put(subject, setting, None, plan, &missed, options) else { return };
-    // Judging needs the addresses of the hosts of a run.
+    // Judging needs the addresses of the hosts of a run, so they listen where they did.
+    let mut setting = setting.clone();
+    setting.target.hosts.extend(listening(&baseline.transcript.hosts));
+    let Ok(mut again) = put(subject, &setting, None, plan, &missed, options) else { return };
     if again.hosts != baseline.transcript.hosts {
         return;
     }
@@ -264,6 +268,17 @@ fn clean_again(baseline: &mut Baseline<'_, '_>, subject: &dyn Subject, options: 
     for index in passed {
         baseline.transcript.cases[index] = again.cases[index].take();
     }
+}
+
+/// The hosts of a run, at the addresses where they listened. Those on more than one port are left out: one address does not say
+/// which.
+fn listening(hosts: &BTreeMap<String, HostUrls>) -> BTreeMap<String, HostAddress> {
+    let address = |urls: &HostUrls| {
+        let ports = urls.values().filter_map(|url| url::Url::parse(url).ok()?.socket_addrs(|| None).ok()?.pop());
+        let ports: BTreeSet<SocketAddr> = ports.collect();
+        (ports.len() == 1).then(|| HostAddress { listen: ports.first().copied(), announce: None })
+    };
+    hosts.iter().filter_map(|(name, urls)| Some((name.clone(), address(urls)?))).collect()
 }
 
 fn judge_clean(baseline: &Baseline<'_, '_>, facts: Facts) -> CleanRow {
@@ -538,4 +553,27 @@ fn problems(proof: &Proof, options: &Options) -> Vec<String> {
         ));
     }
     problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_listen_again_where_they_did() {
+        let host = |urls: &[(&str, &str)]| -> HostUrls {
+            urls.iter().map(|(transport, url)| ((*transport).to_owned(), (*url).to_owned())).collect()
+        };
+        let hosts = BTreeMap::from([
+            ("peer".to_owned(), host(&[("http", "http://127.0.0.1:4001/peer"), ("ws", "ws://127.0.0.1:4001/ws")])),
+            ("relay".to_owned(), host(&[("tcp", "amp://127.0.0.1:4002")])),
+            ("both".to_owned(), host(&[("http", "http://127.0.0.1:4003/"), ("tcp", "amp://127.0.0.1:4004")])),
+        ]);
+        let found: Vec<(String, String)> = listening(&hosts)
+            .into_iter()
+            .map(|(name, address)| (name, address.listen.map(|listen| listen.to_string()).unwrap_or_default()))
+            .collect();
+        let expected = [("peer", "127.0.0.1:4001"), ("relay", "127.0.0.1:4002")];
+        assert_eq!(found, expected.map(|(name, address)| (name.to_owned(), address.to_owned())));
+    }
 }

@@ -37,7 +37,7 @@ impl Cause<'_> {
     /// The cause in one line, without ids and digests. Its texts come from the target: print them with care.
     pub(super) fn headline(&self) -> String {
         let Kind { operation, place, expected, observed } = &self.kind;
-        // What is the same in every finding helps whoever reads it, unless it is long or differs in the next run.
+        // Texts that are equal in all findings are shown, unless they are long or differ from run to run.
         let is_plain = |text: &str| text.len() <= PLAIN && without_ids(text) == text;
         let said = self.said.filter(|(expected, observed)| is_plain(expected) && is_plain(observed));
         let (expected, observed) = said.unwrap_or((expected, observed));

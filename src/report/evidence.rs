@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Write};
+use std::io::{self, BufRead as _, BufReader, BufWriter, IntoInnerError, Read as _, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,9 @@ const DECOMPRESSED_LIMIT: u64 = 1 << 32;
 /// The window in which repetitions are found, as a power of two: 8 MiB, which holds the largest messages of a suite
 /// several times.
 const WINDOW: u32 = 23;
+
+/// Bytes that are given to the compressor at a time.
+const BUFFERED: usize = 64 << 10;
 
 /// The place of a case's id in the `replay` of a protocol.
 const CASE: &str = "{case}";
@@ -74,19 +77,22 @@ pub fn write(record: &RunRecord, out: &mut dyn Write) -> io::Result<String> {
     compressor.long_distance_matching(true)?;
     compressor.window_log(WINDOW)?;
     compressor.include_checksum(true)?;
+    // The lines come in small pieces, and each call of the compressor costs more than a piece.
+    let mut lines = BufWriter::with_capacity(BUFFERED, compressor);
     for protocol in &record.protocols {
         let slug = protocol.protocol.as_str();
         for feature in protocol.features.iter().filter(|feature| !feature.exchanges.is_empty()) {
             let name = Some(feature.feature.as_str());
             let line = Line { protocol: slug, case: None, feature: name, exchanges: &feature.exchanges, twin: &[] };
-            json::write_line(&line, &mut compressor)?;
+            json::write_line(&line, &mut lines)?;
         }
         for case in protocol.cases.iter().filter(|case| !case.exchanges.is_empty() || !case.twin.is_empty()) {
             let id = Some(case.id.as_str());
             let line = Line { protocol: slug, case: id, feature: None, exchanges: &case.exchanges, twin: &case.twin };
-            json::write_line(&line, &mut compressor)?;
+            json::write_line(&line, &mut lines)?;
         }
     }
+    let compressor = lines.into_inner().map_err(IntoInnerError::into_error)?;
     let digest = compressor.finish()?.digest.finalize();
     Ok(data_encoding::HEXLOWER.encode(&digest))
 }

@@ -108,6 +108,10 @@ impl Visible {
 
 impl Formatter for Visible {
     fn write_string_fragment<W: ?Sized + io::Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        // Most strings, and the longest of them, hex, have nothing to look for.
+        if fragment.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~')) {
+            return out.write_all(fragment.as_bytes());
+        }
         let mut start = 0;
         for (at, c) in fragment.char_indices() {
             if printable::is_hidden(c) {

@@ -4,6 +4,7 @@
 //! or until the peer has had its time. Each party of a case has a connection of its own.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,8 @@ pub struct Dial {
     authorities: Vec<u8>,
     /// The TLS configuration, once a connection has needed it.
     tls: Arc<OnceLock<Result<Arc<ClientConfig>, String>>>,
+    /// Bytes of the answers that are being collected, over all connections.
+    collected: Arc<AtomicUsize>,
 }
 
 impl Dial {
@@ -50,7 +53,16 @@ impl Dial {
         let tokens = target.credentials.values().flatten().filter_map(crate::target::Credential::token);
         let tokens = tokens.filter(|token| token.len() > 3).map(str::to_owned).collect();
         let authorities = target.ca.clone().unwrap_or_default();
-        Self { ws, tcp, profile: target.channel.clone(), credentials, tokens, authorities, tls: Arc::default() }
+        Self {
+            ws,
+            tcp,
+            profile: target.channel.clone(),
+            credentials,
+            tokens,
+            authorities,
+            tls: Arc::default(),
+            collected: Arc::default(),
+        }
     }
 
     /// The TLS configuration for an address that needs one.
@@ -64,6 +76,10 @@ impl Dial {
 
 /// Arrivals of one answer that are kept: far more than a batch of messages is answered with. A peer that sends more is cut off.
 const KEPT: usize = 1024;
+
+/// Bytes of all answers that are collected at one time. Beyond, an answer is cut: many connections at once, each within its own
+/// limits, could exhaust memory together.
+const COLLECTED: usize = 64 << 20;
 
 /// The number of arrivals that are each checked. Beyond, the check runs at every eighth more, as it takes a time
 /// that grows with their number.
@@ -136,7 +152,7 @@ impl Session {
                 return Delivery { sent, received, begun };
             }
         }
-        connection.send_and_collect(&dial.profile, &message, limits, &mut wait, &sent, &mut received, begun).await;
+        connection.send_and_collect(dial, &message, limits, &mut wait, &sent, &mut received, begun).await;
         dial.mask(sent.body.to_mut());
         Delivery { sent, received, begun }
     }
@@ -282,7 +298,7 @@ impl Connection {
     #[expect(clippy::too_many_arguments, reason = "the caller keeps the sent message and the arrivals")]
     async fn send_and_collect(
         &mut self,
-        profile: &ChannelProfile,
+        Dial { profile, collected, .. }: &Dial,
         message: &Encoded,
         limits: &Limits,
         wait: &mut Wait<'_>,
@@ -326,11 +342,24 @@ impl Connection {
         let ahead = std::mem::take(&mut self.ahead);
         let mut collecting =
             Collecting { wait, limits, begun, last: None, content: None, look_at: 0, slowest: self.slowest, ahead };
+        let mut collected = Collected { all: Arc::clone(collected), own: 0 };
         loop {
             let until = tokio::time::Instant::from_std(collecting.until());
             match channel.receive(until).await {
                 Received::Arrived(arrival) => {
-                    let arrival = to_arrival(arrival, offset);
+                    let mut arrival = to_arrival(arrival, offset);
+                    // What is sent again and again is kept once.
+                    match received.arrived.last() {
+                        Some(last) if last.body == arrival.body => arrival.body = last.body.clone(),
+                        _ if !collected.add(arrival.body.len()) => {
+                            received.ended = Ended::TooLong;
+                            self.end(Ending::Flooded("answers on all connections together".to_owned()).to_string());
+                            // Nothing that follows is the fault of this connection.
+                            self.answered = true;
+                            return;
+                        }
+                        _ => {}
+                    }
                     let unrelated = (collecting.wait.unrelated)(sent, &arrival);
                     received.arrived.push(arrival);
                     collecting.arrived(sent, received, unrelated);
@@ -379,6 +408,26 @@ impl Connection {
     fn end(&mut self, why: String) {
         self.channel = None;
         self.ended = Some(why);
+    }
+}
+
+/// The bytes of an answer that is being collected, counted among those of all connections while it lives.
+struct Collected {
+    all: Arc<AtomicUsize>,
+    own: usize,
+}
+
+impl Collected {
+    /// Counts more bytes. False if they are too many.
+    fn add(&mut self, bytes: usize) -> bool {
+        self.own += bytes;
+        self.all.fetch_add(bytes, Ordering::Relaxed) + bytes <= COLLECTED
+    }
+}
+
+impl Drop for Collected {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::Relaxed);
     }
 }
 

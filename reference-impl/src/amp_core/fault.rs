@@ -3,7 +3,7 @@
 //! In the order of the work they spoil: what is signed, keys, encryption, the envelope, time, versions, types, errors,
 //! acknowledgement, bodies, batches, streams, repeats, relaying, retries, transport.
 
-use crate::fault::{Fault, Needs};
+use crate::fault::{Also, Fault, Needs};
 
 /// The table; a test holds it against the source, where each name must be planted exactly once.
 #[rustfmt::skip]
@@ -566,4 +566,30 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Reports a sender with too many slow requests as a bad request." },
     Fault { name: "shutdown-without-goaway", level: "binding", needs: Needs::Nothing, breaks: &["AMP-002.4.6-01"],
         summary: "Closes connections without GOAWAY when it is stopped (seen under strict-only)." },
+];
+
+/// Faults that cannot break less than they do.
+#[rustfmt::skip]
+pub(crate) const ALSO: &[Also] = &[
+    Also { faults: &["sig-protected-integer", "sig-raw-text-order", "sig-null-for-absent", "sig-includes-v", "sig-body-inline", "sig-wide-integers", "sig-other-context", "sig-skip-typ", "sig-skip-ts", "sig-skip-ttl", "sig-skip-to", "sig-body-unsorted"],
+        breaks: &["AMP-002.2.2-01", "AMP-1.5-05", "AMP-2.2-01", "AMP-2.2-03", "AMP-2.3-01", "AMP-3.2-01", "AMP-4.1-69", "AMP-8.1-01", "AMP-8.1-02", "AMP-8.1-05", "AMP-8.1-06", "AMP-8.1-07", "AMP-8.1-09", "AMP-8.1-10", "AMP-8.1-12", "AMP-8.1-13", "AMP-8.1-14", "AMP-8.1-20", "AMP-8.1-27", "AMP-8.1-34", "AMP-8.2-03", "AMP-8.2-12", "AMP-8.2-13", "AMP-B-03"],
+        why: "One input is signed and verified for every message: with another one no message of the target verifies, and none of the correct ones is accepted." },
+    Also { faults: &["sig-skip-reply-to"],
+        breaks: &["AMP-15.1-01", "AMP-16.1-08", "AMP-2.2-01", "AMP-3.2-01", "AMP-4.1-63", "AMP-4.1-68", "AMP-4.1-69", "AMP-8.1-06", "AMP-8.1-18", "AMP-8.1-27", "AMP-8.2-04", "AMP-8.2-12", "AMP-8.6-01", "AMP-8.6-02", "AMP-8.6-04", "AMP-B-02"],
+        why: "Every answer has reply_to: signed without it, no answer verifies, and no correct answer is accepted." },
+    Also { faults: &["signature-failure-as-3001"],
+        breaks: &["AMP-16.1-11", "AMP-2.2-03", "AMP-4.5-02", "AMP-4.5-03", "AMP-8.1-11", "AMP-8.1-12", "AMP-8.1-13", "AMP-8.1-14", "AMP-8.1-20", "AMP-8.2-04", "AMP-8.2-06", "AMP-8.6-07", "AMP-8.6-08", "AMP-8.6-09", "AMP-8.6-13"],
+        why: "Each of these demands 1002 for a message that does not verify." },
+    Also { faults: &["verify-with-own-key"],
+        breaks: &["AMP-002.2.2-02", "AMP-002.4.2-01", "AMP-002.4.2-02", "AMP-002.4.3-01", "AMP-002.5.2-01", "AMP-002.5.2-03", "AMP-1.5-05", "AMP-16.1-06", "AMP-16.1-07", "AMP-16.1-10", "AMP-2.2-03", "AMP-2.3-01"],
+        why: "No message of another party is accepted." },
+    Also { faults: &["box-no-hsalsa", "box-tag-last"],
+        breaks: &["AMP-3.2-04", "AMP-8.5-03", "AMP-8.5-04", "AMP-8.5.1-05", "AMP-8.5.1-06", "AMP-8.5.1-08", "AMP-8.5.1-12", "AMP-8.5.1-13", "AMP-8.5.2-05", "AMP-8.5.2-06", "AMP-8.6-01", "AMP-8.6-05", "AMP-A.6-04"],
+        why: "No box of the target opens, and it opens none." },
+    Also { faults: &["error-as-proc-fail"],
+        breaks: &["AMP-1.5-04", "AMP-1.5-06", "AMP-2.2-03", "AMP-4.5-01", "AMP-4.5-02", "AMP-4.5-03", "AMP-8.2-06", "AMP-8.6-07", "AMP-8.6-08", "AMP-8.6-09", "AMP-8.6-11", "AMP-8.6-13", "AMP-8.6-14", "AMP-B-07"],
+        why: "Each of these demands an ERROR for a message that is refused." },
+    Also { faults: &["error-code-as-text"],
+        breaks: &["AMP-1.5-04", "AMP-1.5-06", "AMP-15.3-54", "AMP-16.1-11", "AMP-17.2-04", "AMP-2.2-03", "AMP-4.5-02", "AMP-4.5-03", "AMP-8.6-08", "AMP-8.6-09", "AMP-8.6-11", "AMP-B-07"],
+        why: "Each of these demands an ERROR with a certain code." },
 ];

@@ -14,7 +14,7 @@ use super::role::Role;
 use super::rules::Rules;
 use super::{careless, did, fault, net, version};
 use crate::config::{Config, ServeError};
-use crate::fault::Fault;
+use crate::fault::{Also, Fault};
 use crate::handle::{Handle, bind};
 use crate::implementation::{Declared, Implementation, Instance, Pairs, Setup, Work};
 use crate::instant;
@@ -297,6 +297,10 @@ impl Implementation for AmpCore {
 
     fn faults(&self) -> &'static [Fault] {
         fault::FAULTS
+    }
+
+    fn also(&self) -> &'static [Also] {
+        fault::ALSO
     }
 
     fn parser_faults(&self) -> &'static [Fault] {

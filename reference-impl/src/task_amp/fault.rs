@@ -320,20 +320,3 @@ pub(crate) const ALSO: &[Also] = &[
         breaks: &["TASK-00.1-06"],
         why: "A tail of another length is not a time in milliseconds." },
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_reason_is_for_a_fault_that_exists_and_for_requirements_that_it_does_not_declare() {
-        for also in ALSO {
-            for name in also.faults {
-                assert!(FAULTS.iter().any(|fault| fault.name == *name), "{name}");
-            }
-            let declared =
-                |id: &&str| FAULTS.iter().any(|fault| also.faults == [fault.name] && fault.breaks.contains(id));
-            assert_eq!(also.breaks.iter().find(|id| declared(id)), None, "{:?}", also.faults);
-        }
-    }
-}

@@ -22,6 +22,21 @@ fn the_table_is_well_formed() {
 }
 
 #[test]
+fn each_reason_is_for_a_fault_that_exists_and_for_requirements_that_it_does_not_declare() {
+    for implementation in proofmark_reference::ALL {
+        let faults = implementation.faults();
+        for also in implementation.also() {
+            for name in also.faults {
+                assert!(faults.iter().any(|fault| fault.name == *name), "{}: {name}", implementation.slug());
+            }
+            let declared =
+                |id: &&str| faults.iter().any(|fault| also.faults == [fault.name] && fault.breaks.contains(id));
+            assert_eq!(also.breaks.iter().find(|id| declared(id)), None, "{:?}", also.faults);
+        }
+    }
+}
+
+#[test]
 fn every_fault_is_planted_exactly_once() {
     // The other protocols have faults of their own, some by the same names.
     let source = source(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/agentic"));

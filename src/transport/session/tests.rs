@@ -138,3 +138,29 @@ async fn a_message_after_a_closed_connection_was_not_sent_only_if_an_answer_came
         assert_eq!(matches!(next, Ended::NotSent(_)), not_sent, "{first:?}, {next:?}");
     }
 }
+
+#[tokio::test]
+async fn equal_messages_are_kept_once() {
+    let dial = peer(|mut stream| async move {
+        let body = read(&mut stream).await.unwrap_or_default();
+        for answer in [b"another", b"another", &body[..]] {
+            write(&mut stream, answer).await;
+        }
+    })
+    .await;
+    let received = tell(&Session::default(), &dial, "message", true).await;
+    assert_eq!(bodies(&received), [&b"another"[..], b"another", b"message"]);
+    assert!(Arc::ptr_eq(&received.arrived[0].body.0, &received.arrived[1].body.0));
+    assert_eq!(dial.collected.load(Ordering::Relaxed), 0, "nothing is collected any more");
+}
+
+#[tokio::test]
+async fn an_answer_is_cut_if_all_that_are_collected_are_too_large_together() {
+    let dial = peer(|stream| one_at_a_time(stream, Duration::ZERO)).await;
+    let session = Session::default();
+    dial.collected.store(COLLECTED - 5, Ordering::Relaxed);
+    assert_eq!(tell(&session, &dial, "fits", true).await.ended, Ended::Complete);
+    assert_eq!(tell(&session, &dial, "too much", true).await.ended, Ended::TooLong);
+    assert!(matches!(tell(&session, &dial, "next", true).await.ended, Ended::NotSent(_)), "not owed an answer");
+    assert_eq!(dial.collected.load(Ordering::Relaxed), COLLECTED - 5);
+}

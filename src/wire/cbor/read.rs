@@ -162,10 +162,16 @@ impl<'b> Reader<'b> {
 
     /// Elements, or pairs, that a container declares; `None` if its length is indefinite.
     pub(super) fn count(&self, head: Head, offset: usize) -> Result<Option<usize>, CborError> {
-        match head.is_indefinite() {
-            true => Ok(None),
-            false => self.fits(head, offset, if head.major == 5 { 2 } else { 1 }).map(Some),
+        if head.is_indefinite() {
+            return Ok(None);
         }
+        let each = if head.major == 5 { 2 } else { 1 };
+        let count = self.fits(head, offset, each)?;
+        // Before any of them is kept.
+        if count.saturating_mul(each) > self.limits.items.saturating_sub(self.items) {
+            return Err(CborError { offset, kind: CborErrorKind::TooManyItems(self.limits.items) });
+        }
+        Ok(Some(count))
     }
 
     /// Reads one item and its content.

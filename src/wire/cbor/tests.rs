@@ -160,8 +160,15 @@ fn depth_and_items_are_bounded() {
     assert!(read(&hex("81818100"), limits).is_ok());
     assert!(read(&hex("8181818100"), limits).is_err());
     assert!(read(&hex("89000000000000000000"), limits).is_ok());
+    // What declares its length is refused before an element is read, also within another container.
+    for (input, offset) in
+        [("8a00000000000000000000", 0), ("8200890000000000000000", 2), ("a5000000000000000000000000", 0)]
+    {
+        let found = read(&hex(&format!("{input}{}", "00".repeat(20))), limits).unwrap_err();
+        assert_eq!(found, CborError { offset, kind: CborErrorKind::TooManyItems(10) }, "{input}");
+    }
     assert_eq!(
-        read(&hex("8a00000000000000000000"), limits).unwrap_err(),
+        read(&hex("9f00000000000000000000ff"), limits).unwrap_err(),
         CborError { offset: 10, kind: CborErrorKind::TooManyItems(10) }
     );
     let chunks = [vec![0x5f], vec![0x40; 1 << 20], vec![0xff]].concat();
