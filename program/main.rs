@@ -10,5 +10,5 @@ use proofmark::cli::Program;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    proofmark::cli::main(&Program::new(Bundle::new(proofmark_data::FILES)))
+    proofmark::cli::main(&Program::new(Bundle::embedded(proofmark_data::FILES)))
 }

@@ -1,5 +1,6 @@
 //! The data files of a run: those that the program embeds, or a folder that replaces them.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,8 +32,17 @@ pub enum BundleError {
 impl Bundle {
     /// Files given by name and text, in the order of their names. A name starts with `suites/` or `vectors/`.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        let source = |(name, text): &(&str, &str)| Arc::new(Source { name: (*name).into(), text: (*text).into() });
-        Self { files: files.iter().map(source).collect(), cases: Vec::new() }
+        Self::of(files.iter().map(|(name, text)| (*name, (*text).to_owned().into())))
+    }
+
+    /// As [`Bundle::new`], for files that are part of the program: their texts are not copied.
+    pub fn embedded(files: &[(&str, &'static str)]) -> Self {
+        Self::of(files.iter().map(|(name, text)| (*name, Cow::Borrowed(*text))))
+    }
+
+    fn of<'f>(files: impl Iterator<Item = (&'f str, Cow<'static, str>)>) -> Self {
+        let source = |(name, text): (&str, _)| Arc::new(Source { name: name.into(), text });
+        Self { files: files.map(source).collect(), cases: Vec::new() }
     }
 
     /// Replaces the suites by those in `folder`, which has the layout of `suites/`: a folder for each protocol.
@@ -73,7 +83,7 @@ impl Bundle {
     pub fn with_cases(mut self, path: &Path) -> Result<Self, BundleError> {
         let unreadable = |error| BundleError::Unreadable { path: path.to_owned(), error };
         let text = std::fs::read_to_string(path).map_err(unreadable)?;
-        self.cases.push(Arc::new(Source { name: path.to_string_lossy().replace('\\', "/"), text }));
+        self.cases.push(Arc::new(Source { name: path.to_string_lossy().replace('\\', "/"), text: text.into() }));
         Ok(self)
     }
 
@@ -86,7 +96,7 @@ impl Bundle {
     #[must_use]
     pub fn with_file(mut self, name: &str, text: &str) -> Self {
         self.files.retain(|file| file.name != name);
-        self.files.push(Arc::new(Source { name: name.to_owned(), text: text.to_owned() }));
+        self.files.push(Arc::new(Source { name: name.to_owned(), text: text.to_owned().into() }));
         self.files.sort_by(|a, b| a.name.cmp(&b.name));
         self
     }
@@ -136,7 +146,7 @@ fn read_folder(folder: &Path, files: &mut Vec<Arc<Source>>) -> Result<(), Bundle
         } else if path.extension().is_some_and(|ending| ending == "yaml" || ending == "json" || ending == "md") {
             let text = std::fs::read_to_string(&path).map_err(unreadable(&path))?;
             let name = path.to_string_lossy().replace('\\', "/");
-            files.push(Arc::new(Source { name, text }));
+            files.push(Arc::new(Source { name, text: text.into() }));
         }
     }
     Ok(())

@@ -27,7 +27,7 @@
 //! | [`suite`] | cases, steps and expectations as written, and the manifest of a protocol | above but bundle |
 //! | [`matcher`] | checks of an expectation on one value | value, suggest, wire |
 //! | [`record`] | the record of a run, from which reports are rendered | exchange, verdict |
-//! | [`report`] | the report formats, rendered from the record alone | value, wire, exchange, verdict, record, requirement |
+//! | [`report`] | the report formats, rendered from the record alone | value, wire, exchange, verdict, record, requirement, parallel |
 //! | [`vector`] | examples with a declared result, as cases | value, wire, source, requirement, template, suite, suggest |
 //! | [`protocol`] | operations, and how answers are observed; pure | above but bundle, edit, suite |
 //! | [`plan`] | suites and catalogue, checked and ready to run against one target | above but record |

@@ -1,7 +1,9 @@
 //! Generated cases, and the local server that they run against.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::time::Instant;
+use std::{fs, io};
 
 use proofmark::bundle::Bundle;
 use proofmark::judge;
@@ -83,11 +85,30 @@ impl Work {
     }
 }
 
+/// The files of agentic that its cases need.
+const NEEDED: [&str; 3] = ["protocol.yaml", "requirements.yaml", "errata.md"];
+
+/// Writes a folder for `--suites` with the cases of a workload.
+///
+/// # Errors
+///
+/// Those of the file system.
+pub fn write_suites(work: Work, cases: usize, folder: &Path) -> io::Result<()> {
+    let embedded = Bundle::new(proofmark_data::FILES);
+    let folder = folder.join("agentic");
+    fs::create_dir_all(&folder)?;
+    for name in NEEDED {
+        let file = embedded.file("agentic", name).expect("the binary embeds it");
+        fs::write(folder.join(name), file.text.as_bytes())?;
+    }
+    fs::write(folder.join("bench.yaml"), work.suite(cases))
+}
+
 /// The embedded catalogue and manifest of agentic, with the cases of a workload instead of its own.
 pub fn knowledge(work: Work, cases: usize) -> Knowledge {
     let embedded = Bundle::new(proofmark_data::FILES);
     let mut bundle = Bundle::default();
-    for name in ["protocol.yaml", "requirements.yaml", "errata.md"] {
+    for name in NEEDED {
         let file = embedded.file("agentic", name).expect("the binary embeds it");
         bundle = bundle.with_file(&file.name, &file.text);
     }

@@ -59,7 +59,7 @@ fn rate(inputs: &[Vec<u8>], run: fn(&[u8])) -> f64 {
 /// The decoder of a target, if it has a single one.
 fn bare(name: &str) -> Option<fn(&[u8])> {
     fn source(data: &[u8]) -> Arc<Source> {
-        Arc::new(Source { name: "x".to_owned(), text: String::from_utf8_lossy(data).into_owned() })
+        Arc::new(Source { name: "x".to_owned(), text: String::from_utf8_lossy(data).into_owned().into() })
     }
     Some(match name {
         "agentic_message" | "canonical" | "json_reader" => |data| drop(json::read(data)),

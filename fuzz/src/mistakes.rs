@@ -6,7 +6,7 @@ use proofmark::source::{Diagnostic, Source};
 
 /// A data file.
 pub(crate) fn source(name: &str, text: &str) -> Arc<Source> {
-    Arc::new(Source { name: name.to_owned(), text: text.to_owned() })
+    Arc::new(Source { name: name.to_owned(), text: text.to_owned().into() })
 }
 
 /// The data, if it has no mistakes; otherwise the mistakes are printed in every format.

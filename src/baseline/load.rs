@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<BaselineRecord, Vec<String>> {
-        let source = Arc::new(Source { name: "baseline.yaml".to_owned(), text: text.to_owned() });
+        let source = Arc::new(Source { name: "baseline.yaml".to_owned(), text: text.to_owned().into() });
         load(&source).map_err(|found| found.iter().map(ToString::to_string).collect())
     }
 

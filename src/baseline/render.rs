@@ -89,7 +89,7 @@ mod tests {
         for cases in [vec!["p/a#b[1]@ws"], vec!["*", "p/a#\"?"]] {
             known.cases = cases.into_iter().map(str::to_owned).collect();
             let text = format!("{HEAD}known-failures:\n{}", entry(&known));
-            let source = Arc::new(Source { name: "b.yaml".to_owned(), text });
+            let source = Arc::new(Source { name: "b.yaml".to_owned(), text: text.into() });
             let mut read = crate::baseline::load(&source).unwrap_or_else(|found| panic!("{found:?}: {}", source.text));
             read.entries[0].at.clear();
             assert_eq!(read.entries, [known.clone()], "{}", source.text);

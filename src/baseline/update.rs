@@ -80,7 +80,7 @@ pub fn update(old: Option<&Arc<Source>>, record: &RunRecord, list_not_run: bool)
         ..BaselineRecord::default()
     };
     if let Some(source) = old.filter(|source| holds(&source.text, &baseline)) {
-        return Ok(Updated { text: source.text.clone(), baseline, changes, comments_lost: false });
+        return Ok(Updated { text: source.text.to_string(), baseline, changes, comments_lost: false });
     }
     let edited = old.and_then(|source| edit(source, &before, &entries, patterns.as_deref()));
     let (text, comments_lost) = match edited.filter(|text| holds(text, &baseline)) {
@@ -204,7 +204,7 @@ const EXPECTED_NOT_RUN: &str = "expected-not-run";
 
 /// Whether `text` is read as `baseline`.
 fn holds(text: &str, baseline: &BaselineRecord) -> bool {
-    let source = Arc::new(Source { name: String::new(), text: text.to_owned() });
+    let source = Arc::new(Source { name: String::new(), text: text.to_owned().into() });
     let Ok(read) = load(&source) else { return false };
     let plain = |entries: &[KnownFailure]| -> Vec<KnownFailure> {
         entries.iter().map(|entry| KnownFailure { at: String::new(), ..entry.clone() }).collect()
@@ -370,7 +370,7 @@ mod tests {
     }
 
     fn file(text: &str) -> Arc<Source> {
-        Arc::new(Source { name: "baseline.yaml".to_owned(), text: text.to_owned() })
+        Arc::new(Source { name: "baseline.yaml".to_owned(), text: text.to_owned().into() })
     }
 
     fn updated(old: Option<&str>, record: &RunRecord) -> Updated {

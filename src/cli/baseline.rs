@@ -42,7 +42,7 @@ fn source(path: &Path) -> Result<Option<Arc<Source>>, Failure> {
     if text.len() as u64 > SIZE_LIMIT {
         return Err(Failure::usage(format!("cannot read {name}: it is longer than {SIZE_LIMIT} bytes")));
     }
-    Ok(Some(Arc::new(Source { name, text })))
+    Ok(Some(Arc::new(Source { name, text: text.into() })))
 }
 
 /// Writes a baseline from a record.

@@ -70,6 +70,8 @@ pub(super) fn run(options: &CheckOptions, program: &Program) -> Result<u8, Failu
     report::files::check_writable(reports.iter().map(|(_, path)| path.as_path()))?;
     let runtime = runtime()?;
     let record = runtime.block_on(check(program, options, &known, target, &selection, baseline))?;
+    // Reports need the record alone, and the suites are large.
+    drop(known);
     let written = report::files::write_all(&record, &reports);
     if !options.quiet {
         match print(&record, options.verbose, written.as_deref().unwrap_or_default()) {
@@ -178,8 +180,12 @@ fn target_itself(at: &TargetOptions) -> Result<Target, Failure> {
         let name = path.display().to_string();
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-        return target::load_with(&Arc::new(Source { name, text }), &protocol::url_schemes(), &mut free_port)
-            .map_err(Failure::Mistakes);
+        return target::load_with(
+            &Arc::new(Source { name, text: text.into() }),
+            &protocol::url_schemes(),
+            &mut free_port,
+        )
+        .map_err(Failure::Mistakes);
     }
     if let Some(command) = &at.adapter {
         let words = adapter::words(command)?;

@@ -95,7 +95,7 @@ pub(super) fn write(out: &Path, findings: &[Finding]) -> Result<(), Failure> {
 pub(super) fn cases(out: &Path, findings: &[Finding]) -> Vec<Case> {
     let read = |finding: &Finding| {
         let name = finding_file(out, &finding.case).display().to_string();
-        let suite = read_suite(&Arc::new(Source { name, text: finding.text.clone() })).ok()?;
+        let suite = read_suite(&Arc::new(Source { name, text: finding.text.clone().into() })).ok()?;
         suite.cases.into_iter().next_back()
     };
     findings.iter().filter_map(read).collect()

@@ -319,7 +319,7 @@ pub(super) fn promote(options: &PromoteOptions, program: &Program) -> Result<u8,
     let shown = options.file.display().to_string();
     let text = std::fs::read_to_string(&options.file)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
-    let source = Arc::new(Source { name: shown.clone(), text: text.clone() });
+    let source = Arc::new(Source { name: shown.clone(), text: text.clone().into() });
     let suite = read_suite(&source).map_err(Failure::Mistakes)?;
     let (slug, old) = suite.name.value.split_once('/').ok_or_else(|| {
         Failure::Usage(format!("the suite name `{}` has no protocol", *suite.name), Some("expected SLUG/NAME".into()))

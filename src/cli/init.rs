@@ -455,7 +455,7 @@ mod tests {
     }
 
     fn source(text: &str) -> Arc<Source> {
-        Arc::new(Source { name: "target.yaml".into(), text: text.into() })
+        Arc::new(Source { name: "target.yaml".into(), text: text.to_owned().into() })
     }
 
     fn load(text: &str) -> Result<target::Target, Vec<crate::source::Diagnostic>> {

@@ -207,7 +207,7 @@ pub(super) fn configure(
             std::fs::write(&path, init::fixture(knowledge, clock.0)?)?;
             scope.bind("fixture", Value::text(path.display().to_string()));
         }
-        let source = Arc::new(Source { name: format!("setting {name}"), text: (*text).to_owned() });
+        let source = Arc::new(Source { name: format!("setting {name}"), text: (*text).to_owned().into() });
         let template = Template::parse(text).map_err(|error| invalid(error.to_string()))?;
         let expr = Expr::Template(template, Span::file(&source));
         let value = match scope.render(&expr, name).map_err(|error| invalid(error.message))? {

@@ -189,6 +189,6 @@ fn waiver_of(knowledge: &Knowledge, waiver: &WaiverRecord) -> Waiver {
         Some(_) => WaiverSubject::Requirement(waiver.what.clone()),
         None => WaiverSubject::Case(waiver.what.clone()),
     };
-    let source = Arc::new(Source { name: waiver.at.clone(), text: String::new() });
+    let source = Arc::new(Source { name: waiver.at.clone(), text: String::new().into() });
     Waiver { what, reason: waiver.reason.clone(), span: Span::file(&source) }
 }

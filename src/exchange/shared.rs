@@ -34,7 +34,9 @@ impl DerefMut for Exchanges {
 }
 
 impl From<Vec<Exchange>> for Exchanges {
-    fn from(exchanges: Vec<Exchange>) -> Self {
+    fn from(mut exchanges: Vec<Exchange>) -> Self {
+        // Most cases have one or two, and a vector that grows has room for four.
+        exchanges.shrink_to_fit();
         Self(Arc::new(exchanges))
     }
 }

@@ -158,7 +158,7 @@ pub(super) fn built(knowledge: &Knowledge, value: &Value) -> Result<Case, String
 
 /// The single case of a file, or the mistakes in it: a case that is to be written must be valid in a suite.
 pub(super) fn read(knowledge: &Knowledge, text: &str) -> Result<Case, String> {
-    let source = Arc::new(Source { name: "explore.yaml".to_owned(), text: text.to_owned() });
+    let source = Arc::new(Source { name: "explore.yaml".to_owned(), text: text.to_owned().into() });
     let suite = read_suite(&source).map_err(|problems| format!("{problems:?}"))?;
     let case = suite.cases.into_iter().next_back().ok_or("no case")?;
     let mistakes = plan::mistakes(knowledge, &case);

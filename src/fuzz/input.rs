@@ -117,7 +117,7 @@ fn alive(steps: &Value) -> Vec<Value> {
 
 /// The single case of a file, if it can be built. A case that is to be written must be valid in a suite.
 pub(super) fn read(knowledge: &Knowledge, text: &str, shape: Shape<'_>) -> Option<Case> {
-    let source = Arc::new(Source { name: "fuzz.yaml".to_owned(), text: text.to_owned() });
+    let source = Arc::new(Source { name: "fuzz.yaml".to_owned(), text: text.to_owned().into() });
     let case = read_suite(&source).ok()?.cases.pop()?;
     let sound = !matches!(shape, Shape::Case(..)) || plan::mistakes(knowledge, &case).is_empty();
     sound.then_some(case)

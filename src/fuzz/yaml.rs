@@ -133,7 +133,7 @@ mod tests {
     use crate::source::{Source, parse};
 
     fn read(text: &str) -> Value {
-        let source = Arc::new(Source { name: "t.yaml".into(), text: text.into() });
+        let source = Arc::new(Source { name: "t.yaml".into(), text: text.to_owned().into() });
         parse(&source).unwrap_or_else(|problems| panic!("{problems:?}: {text}")).to_value()
     }
 

@@ -175,8 +175,6 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
 pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_of: &[usize]) -> ProtocolRecord {
     let plan = context.plan;
     let knowledge = plan.knowledge;
-    let mut optional = BTreeMap::new();
-    let mut cases: Vec<CaseRecord> = Vec::with_capacity(plan.cases.len());
     let swept = Swept::join(runs.iter().map(|(context, transcript)| Swept::new(context, transcript)));
     let indices: Vec<usize> = (0..plan.cases.len()).collect();
     let judged = parallel::map(parallel::processors(), &indices, |index| {
@@ -187,12 +185,9 @@ pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_o
         let record = case(context, ready, &gate, found, &swept, transcript.cut_short.as_deref());
         (matches!(gate, Gate::NotRun { optional: true, .. }), record)
     });
-    for (is_optional, record) in judged {
-        if is_optional {
-            optional.insert(record.id.clone(), true);
-        }
-        cases.push(record);
-    }
+    let optional: BTreeMap<String, bool> =
+        judged.iter().filter(|(is_optional, _)| *is_optional).map(|(_, record)| (record.id.clone(), true)).collect();
+    let mut cases: Vec<CaseRecord> = judged.into_iter().map(|(_, record)| record).collect();
     let claimed = context.features.claimed;
     let out_of_reach: BTreeSet<&str> =
         plan.cases.iter().filter(|ready| is_out_of_reach(context, ready)).map(|ready| ready.id.as_str()).collect();

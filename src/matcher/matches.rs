@@ -1,6 +1,9 @@
 //! `matches`: a text that matches a regular expression.
 
-use regex::Regex;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use regex_automata::meta::{Config, Regex};
 
 use super::{ArgumentError, Check, Compiler, Matcher, Outcome, argument};
 use crate::value::Value;
@@ -31,10 +34,35 @@ impl Matcher for Matches {
     }
 }
 
-fn regex(argument: &Value) -> Result<Regex, ArgumentError> {
-    Regex::new(argument::text(argument)?).map_err(|error| {
+/// Compiled expressions by their patterns. Suites have a few hundred patterns in thousands of cases, and each expression takes
+/// tens of kilobytes and more time than to read its case.
+static COMPILED: LazyLock<Mutex<HashMap<String, Regex>>> = LazyLock::new(Mutex::default);
+
+/// The number of expressions that are kept: patterns with a template in them are different in each run of a case.
+const KEPT: usize = 1_000;
+
+/// The expression and its pattern.
+fn regex(argument: &Value) -> Result<(String, Regex), ArgumentError> {
+    let pattern = argument::text(argument)?;
+    if let Some(known) = COMPILED.lock().unwrap_or_else(PoisonError::into_inner).get(pattern) {
+        return Ok((pattern.to_owned(), known.clone()));
+    }
+    let regex = compile(pattern)?;
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if compiled.len() >= KEPT {
+        compiled.clear();
+    }
+    compiled.insert(pattern.to_owned(), regex.clone());
+    Ok((pattern.to_owned(), regex))
+}
+
+/// Compiles an expression as the crate `regex` does, without the engine for captures: no check uses them, and that engine takes
+/// more time and memory than all the rest.
+fn compile(pattern: &str) -> Result<Regex, ArgumentError> {
+    let limits = Config::new().nfa_size_limit(Some(10 << 20)).hybrid_cache_capacity(2 << 20);
+    Regex::builder().configure(limits.onepass(false)).build(pattern).map_err(|error| {
         // The report shows the pattern over several lines; the last one is the reason.
-        let report = error.to_string();
+        let report = error.syntax_error().map_or_else(|| error.to_string(), ToString::to_string);
         let reason = report.lines().last().unwrap_or_default().trim_start_matches("error: ");
         ArgumentError::new(format!("is not a regular expression: {reason}"))
             .hint("use the syntax of the Rust crate `regex`, without look-around and back references")
@@ -42,17 +70,18 @@ fn regex(argument: &Value) -> Result<Regex, ArgumentError> {
 }
 
 struct Pattern {
-    regex: Regex,
+    /// With its pattern.
+    regex: (String, Regex),
     wanted: bool,
 }
 
 impl Check for Pattern {
     fn check(&self, observed: Option<&Value>) -> Outcome {
-        if observed.and_then(Value::as_text).is_some_and(|text| self.regex.is_match(text) == self.wanted) {
+        if observed.and_then(Value::as_text).is_some_and(|text| self.regex.1.is_match(text) == self.wanted) {
             return Outcome::HOLDS;
         }
         let verb = if self.wanted { "matches" } else { "does not match" };
-        Outcome::mismatch(format!("a text that {verb} {}", self.regex), observed)
+        Outcome::mismatch(format!("a text that {verb} {}", self.regex.0), observed)
     }
 }
 
@@ -67,6 +96,15 @@ mod tests {
         assert!(!holds(r#"{"matches":"^b"}"#, "\"abc\""));
         assert!(holds(r#"{"matches":{"pattern":"^b","not":true}}"#, "\"abc\""));
         assert!(holds(r#"{"matches":{"pattern":"b"}}"#, "\"abc\""));
+    }
+
+    #[test]
+    fn a_bounded_number_of_patterns_is_kept() {
+        for number in 0..KEPT + 10 {
+            assert!(holds(&format!(r#"{{"matches":"^a{number}$"}}"#), &format!("\"a{number}\"")));
+        }
+        let kept = COMPILED.lock().unwrap_or_else(PoisonError::into_inner).len();
+        assert!((1..=KEPT).contains(&kept), "{kept}");
     }
 
     #[test]

@@ -83,6 +83,36 @@ pub fn compile(
     Ok(matcher::Expectation { at: expectation.at.value.clone(), check })
 }
 
+/// The expectations of a case that have no template in their argument, compiled. A case has them only while it runs and while it
+/// is judged: those of ten thousand cases would take more room than their answers.
+pub struct Compiled(Vec<(ExpectationKey, matcher::Expectation)>);
+
+impl Compiled {
+    /// Those of `case`.
+    pub fn of(protocol: &dyn Protocol, case: &Case) -> Self {
+        let mut compiled = Vec::new();
+        for step in case.all_steps() {
+            for (list, expectations) in (0_u8..).zip(lists(step)) {
+                for (position, expectation) in expectations.iter().enumerate() {
+                    if let Some(argument) = expectation.argument.constant()
+                        && let Ok(check) = compile(protocol, expectation, argument)
+                    {
+                        compiled.push(((step.number, list, position), check));
+                    }
+                }
+            }
+        }
+        compiled.sort_by_key(|(key, _)| *key);
+        Self(compiled)
+    }
+
+    /// The one at `key`.
+    pub fn find(&self, key: ExpectationKey) -> Option<&matcher::Expectation> {
+        let at = self.0.binary_search_by_key(&key, |(key, _)| *key).ok()?;
+        Some(&self.0[at].1)
+    }
+}
+
 /// The operations that a case uses.
 pub fn operations(protocol: &dyn Protocol, case: &Case) -> Vec<&'static Operation> {
     case.all_steps()

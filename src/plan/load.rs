@@ -1,12 +1,15 @@
 //! Reads all data files of a protocol.
 
+use std::sync::Arc;
+
 use sha2::{Digest, Sha256};
 
 use super::{Knowledge, PROBE_STEPS, check};
 use crate::bundle::Bundle;
+use crate::parallel;
 use crate::protocol::Protocol;
 use crate::requirement::{self, errata};
-use crate::source::{Diagnostic, Problems};
+use crate::source::{Diagnostic, Problems, Source};
 use crate::suite::{Case, Feature, Suite, read_manifest_partly, read_suite_partly};
 use crate::vector;
 
@@ -34,7 +37,7 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
     let mut hash = Sha256::new();
     let mut add = |file: &crate::source::Source| {
         // The name relative to the protocol's folder, so that a copy elsewhere has the same hash.
-        let name = file.name.rsplit('/').next().unwrap_or_default();
+        let name = base_name(file);
         hash.update((name.len() as u64).to_be_bytes());
         hash.update(name.as_bytes());
         hash.update((file.text.len() as u64).to_be_bytes());
@@ -42,19 +45,30 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
     };
     let catalogue_file = need("requirements.yaml")?;
     let manifest_file = need("protocol.yaml")?;
-    let catalogue = requirement::load_partly(catalogue_file, &mut problems);
-    let manifest = read_manifest_partly(manifest_file, &mut problems);
     let register = bundle.file(slug, "errata.md");
     add(catalogue_file);
     add(manifest_file);
-    let mut suites: Vec<Suite> = Vec::new();
-    for file in bundle.files(slug, ".yaml") {
-        if ["requirements.yaml", "protocol.yaml"].iter().any(|name| file.name.rsplit('/').next() == Some(name)) {
-            continue;
-        }
-        add(file);
-        suites.push(read_suite_partly(file, &mut problems));
-    }
+    let files: Vec<&Arc<Source>> =
+        bundle.files(slug, ".yaml").into_iter().filter(|file| !COMMON.contains(&base_name(file))).collect();
+    files.iter().for_each(|file| add(file));
+    // Reading YAML is most of the time until a run begins.
+    let (common, read) = std::thread::scope(|threads| {
+        let common = threads.spawn(|| {
+            let mut own = Problems::default();
+            let catalogue = requirement::load_partly(catalogue_file, &mut own);
+            let manifest = read_manifest_partly(manifest_file, &mut own);
+            (catalogue, manifest, own)
+        });
+        let read = parallel::map(parallel::processors(), &files, |file| {
+            let mut own = Problems::default();
+            (read_suite_partly(file, &mut own), own)
+        });
+        (common.join(), read)
+    });
+    let (catalogue, manifest, own) = common.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let found = own.0.into_iter().chain(read.iter().flat_map(|(_, own)| own.0.iter().cloned()));
+    found.for_each(|mistake| problems.note(mistake));
+    let mut suites: Vec<Suite> = read.into_iter().map(|(suite, _)| suite).collect();
     for file in bundle.cases() {
         let mut own = Problems::default();
         let suite = read_suite_partly(file, &mut own);
@@ -93,6 +107,14 @@ pub fn load(protocol: &'static dyn Protocol, bundle: &Bundle) -> Result<Knowledg
     };
     check::check(&knowledge, read_well).into_iter().for_each(|mistake| problems.note(mistake));
     problems.check(knowledge).map_err(LoadError::Mistakes)
+}
+
+/// The files of a protocol that are no suites.
+const COMMON: [&str; 2] = ["requirements.yaml", "protocol.yaml"];
+
+/// The name of a file in its folder.
+fn base_name(file: &Source) -> &str {
+    file.name.rsplit('/').next().unwrap_or_default()
 }
 
 /// Whether a suite belongs to another protocol in the data files.

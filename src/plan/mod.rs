@@ -12,13 +12,11 @@ mod select;
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
 use crate::exchange::Transport;
-use crate::matcher;
 use crate::protocol::Protocol;
 use crate::requirement::RequirementId;
 use crate::source::Diagnostic;
@@ -27,7 +25,9 @@ use crate::suite::{Action, Case, CaseId, ClockWay, Feature, LevelSet, Step, Time
 use crate::target::{Target, WaiverSubject};
 use crate::verdict::NotRun;
 
-pub use knowledge::{ExpectationKey, Knowledge, PROBE_STEPS, SETUP_STEPS, compile, lists, operations, probe_of};
+pub use knowledge::{
+    Compiled, ExpectationKey, Knowledge, PROBE_STEPS, SETUP_STEPS, compile, lists, operations, probe_of,
+};
 pub use load::{LoadError, load};
 pub use scope::{LevelDemand, TargetScope};
 pub use select::{Selection, Shard, glob};
@@ -79,8 +79,6 @@ pub struct ReadyCase<'k> {
     pub waiver: Option<usize>,
     /// How its messages are written, if not in the usual way.
     pub spelling: Option<CaseSpelling>,
-    /// Compiled expectations, for arguments without a template.
-    compiled: Arc<BTreeMap<ExpectationKey, matcher::Expectation>>,
 }
 
 impl<'k> Plan<'k> {
@@ -115,7 +113,6 @@ impl<'k> Plan<'k> {
             skip: None,
             waiver: None,
             spelling: None,
-            compiled: Arc::default(),
         };
         self.knowledge.probes.iter().filter(offered).map(ready).collect()
     }
@@ -200,20 +197,13 @@ impl<'k> Plan<'k> {
     }
 }
 
-impl ReadyCase<'_> {
-    /// The compiled expectation, if its argument has no template.
-    pub fn compiled(&self, key: ExpectationKey) -> Option<&matcher::Expectation> {
-        self.compiled.get(&key)
-    }
-}
-
 /// Decides which cases run against `target`.
 pub fn build<'k>(knowledge: &'k Knowledge, target: &'k Target, selection: &Selection) -> Plan<'k> {
     let spoken = knowledge.protocol.transports();
     let transports: Vec<Transport> =
         spoken.iter().copied().filter(|transport| target.is_reached_over(*transport)).collect();
     let scope = TargetScope::new(knowledge, target, &transports);
-    let mut cases = Vec::new();
+    let mut cases = Vec::with_capacity(knowledge.cases().count());
     for (suite, case) in knowledge.cases() {
         let base = CaseId::of(suite, case);
         let paths: Vec<Path> = transports.iter().map(|transport| path(target, &scope, case, *transport)).collect();
@@ -326,32 +316,7 @@ fn ready<'k>(
     let skip = leaves_out(&covers)
         .or(without_role)
         .or_else(|| without_credentials(knowledge.protocol, target, case, transport));
-    let mut compiled = BTreeMap::new();
-    // Compiling is most of the work for a selection of one case, so cases that do not run are not compiled.
-    let runs = skip.is_none();
-    for step in case.all_steps().into_iter().filter(|_| runs) {
-        for (list, expectations) in lists(step).into_iter().enumerate() {
-            for (position, expectation) in expectations.iter().enumerate() {
-                if let Some(argument) = expectation.argument.constant()
-                    && let Ok(check) = compile(knowledge.protocol, expectation, argument)
-                {
-                    compiled.insert((step.number, u8::try_from(list).unwrap_or(0), position), check);
-                }
-            }
-        }
-    }
-    ReadyCase {
-        id,
-        ordinal: 0,
-        case,
-        transport,
-        covers,
-        demand,
-        skip,
-        waiver,
-        spelling: None,
-        compiled: Arc::new(compiled),
-    }
+    ReadyCase { id, ordinal: 0, case, transport, covers, demand, skip, waiver, spelling: None }
 }
 
 /// The levels without which a case cannot run: those of its operations, and those that it needs by name.

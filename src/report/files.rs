@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::{Format, evidence};
+use crate::parallel;
 use crate::record::{EvidenceFile, RunRecord};
 
 /// A report that could not be written or removed; print it with its source.
@@ -99,23 +100,26 @@ pub fn write_all(record: &RunRecord, targets: &[(Format, PathBuf)]) -> Result<Ve
         remove_report(format, path)?;
     }
     let failed = |path: &Path, source| WriteError { action: "write", path: path.to_owned(), source };
-    let mut staged = Vec::with_capacity(targets.len());
-    for (format, path) in targets.iter().filter(|(_, path)| !in_place(path)) {
+    let kept: Vec<&(Format, PathBuf)> = targets.iter().filter(|(_, path)| !in_place(path)).collect();
+    let staged = parallel::map(parallel::processors(), &kept, |(format, path)| {
+        let mut staged = Vec::with_capacity(2);
+        let of_record;
+        let mut shown = record;
         if format.has_evidence {
             let beside = evidence::beside(path);
             let (file, sha256) =
                 stage(&beside, &|out| evidence::write(record, out)).map_err(|source| failed(&beside, source))?;
             let name = beside.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let rest = evidence::without_exchanges(record, EvidenceFile { file: name, sha256 });
+            of_record = evidence::without_exchanges(record, EvidenceFile { file: name, sha256 });
+            shown = &of_record;
             staged.push((file, beside));
-            let (file, ()) = stage(path, &|out| (format.write)(&rest, out)).map_err(|source| failed(path, source))?;
-            staged.push((file, path.clone()));
-        } else {
-            let (file, ()) = stage(path, &|out| (format.write)(record, out)).map_err(|source| failed(path, source))?;
-            staged.push((file, path.clone()));
         }
-    }
-    for (file, path) in staged {
+        let (file, ()) = stage(path, &|out| (format.write)(shown, out)).map_err(|source| failed(path, source))?;
+        staged.push((file, path.clone()));
+        Ok(staged)
+    });
+    let staged: Vec<Vec<_>> = staged.into_iter().collect::<Result<_, WriteError>>()?;
+    for (file, path) in staged.into_iter().flatten() {
         file.persist(&path).map_err(|error| failed(&path, error.error))?;
         sync_directory(directory_of(&path));
     }

@@ -29,6 +29,10 @@ impl Kept {
     }
 
     fn body(&mut self, body: &mut Body) -> usize {
+        // Room that reading left over would be kept as long as the body.
+        if Arc::get_mut(&mut body.0).is_some_and(|bytes| bytes.capacity() > bytes.len()) {
+            body.to_mut().shrink_to_fit();
+        }
         if body.len() < LONG {
             return body.len();
         }
@@ -42,10 +46,6 @@ impl Kept {
         {
             self.bytes -= oldest.len();
             self.known.remove(&oldest);
-        }
-        // Room that reading left over would be kept as long as the body.
-        if Arc::get_mut(&mut body.0).is_some_and(|bytes| bytes.capacity() > bytes.len()) {
-            body.to_mut().shrink_to_fit();
         }
         self.bytes += added;
         self.known.insert(Arc::clone(&body.0));

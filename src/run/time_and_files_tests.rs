@@ -218,7 +218,7 @@ fn answer(root: &Path, end: &AtomicBool) {
 }
 
 fn source(text: &str) -> Arc<Source> {
-    Arc::new(Source { name: "text".into(), text: text.into() })
+    Arc::new(Source { name: "text".into(), text: text.to_owned().into() })
 }
 
 fn knowledge(manifest: &str) -> Knowledge {

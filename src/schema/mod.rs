@@ -236,7 +236,7 @@ fn matchers() -> Map<String, Value> {
 
 /// The argument of a matcher in its example.
 fn example(matcher: &dyn Matcher) -> Option<Value> {
-    let source = Arc::new(Source { name: matcher.name().to_owned(), text: matcher.example().to_owned() });
+    let source = Arc::new(Source { name: matcher.name().to_owned(), text: matcher.example().to_owned().into() });
     let argument = parse(&source).ok()?.member(matcher.name())?.to_value();
     serde_json::from_str(&crate::wire::json::compact(&argument)).ok()
 }

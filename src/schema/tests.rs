@@ -68,7 +68,7 @@ expected-not-run: [x]
 ";
 
 fn source(text: &str) -> Arc<Source> {
-    Arc::new(Source { name: "document".into(), text: text.into() })
+    Arc::new(Source { name: "document".into(), text: text.to_owned().into() })
 }
 
 fn read(kind: &str, source: &Arc<Source>) -> bool {

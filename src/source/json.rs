@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::yaml::{Key, Node, Yaml};
+use super::node::{Key, Node, Yaml};
 use super::{Diagnostic, Source, Span};
 use crate::value::Value;
 use crate::wire::json::{OddityKind, read_with_spans};

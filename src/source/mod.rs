@@ -7,8 +7,11 @@
 mod fields;
 mod json;
 mod keys;
+mod node;
+mod quick;
 mod yaml;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 #[cfg(test)]
@@ -16,23 +19,25 @@ pub(crate) use fields::asked;
 pub use fields::{Fields, Problems};
 pub use json::parse_json;
 pub use keys::{Choice, KeyRow, Kind, Others, Shape, reachable};
-pub use yaml::{Key, Node, Yaml, parse};
+pub use node::{Key, Node, Yaml};
+pub use yaml::parse;
 
 /// A data file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Source {
     /// Its name in reports: a path relative to the working directory, or to the folder of the suite if embedded.
     pub name: String,
-    /// Its text.
-    pub text: String,
+    /// Its text; that of an embedded file is not copied.
+    pub text: Cow<'static, str>,
 }
 
 /// A range of bytes in a data file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Span {
     source: Arc<Source>,
-    start: usize,
-    end: usize,
+    // In 32 bits, because a suite has a span for each word: a file of 4 GiB is no data file.
+    start: u32,
+    end: u32,
 }
 
 impl Span {
@@ -45,8 +50,9 @@ impl Span {
             }
             offset
         };
-        let start = clamp(start);
-        Self { source: Arc::clone(source), start, end: clamp(end).max(start) }
+        let offset = |at: usize| u32::try_from(clamp(at)).unwrap_or_default();
+        let start = offset(start);
+        Self { source: Arc::clone(source), start, end: offset(end).max(start) }
     }
 
     /// An empty span for a whole file.
@@ -56,7 +62,7 @@ impl Span {
 
     /// The text it covers.
     pub fn text(&self) -> &str {
-        &self.source.text[self.start..self.end]
+        &self.source.text[self.start()..self.end()]
     }
 
     /// Its file.
@@ -66,12 +72,16 @@ impl Span {
 
     /// Its first byte.
     pub fn start(&self) -> usize {
-        self.start
+        self.start as usize
+    }
+
+    fn end(&self) -> usize {
+        self.end as usize
     }
 
     /// Line and column of its start, counted from 1, the column in characters.
     pub fn line_column(&self) -> (usize, usize) {
-        let before = &self.source.text[..self.start];
+        let before = &self.source.text[..self.start()];
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
         (memchr::memchr_iter(b'\n', before.as_bytes()).count() + 1, before[line_start..].chars().count() + 1)
     }
@@ -148,12 +158,15 @@ impl Diagnostic {
     pub fn render(&self, colour: bool) -> String {
         use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
         let source = &self.span.source;
-        let end =
-            if self.span.end > self.span.start { self.span.end } else { (self.span.start + 1).min(source.text.len()) };
-        let range = Span::new(source, self.span.start, end);
-        let snippet = Snippet::source(&source.text)
+        let end = if self.span.end > self.span.start {
+            self.span.end()
+        } else {
+            (self.span.start() + 1).min(source.text.len())
+        };
+        let range = Span::new(source, self.span.start(), end);
+        let snippet = Snippet::source(&*source.text)
             .path(source.name.as_str())
-            .annotation(AnnotationKind::Primary.span(range.start..range.end));
+            .annotation(AnnotationKind::Primary.span(range.start()..range.end()));
         let mut group = Level::ERROR.primary_title(self.message.as_str()).element(snippet);
         if let Some(hint) = &self.hint {
             group = group.element(Level::HELP.message(hint.as_str()));

@@ -1,120 +1,12 @@
-//! YAML with spans: a tree whose nodes have places.
+//! Reading YAML: a document to a tree whose nodes have places.
 
 use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::Spanned;
 
-use super::{Diagnostic, Source, Span};
-use crate::value::Value;
+use super::{Diagnostic, Key, Node, Source, Span, Yaml, quick};
 use crate::wire::json;
-
-/// A node of a YAML file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Node {
-    /// Its content.
-    pub value: Yaml,
-    /// Its place.
-    pub span: Span,
-}
-
-/// The content of a node.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Yaml {
-    /// An empty node, `null` or `~`.
-    Null,
-    /// `true` or `false`.
-    Bool(bool),
-    /// A number in JSON's notation, with its spelling kept.
-    Number(Value),
-    /// Text.
-    Text(String),
-    /// A sequence.
-    Sequence(Vec<Node>),
-    /// A mapping. Keys are unique; the reader rejects duplicates.
-    Map(Vec<(Key, Node)>),
-}
-
-/// A key of a mapping.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
-    /// Its text.
-    pub name: String,
-    /// Its place.
-    pub span: Span,
-}
-
-impl Node {
-    /// Its kind, for messages.
-    pub fn kind(&self) -> &'static str {
-        match self.value {
-            Yaml::Null => "nothing",
-            Yaml::Bool(_) => "true or false",
-            Yaml::Number(_) => "a number",
-            Yaml::Text(_) => "text",
-            Yaml::Sequence(_) => "a list",
-            Yaml::Map(_) => "a map",
-        }
-    }
-
-    /// A value as a node that is at one place, as if the file of `span` had it there.
-    pub fn of(value: &Value, span: &Span) -> Self {
-        let name = |key: &Value| key.as_text().unwrap_or_default().to_owned();
-        let value = match value {
-            Value::Null => Yaml::Null,
-            Value::Bool(flag) => Yaml::Bool(*flag),
-            Value::Text(text) => Yaml::Text(text.clone()),
-            Value::Array(items) => Yaml::Sequence(items.iter().map(|item| Self::of(item, span)).collect()),
-            Value::Map(members) => {
-                let member = |(key, value): &(Value, Value)| {
-                    (Key { name: name(key), span: span.clone() }, Self::of(value, span))
-                };
-                Yaml::Map(members.iter().map(member).collect())
-            }
-            other => Yaml::Number(other.clone()),
-        };
-        Self { value, span: span.clone() }
-    }
-
-    /// The node as a value, without places.
-    pub fn to_value(&self) -> Value {
-        match &self.value {
-            Yaml::Null => Value::Null,
-            Yaml::Bool(flag) => Value::Bool(*flag),
-            Yaml::Number(number) => number.clone(),
-            Yaml::Text(text) => Value::Text(text.clone()),
-            Yaml::Sequence(items) => Value::Array(items.iter().map(Self::to_value).collect()),
-            Yaml::Map(members) => {
-                Value::Map(members.iter().map(|(key, node)| (Value::text(&key.name), node.to_value())).collect())
-            }
-        }
-    }
-
-    /// The member `name`, if this is a mapping.
-    pub fn member(&self, name: &str) -> Option<&Self> {
-        match &self.value {
-            Yaml::Map(members) => members.iter().find(|(key, _)| key.name == name).map(|(_, node)| node),
-            _ => None,
-        }
-    }
-
-    /// The span of the deepest existing node on the way to `path`.
-    pub fn span_at(&self, path: &crate::value::Path) -> Span {
-        let mut node = self;
-        for token in path.tokens() {
-            let next = match &node.value {
-                Yaml::Map(members) => members.iter().find(|(key, _)| key.name == *token).map(|(_, node)| node),
-                Yaml::Sequence(items) => token.parse().ok().and_then(|index: usize| items.get(index)),
-                _ => None,
-            };
-            match next {
-                Some(next) => node = next,
-                None => break,
-            }
-        }
-        node.span.clone()
-    }
-}
 
 /// Reads one YAML document.
 ///
@@ -122,6 +14,11 @@ impl Node {
 ///
 /// The first syntax error, or every number that is not in JSON notation.
 pub fn parse(source: &Arc<Source>) -> Result<Node, Vec<Diagnostic>> {
+    quick::read(source).map_or_else(|| parse_all(source), Ok)
+}
+
+/// Reads one YAML document with whatever YAML has in it.
+fn parse_all(source: &Arc<Source>) -> Result<Node, Vec<Diagnostic>> {
     let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
     let raw: Spanned<Raw> = serde_saphyr::from_str_with_options(&source.text, options).map_err(|error| {
         let span = error.location().map_or_else(
@@ -131,7 +28,14 @@ pub fn parse(source: &Arc<Source>) -> Result<Node, Vec<Diagnostic>> {
                 None => at_line_column(source, location.line(), location.column()),
             },
         );
-        vec![Diagnostic::new(&span, one_line(&error.without_snippet().to_string()))]
+        let message = one_line(&error.without_snippet().to_string());
+        // The limits of the library, in its words.
+        let mistake = match message.strip_prefix("budget breached: ") {
+            Some(limit) => Diagnostic::new(&span, format!("the file goes beyond what is read ({limit})"))
+                .hint("split it into several files, with fewer levels and aliases"),
+            None => Diagnostic::new(&span, message),
+        };
+        vec![mistake]
     })?;
     let mut problems = Vec::new();
     let node = convert(source, raw, &mut problems);
@@ -294,9 +198,10 @@ impl<'de> Visitor<'de> for RawVisitor {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Value;
 
     fn source(text: &str) -> Arc<Source> {
-        Arc::new(Source { name: "t.yaml".into(), text: text.into() })
+        Arc::new(Source { name: "t.yaml".into(), text: text.to_owned().into() })
     }
 
     #[test]
@@ -305,6 +210,109 @@ mod tests {
         let source = Arc::new(Source { name: "x.yaml".into(), text: text.into() });
         let node = parse(&source).expect("no mistake");
         assert_eq!(node.member("b").map(Node::to_value), node.member("a").map(Node::to_value));
+    }
+
+    /// Both readers read `text`, and give the same tree; or the quick one leaves it to the other.
+    fn is_read_alike(name: &str, text: &str) -> bool {
+        let source = Arc::new(Source { name: name.into(), text: text.to_owned().into() });
+        let quick = quick::read(&source);
+        if let Some(quick) = &quick {
+            let all = parse_all(&source);
+            assert_eq!(Ok(quick), all.as_ref().map_err(|found| found.len()), "{name}: {text}");
+        }
+        quick.is_some()
+    }
+
+    #[test]
+    fn every_suite_is_read_quickly_and_as_all_yaml_is() {
+        let suites = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../suites");
+        let folders = std::fs::read_dir(suites).unwrap().flatten().map(|entry| entry.path());
+        let files =
+            folders.filter(|path| path.is_dir()).flat_map(|folder| std::fs::read_dir(folder).unwrap().flatten());
+        let mut files: Vec<_> =
+            files.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|ext| ext == "yaml")).collect();
+        files.sort();
+        assert!(files.len() > 50);
+        for path in files {
+            let text = std::fs::read_to_string(&path).unwrap();
+            assert!(is_read_alike(&path.display().to_string(), &text), "{} is not read quickly", path.display());
+        }
+    }
+
+    #[test]
+    fn what_the_quick_reader_takes_it_reads_as_all_yaml_is_read() {
+        let scalars = "a ~ null Null NULL nUll true True false FALSE yes no on off 0 -0 00 017 1_000 0x1f 0o17 0b1 +1 -1 .5 -.5 5. \
+            .inf -.inf .nan inf -inf nan infinity 1e3 1E+3 1e400 -1e400 5.0 5.00 1.5.2 2026-01-01 12:30:00 5s 0s 1h -x +x .x ..  - 1- \
+            0.1 00.1 99999999999999999999999999999999999999999999 0007f 7f -7f 1e 1e+ 0x0c-to 004_d4.txt 000102a 0b12 0xzz 0x_1f -0x1f 0o9 1__0 1_ ./x +_ -.nan +.inf 0X1F 'quoted' \"5\" \"a\\nb\" << !!str !x ? @x `x` %x x:y";
+        let mut taken = 0;
+        for scalar in scalars.split_whitespace() {
+            for document in [
+                format!("a: {scalar}\n"),
+                format!("- {scalar}\n"),
+                format!("{{ k: {scalar}, l: [{scalar}] }}\n"),
+                format!("{scalar}: 1\n"),
+                scalar.to_owned(),
+            ] {
+                taken += usize::from(is_read_alike("t.yaml", &document));
+            }
+        }
+        assert!(taken > 100, "{taken}");
+        for document in [
+            "",
+            "\n",
+            "# only\n",
+            "---\na: 1\n",
+            "a: 1\n---\nb: 2\n",
+            "a: 1\n...\n",
+            "%YAML 1.2\n---\na: 1\n",
+            "a: 1\na: 2\n",
+            "a:\n  b:\n",
+            "a: |\n  x\n  y\nb: >\n  z\n  w\n",
+            "a: |-\n  x\nb: |+\n  y\n\n",
+            "a: &x 5\nb: *x\n",
+            "a: &x { k: [1, é] }\nb: *x\nc: [*x, *x]\n",
+            "a: &x [1]\nb: { c: &y { d: *x } }\ne: *y\n",
+            "a: *x\n",
+            "<<: { a: 1 }\nb: 2\n",
+            "a: &x [*x]\n",
+            "? a\n: 1\n",
+            "? [a]\n: 1\n",
+            "[a]: 1\n",
+            "a: [1, 2\nb: 3\n",
+            "a: 'x\n",
+            "\ta: 1\n",
+            "a:\tb\n",
+            "a: b: c\n",
+            "é: ü\n\"ö\": 'ß'\n",
+            "\u{feff}a: 1\n",
+            "a: \"\\ud83d\\ude00\"\n",
+            "- - a\n  - b\n-\n  - c\n",
+            "a:\n- b\n- c\n",
+            "{}",
+            "[]",
+            "a: {}\nb: []\n",
+            "a: ''\n",
+            "a: \"x\n  y\"\n",
+            "&a x",
+            "a: ! x\n",
+            "a: !!int 5\n",
+        ] {
+            is_read_alike("t.yaml", document);
+        }
+        let many = |last: &str| (0..40).map(|number| format!("k{number}: {number}\n")).collect::<String>() + last;
+        assert!(is_read_alike("t.yaml", &many("")) && is_read_alike("t.yaml", &many("k40: 1\n")));
+        for repeated in ["k0: 1\n", "k17: 1\n", "k39: 1\n"] {
+            assert!(!is_read_alike("t.yaml", &many(repeated)), "{repeated}");
+        }
+        let deep = format!("{}1{}", "[".repeat(80), "]".repeat(80));
+        assert!(!is_read_alike("t.yaml", &deep));
+        let mut bomb = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n".to_owned();
+        for (name, of) in ["b", "c", "d", "e", "f", "g"].into_iter().zip(["a", "b", "c", "d", "e", "f"]) {
+            bomb.push_str(&format!("{name}: &{name} [{}]\n", [format!("*{of}").as_str(); 10].join(", ")));
+        }
+        assert!(!is_read_alike("t.yaml", &bomb), "an alias multiplies what it stands for");
+        let refused = parse(&source(&bomb)).unwrap_err();
+        assert!(refused[0].message.starts_with("the file goes beyond what is read (") && refused[0].hint.is_some());
     }
 
     #[test]

@@ -297,7 +297,7 @@ mod tests {
 
     fn read(text: &str) -> Result<Manifest, Vec<Diagnostic>> {
         let text = format!("protocol: p\nclaims: {{ default: A }}\n{text}");
-        read_manifest(&Arc::new(Source { name: "m.yaml".into(), text }))
+        read_manifest(&Arc::new(Source { name: "m.yaml".into(), text: text.into() }))
     }
 
     fn mistakes(text: &str) -> Vec<String> {

@@ -87,17 +87,17 @@ pub struct Step {
     /// The action.
     pub action: Action,
     /// Runs once for each element of this list, with `item` and `index` bound.
-    pub over: Option<Expr>,
+    pub over: Option<Box<Expr>>,
     /// Whether the repetitions run concurrently.
     pub at_once: bool,
     /// Repeated until the expectations hold, for at most this long.
-    pub until: Option<Located<TimeSpan>>,
+    pub until: Option<Box<Located<TimeSpan>>>,
     /// Repeated for this long; the expectations hold all along.
-    pub quiet: Option<Located<TimeSpan>>,
+    pub quiet: Option<Box<Located<TimeSpan>>>,
     /// Whether the next step runs immediately, over a connection that stays open: that step receives the answers.
     pub without_waiting: bool,
     /// The minimum time to collect answers, over a connection that stays open.
-    pub settle: Option<Located<TimeSpan>>,
+    pub settle: Option<Box<Located<TimeSpan>>>,
     /// Preconditions on each answer; if one fails, the case is inconclusive.
     pub assume: Vec<Expectation>,
     /// The expectations on each answer.

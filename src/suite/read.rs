@@ -28,7 +28,7 @@ pub fn read_suite(source: &Arc<Source>) -> Result<Suite, Vec<Diagnostic>> {
 ///
 /// Every mistake in it.
 pub fn case_of(value: &Value, name: &str) -> Result<Case, Vec<Diagnostic>> {
-    let source = Arc::new(Source { name: name.to_owned(), text: String::new() });
+    let source = Arc::new(Source { name: name.to_owned(), text: String::new().into() });
     let mut problems = Problems::default();
     let read = read_cases(&Node::of(value, &Span::file(&source)), &mut problems);
     let cases = problems.check(read)?;
@@ -224,6 +224,8 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
     if steps.is_empty() {
         problems.note(Diagnostic::new(&name.span, "the case has no steps"));
     }
+    [&mut needs, &mut roles].into_iter().for_each(Vec::shrink_to_fit);
+    covers.shrink_to_fit();
     Some(Case {
         name,
         about: about.unwrap_or_default(),
@@ -271,7 +273,15 @@ pub(super) fn read_bindings(
 
 /// Reads a list of steps, numbering them from `number` on.
 pub(super) fn read_steps(nodes: &[Node], number: &mut usize, problems: &mut Problems) -> Vec<Step> {
-    nodes.iter().filter_map(|node| read_step(node, number, problems)).collect()
+    exact(nodes.iter().filter_map(|node| read_step(node, number, problems)))
+}
+
+/// A vector without spare room. A suite has tens of thousands of short ones, and room for four elements is the least that
+/// a growing one takes.
+fn exact<T>(elements: impl Iterator<Item = T>) -> Vec<T> {
+    let mut elements: Vec<T> = elements.collect();
+    elements.shrink_to_fit();
+    elements
 }
 
 fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option<Step> {
@@ -287,7 +297,7 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
     let with = read_bindings(&mut fields, "with", problems);
     let headers = read_bindings(&mut fields, "headers", problems);
     let headers = headers.into_iter().map(|(name, value)| (name.value, value)).collect::<Vec<_>>();
-    let edits: Vec<_> = fields.list("edit", problems).iter().filter_map(|edit| Edit::read(edit, problems)).collect();
+    let edits = exact(fields.list("edit", problems).iter().filter_map(|edit| Edit::read(edit, problems)));
     let layout =
         fields.text("layout", problems).filter(|word| {
             let known = LAYOUTS.iter().any(|(layout, _)| *layout == word.value);
@@ -313,11 +323,11 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
     };
     let at_once = fields.flag("concurrent", problems);
     let advance = read_time(&mut fields, "advance", problems);
-    let until = read_time(&mut fields, "until", problems);
-    let settle = read_time(&mut fields, "collect-for", problems);
+    let until = read_time(&mut fields, "until", problems).map(Box::new);
+    let settle = read_time(&mut fields, "collect-for", problems).map(Box::new);
     let sweep = fields.flag("sweep", problems);
     let without_waiting = fields.flag("no-wait", problems);
-    let quiet = read_time(&mut fields, "quiet", problems);
+    let quiet = read_time(&mut fields, "quiet", problems).map(Box::new);
     let assume = read_expectations(fields.list("assume", problems), problems);
     let expect = read_expectations(fields.list("expect", problems), problems);
     let expect_all = read_expectations(fields.list("expect-all", problems), problems);
@@ -355,7 +365,7 @@ fn read_step(node: &Node, number: &mut usize, problems: &mut Problems) -> Option
     Some(Step {
         actor,
         action: actions.pop()?,
-        over,
+        over: over.map(Box::new),
         at_once,
         until,
         quiet,
@@ -502,7 +512,7 @@ fn read_time(fields: &mut Fields<'_>, key: &'static str, problems: &mut Problems
 
 /// Reads a list of expectations.
 pub(super) fn read_expectations(nodes: &[Node], problems: &mut Problems) -> Vec<Expectation> {
-    nodes.iter().filter_map(|node| read_expectation(node, problems)).collect()
+    exact(nodes.iter().filter_map(|node| read_expectation(node, problems)))
 }
 
 fn read_expectation(node: &Node, problems: &mut Problems) -> Option<Expectation> {
@@ -543,7 +553,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Suite, Vec<Diagnostic>> {
-        read_suite(&Arc::new(Source { name: "s.yaml".into(), text: text.into() }))
+        read_suite(&Arc::new(Source { name: "s.yaml".into(), text: text.to_owned().into() }))
     }
 
     const GOOD: &str = "

@@ -329,7 +329,7 @@ mod tests {
     use crate::source::Source;
 
     fn read(text: &str) -> Result<Target, Vec<String>> {
-        let source = Arc::new(Source { name: "folder/target.yaml".into(), text: text.into() });
+        let source = Arc::new(Source { name: "folder/target.yaml".into(), text: text.to_owned().into() });
         let mut next = 4000;
         let mut choose = || {
             next += 1;

@@ -434,7 +434,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Target, Vec<Diagnostic>> {
-        load(&Arc::new(Source { name: "target.yaml".into(), text: text.into() }), &[])
+        load(&Arc::new(Source { name: "target.yaml".into(), text: text.to_owned().into() }), &[])
     }
 
     #[test]

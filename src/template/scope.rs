@@ -244,7 +244,7 @@ mod tests {
     use crate::source::{Problems, Source, parse};
 
     fn expr(yaml: &str) -> Expr {
-        let source = Arc::new(Source { name: "t".into(), text: yaml.into() });
+        let source = Arc::new(Source { name: "t".into(), text: yaml.to_owned().into() });
         let mut problems = Problems::default();
         let expr = Expr::read(&parse(&source).unwrap(), &mut problems);
         assert!(problems.0.is_empty(), "{problems:?}");

@@ -117,7 +117,7 @@ mod tests {
     use crate::source::Source;
 
     fn load_text(text: &str) -> Result<VectorFile, Vec<Diagnostic>> {
-        load(&Arc::new(Source { name: "vectors/agentic/x.json".into(), text: text.into() }), &[])
+        load(&Arc::new(Source { name: "vectors/agentic/x.json".into(), text: text.to_owned().into() }), &[])
     }
 
     const GOOD: &str = r#"{"schema":1,"kind":"refused-json","protocol":"agentic","source":"s","count":1,"notes":{"F":"f"},

@@ -11,7 +11,7 @@ use super::tally::{Tallies, Tally};
 use super::uses::{actors, uses};
 use crate::exchange::{Ended, Exchange, Transport};
 use crate::matcher::Outcome;
-use crate::plan::{RETRIES, ReadyCase, SETUP_STEPS, compile, lists};
+use crate::plan::{Compiled, RETRIES, ReadyCase, SETUP_STEPS, compile, lists};
 use crate::protocol::Protocol;
 use crate::record::{EditRecord, FeatureState, FindingRecord, ReadingRecord};
 use crate::requirement::RequirementId;
@@ -34,6 +34,7 @@ pub struct Walk<'p> {
     pub(super) begun_ms: u64,
     pub(super) retry: u64,
     pub(super) scope: Scope<'p>,
+    compiled: Compiled,
     /// The token by which hosts recognise its messages.
     pub(super) token: String,
     pub(super) tallies: Tallies<'p>,
@@ -106,6 +107,7 @@ impl<'p> Walk<'p> {
             begun_ms,
             retry,
             scope,
+            compiled: Compiled::of(protocol, ready.case),
             token,
             tallies,
             findings: Vec::new(),
@@ -351,7 +353,7 @@ impl<'p> Walk<'p> {
         seen: &Value,
         key: Option<crate::plan::ExpectationKey>,
     ) -> Result<Outcome, String> {
-        if let Some(check) = key.and_then(|key| self.ready.compiled(key)) {
+        if let Some(check) = key.and_then(|key| self.compiled.find(key)) {
             return Ok(check.check(seen));
         }
         look(&mut self.scope, self.context.plan.knowledge.protocol, expectation, seen)
@@ -520,8 +522,7 @@ impl<'p> Walk<'p> {
 
     fn sweep_step(&mut self, planned: Planned<'p>, messages: &[(usize, Value)]) {
         let lists = lists(planned.step);
-        let ready = self.ready;
-        let fixed = |list: u8, position: usize| ready.compiled((planned.number, list, position)).is_some();
+        let fixed = |list: u8, position: usize| self.compiled.find((planned.number, list, position)).is_some();
         let all_fixed = (0..2_u8).all(|list| (0..lists[usize::from(list)].len()).all(|at| fixed(list, at)));
         for (index, seen) in messages {
             if !all_fixed {

@@ -26,7 +26,7 @@ pub(super) fn uses<'p>(knowledge: &'p Knowledge, case: &'p Case) -> BTreeSet<&'p
     let mut names: BTreeSet<&'p str> = BTreeSet::new();
     let mut queue: Vec<&'p Expr> = case.bindings.iter().map(|(_, expr)| expr).collect();
     for step in case.all_steps() {
-        queue.extend(&step.over);
+        queue.extend(step.over.as_deref());
         queue.extend(&step.correlate);
         queue.extend(step.expectations().map(|expectation| &expectation.argument));
         match &step.action {

@@ -111,7 +111,7 @@ mod tests {
                 assert!(made.len() > 20, "mutator {position} makes {}", made.len());
                 for edit in made {
                     let text = crate::fuzz::yaml::write(&edit);
-                    let source = std::sync::Arc::new(Source { name: "e.yaml".into(), text: text.clone() });
+                    let source = std::sync::Arc::new(Source { name: "e.yaml".into(), text: text.clone().into() });
                     let node = parse(&source).unwrap_or_else(|problems| panic!("{problems:?}: {text}"));
                     let mut problems = Problems::default();
                     let read = Edit::read(&node, &mut problems);

@@ -92,7 +92,7 @@ fn knowledge(suite: &str) -> Knowledge {
 
 fn target(waivers: &[WaiverSubject]) -> Target {
     let mut target = Target::endpoint("http://127.0.0.1:1".parse().expect("a URL"));
-    let source = Source { name: "target.yaml".to_owned(), text: String::new() }.into();
+    let source = Source { name: "target.yaml".to_owned(), text: String::new().into() }.into();
     let span = Span::file(&source);
     let waiver = |what: &WaiverSubject| Waiver { what: what.clone(), reason: "known".to_owned(), span: span.clone() };
     target.waivers = waivers.iter().map(waiver).collect();

@@ -46,7 +46,7 @@ mod tests {
         let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let read = |path: std::path::PathBuf| {
             let name = format!("vectors/amp-core/{}", path.file_name().unwrap().to_str().unwrap());
-            Arc::new(Source { name, text: std::fs::read_to_string(&path).unwrap() })
+            Arc::new(Source { name, text: std::fs::read_to_string(&path).unwrap().into() })
         };
         paths.map(read).collect()
     }
