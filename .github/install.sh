@@ -6,7 +6,11 @@
 
 set -euo pipefail
 
-place="$RUNNER_TEMP/proofmark/bin"
+program=proofmark
+if [ "$RUNNER_OS" = Windows ]; then program=proofmark.exe; fi
+# Runners of Windows spell it with backslashes, which `tar` does not take.
+temporary="${RUNNER_TEMP//\\//}"
+place="$temporary/proofmark/bin"
 mkdir -p "$place"
 
 triple() {
@@ -15,6 +19,7 @@ triple() {
         Linux-ARM64) echo aarch64-unknown-linux-musl ;;
         macOS-X64) echo x86_64-apple-darwin ;;
         macOS-ARM64) echo aarch64-apple-darwin ;;
+        Windows-X64) echo x86_64-pc-windows-msvc ;;
         *) return 1 ;;
     esac
 }
@@ -23,7 +28,7 @@ triple() {
 download() {
     local name
     name="proofmark-$(triple).tar.gz" || return 1
-    local folder="$RUNNER_TEMP/proofmark/release"
+    local folder="$temporary/proofmark/release"
     rm -rf "$folder"
     mkdir -p "$folder"
     gh release download "$VERSION" --repo "$REPOSITORY" --dir "$folder" --pattern "$name" --pattern "$name.sha256" || return 1
@@ -32,19 +37,15 @@ download() {
     else
         (cd "$folder" && shasum -a 256 --check "$name.sha256")
     fi || { echo "::error::the checksum of $name is wrong"; exit 1; }
-    tar -xzf "$folder/$name" -C "$place" proofmark
+    (cd "$folder" && tar -xzf "$name" -C "$place" "$program")
 }
 
-if [ "$RUNNER_OS" = Windows ]; then
-    echo "::error::proofmark runs on Linux and macOS; on Windows use the container image or the Linux subsystem"
-    exit 1
-fi
 case "$VERSION" in
     v[0-9]*.[0-9]*.[0-9]*) download || echo "no binary of $VERSION for $RUNNER_OS $RUNNER_ARCH: building it" ;;
 esac
-if [ ! -x "$place/proofmark" ]; then
+if [ ! -x "$place/$program" ]; then
     command -v cargo >/dev/null || { echo "::error::cargo is needed to build proofmark; name a release in \`version\`"; exit 1; }
-    cargo install --locked --path "$SOURCE" --root "$RUNNER_TEMP/proofmark" --target-dir "$RUNNER_TEMP/proofmark/target"
+    cargo install --locked --path "$SOURCE" --root "$temporary/proofmark" --target-dir "$temporary/proofmark/target"
 fi
-"$place/proofmark" --version
+"$place/$program" --version
 echo "$place" >>"$GITHUB_PATH"

@@ -832,7 +832,7 @@ pub(super) fn print(record: &RunRecord, verbose: bool, written: &[PathBuf]) -> R
 
 fn terminal_width() -> usize {
     std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()).unwrap_or_else(|| {
-        rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| usize::from(size.ws_col).max(40))
+        console::Term::stdout().size_checked().map_or(80, |(_, columns)| usize::from(columns).max(40))
     })
 }
 

@@ -1,6 +1,7 @@
-//! Ctrl-C and SIGTERM: the first ends a run gracefully, the second at once.
+//! Ctrl-C and SIGTERM (on Windows Ctrl-Break): the first ends a run gracefully, the second at once.
 
-use tokio::signal::unix::{SignalKind, signal};
+#[cfg(windows)]
+use tokio::signal::windows::ctrl_break as other_request;
 use tokio::sync::watch;
 
 /// A flag that becomes true at the first signal, and its sender, for other reasons to end early. The second signal ends
@@ -9,7 +10,7 @@ pub(super) fn flag() -> (watch::Sender<bool>, watch::Receiver<bool>) {
     let (cancel, cancelled) = watch::channel(false);
     let sender = cancel.clone();
     tokio::spawn(async move {
-        let mut terminate = signal(SignalKind::terminate()).ok();
+        let mut terminate = other_request().ok();
         for first in [true, false] {
             let ended = async {
                 match &mut terminate {
@@ -31,4 +32,11 @@ pub(super) fn flag() -> (watch::Sender<bool>, watch::Receiver<bool>) {
         std::future::pending::<()>().await;
     });
     (cancel, cancelled)
+}
+
+/// The request to end that does not come from the keyboard.
+#[cfg(unix)]
+fn other_request() -> std::io::Result<tokio::signal::unix::Signal> {
+    use tokio::signal::unix::{SignalKind, signal};
+    signal(SignalKind::terminate())
 }

@@ -264,10 +264,8 @@ impl Page {
         let mut totals = format!("## Totals\n\n| {} |\n|", words.join(" | "));
         totals.push_str(&"---:|".repeat(rows.len()));
         let _ = writeln!(totals, "\n| {} |\n", numbers.join(" | "));
-        for protocol in &record.protocols {
-            for (transport, counts) in view::by_transport(protocol) {
-                let _ = writeln!(totals, "- {} over {transport}: {counts}", escape(&protocol.protocol));
-            }
+        for (transport, counts) in view::by_transport(&record.protocols) {
+            let _ = writeln!(totals, "- over {}: {counts}", escape(&transport));
         }
         let mut reasons = Vec::new();
         for protocol in &record.protocols {

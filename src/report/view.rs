@@ -119,8 +119,21 @@ pub(super) fn retried(record: &RunRecord) -> Option<String> {
     Some(format!("passed when retried alone, after a timeout among concurrent cases: {first}{more}"))
 }
 
-/// The verdicts over each transport, if there are several: `ws` and `120 pass, 3 fail`.
-pub(super) fn by_transport(protocol: &ProtocolRecord) -> Vec<(&'static str, String)> {
+/// The verdicts over each transport, for each protocol with several: `ws` and `120 pass, 3 fail`. In a run of several
+/// protocols it comes with the protocol: `one ws`.
+pub(super) fn by_transport(protocols: &[ProtocolRecord]) -> Vec<(String, String)> {
+    let several = protocols.len() > 1;
+    let of_protocol = |protocol| {
+        let rows = transports(protocol).into_iter();
+        rows.map(move |(transport, counts)| match several {
+            true => (format!("{} {transport}", protocol.protocol), counts),
+            false => (transport.to_owned(), counts),
+        })
+    };
+    protocols.iter().flat_map(of_protocol).collect()
+}
+
+fn transports(protocol: &ProtocolRecord) -> Vec<(&'static str, String)> {
     let mut counts: BTreeMap<Transport, BTreeMap<Verdict, usize>> = BTreeMap::new();
     for case in &protocol.cases {
         *counts.entry(case.transport).or_default().entry(case.verdict).or_default() += 1;
@@ -365,6 +378,30 @@ mod tests {
         assert_eq!(read(Some("gap: no route to it")), "gap");
         assert_eq!(read(Some("untestable: prose")), "untestable prose");
         assert_eq!(read(Some("prose cannot be judged")), "untestable prose cannot be judged");
+    }
+
+    #[test]
+    fn a_transport_comes_with_its_protocol_if_there_are_several() {
+        let protocol = |slug: &str, transports: &[&str]| -> ProtocolRecord {
+            let case = |transport| {
+                serde_json::json!({
+                    "id": "p/a#1", "transport": transport, "verdict": "pass", "covers": [], "elapsed_ms": 1, "at": "a:1:1",
+                })
+            };
+            let record = serde_json::json!({
+                "protocol": slug, "spec": "", "suite_hash": "", "levels": [], "features": [], "requirements": [],
+                "cases": transports.iter().map(case).collect::<Vec<_>>(),
+            });
+            serde_json::from_value(record).expect("a record")
+        };
+        let rows = |protocols: &[ProtocolRecord]| {
+            let rows = by_transport(protocols).into_iter();
+            rows.map(|(transport, counts)| format!("{transport}: {counts}")).collect::<Vec<_>>()
+        };
+        let both = protocol("one", &["http", "http", "tcp"]);
+        assert_eq!(rows(std::slice::from_ref(&both)), ["http: 2 pass", "tcp: 1 pass"]);
+        // One with a single transport has no rows.
+        assert_eq!(rows(&[both, protocol("two", &["ws"])]), ["one http: 2 pass", "one tcp: 1 pass"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use tokio::process::{Child, Command};
 use tokio::sync::Mutex;
 
 use super::Delivery;
+use super::group::{Group, separate};
 use super::lines::{Read, next_line};
 use crate::exchange::{Body, Encoded, Ended, Incoming, Outgoing, Transport};
 use crate::target::Limits;
@@ -42,7 +43,7 @@ struct Running {
     input: Box<dyn AsyncWrite + Send + Unpin>,
     output: Pin<Box<dyn AsyncBufRead + Send>>,
     next_id: u64,
-    child: Option<Child>,
+    child: Option<(Child, Group)>,
 }
 
 impl Adapter {
@@ -96,7 +97,7 @@ impl Adapter {
         incoming.ended = call(process, &line, id, limits.body, deadline, incoming.body.to_mut()).await;
         if incoming.ended != Ended::Complete {
             // After a timeout or an invalid line, the next answer cannot be assigned to a call.
-            if let Some(Running { child: Some(child), .. }) = running.as_mut() {
+            if let Some(Running { child: Some((child, _)), .. }) = running.as_mut() {
                 let _ = child.start_kill();
             }
             *running = None;
@@ -118,22 +119,23 @@ impl Adapter {
             }
             Start::Command(words) => {
                 let (program, arguments) = words.split_first().ok_or("the adapter command is empty")?;
-                let mut child = Command::new(program)
+                let mut command = Command::new(program);
+                command
                     .args(arguments)
                     .stdin(Stdio::piped())
                     .stdout(Stdio::piped())
                     .stderr(Stdio::inherit())
-                    .process_group(0)
-                    .kill_on_drop(true)
-                    .spawn()
-                    .map_err(|error| format!("cannot start `{program}`: {error}"))?;
+                    .kill_on_drop(true);
+                separate(command.as_std_mut());
+                let mut child = command.spawn().map_err(|error| format!("cannot start `{program}`: {error}"))?;
+                let group = Group::of(&child);
                 let input = child.stdin.take().ok_or("the adapter has no standard input")?;
                 let output = child.stdout.take().ok_or("the adapter has no standard output")?;
                 Ok(Running {
                     input: Box::new(input),
                     output: Box::pin(BufReader::new(output)),
                     next_id: 1,
-                    child: Some(child),
+                    child: Some((child, group)),
                 })
             }
         }
@@ -141,14 +143,12 @@ impl Adapter {
 
     /// Ends the adapter and its child processes.
     pub async fn close(&self) {
-        if let Some(Running { input, child: Some(mut child), .. }) = self.running.lock().await.take() {
+        if let Some(Running { input, child: Some((mut child, group)), .. }) = self.running.lock().await.take() {
             // A closed standard input is the signal to end; an adapter that ignores it is killed.
             drop(input);
             let ended = tokio::time::timeout(std::time::Duration::from_secs(2), child.wait()).await;
             if ended.is_err() {
-                if let Some(id) = child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
-                    let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-                }
+                group.kill(&child);
                 let _ = child.kill().await;
             }
         }

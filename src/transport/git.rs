@@ -32,6 +32,9 @@ const SAFE: &[&str] = &[
     "maintenance.auto=false",
 ];
 
+/// Variables of the environment that are passed on. On Windows no program starts without the second.
+const KEPT: &[&str] = &["PATH", "SystemRoot"];
+
 /// A command in a folder, without arguments of its own. A repository around the folder is not found.
 pub(super) fn command(folder: &Path) -> Command {
     let mut command = Command::new(program());
@@ -39,7 +42,7 @@ pub(super) fn command(folder: &Path) -> Command {
         .args(SAFE)
         .current_dir(folder)
         .env_clear()
-        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
+        .envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
         .env("LC_ALL", "C")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
@@ -58,7 +61,8 @@ fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|file| file.is_file());
+        let name = format!("git{}", std::env::consts::EXE_SUFFIX);
+        let found = std::env::split_paths(&path).map(|folder| folder.join(&name)).find(|file| file.is_file());
         found.unwrap_or_else(|| PathBuf::from("git"))
     })
 }

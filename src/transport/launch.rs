@@ -1,25 +1,20 @@
 //! Targets that proofmark starts: run in a process group of their own, waited for, drained, and ended with everything that
 //! they started.
 //!
-//! No process of a target survives proofmark. At the end of a run the group gets SIGTERM and, after a grace, SIGKILL. A
-//! process that left the group is found by a variable of its environment (on Linux). If proofmark itself ends without
-//! that, a small watchdog shell process notices that its standard input closed, and does the same.
+//! No process of a target survives proofmark. At the end of a run the group gets SIGTERM and, after a grace, SIGKILL; on
+//! Windows it is killed at once.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use super::group::Processes;
 use super::http::Http;
 use crate::exchange::{ChannelAction, Encoded, Ended, Transport};
 use crate::target::{Launch, Limits, Ready, Target};
-
-/// The variable that marks everything that a target starts.
-const MARK: &str = "PROOFMARK_TARGET";
 
 /// Lines of output that are kept.
 const LINES: usize = 20;
@@ -36,22 +31,6 @@ const TRY: Duration = Duration::from_secs(1);
 /// How long a target that did not become ready may take to exit.
 const SHORT_GRACE: Duration = Duration::from_secs(1);
 
-/// Maximum number of processes examined in one search for leftovers of a target.
-const PROCESSES: usize = 100_000;
-
-/// Bytes of an environment that are searched for the mark.
-const ENVIRONMENT_BYTES: u64 = 1 << 20;
-
-/// The script of the watchdog process. Its arguments are the process group and the mark.
-const GUARD: &str = r#"trap '' HUP INT TERM
-cat >/dev/null
-kill -s TERM -- "-$1" 2>/dev/null
-sleep 1
-kill -s KILL -- "-$1" 2>/dev/null
-for process in /proc/[0-9]*; do
-  if grep -q "$2" "$process/environ" 2>/dev/null; then kill -s KILL "${process#/proc/}" 2>/dev/null; fi
-done"#;
-
 /// Why a target could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
@@ -64,11 +43,7 @@ pub struct LaunchError {
 
 /// A target that proofmark started.
 pub struct Launched {
-    /// `None` once it has ended.
-    child: Option<Child>,
-    group: Pid,
-    guard: Option<Child>,
-    mark: String,
+    processes: Processes,
     output: Arc<Mutex<Output>>,
     grace: Duration,
     readers: Vec<tokio::task::JoinHandle<()>>,
@@ -134,42 +109,25 @@ impl Launched {
         }
         // A program with a path is resolved from the working directory, one without a path in PATH.
         let path = if program.contains('/') { directory.join(program) } else { program.into() };
-        let mark = mark();
-        let mut child = Command::new(path)
+        let mut command = Command::new(path);
+        command
             .args(arguments)
             .current_dir(&directory)
-            .env(MARK, &mark)
             .envs(variables)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
-            .map_err(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => format!("cannot start the target: command not found: `{program}`"),
-                _ => format!("cannot start the target: `{program}`: {error}"),
-            })?;
-        let group = Pid::from_child(&child);
-        // Without a shell on this machine the target is still ended whenever proofmark itself can do so.
-        let guard = Command::new("sh")
-            .args(["-c", GUARD, "proofmark-guard", &group.as_raw_nonzero().to_string(), &format!("{MARK}={mark}")])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()
-            .ok();
+            .stderr(Stdio::piped());
+        let (processes, stdout, stderr) = Processes::spawn(&mut command).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => format!("cannot start the target: command not found: `{program}`"),
+            _ => format!("cannot start the target: `{program}`: {error}"),
+        })?;
         let wanted = match &launch.ready {
             Ready::Line(pattern) => Some(pattern.clone()),
             _ => None,
         };
         let output = Arc::new(Mutex::new(Output { wanted, ..Output::default() }));
         let secrets: Arc<[String]> = launch.secrets().map(str::to_owned).collect();
-        let mut launched =
-            Self { child: None, group, guard, mark, output, grace: launch.stop_within, readers: Vec::new() };
-        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        // From here on a failure ends it: it is owned by what ends it when it is dropped.
-        launched.child = Some(child);
+        let mut launched = Self { processes, output, grace: launch.stop_within, readers: Vec::new() };
         if let Some(stdout) = stdout {
             let stdout = tokio::process::ChildStdout::from_std(stdout).map_err(|error| error.to_string())?;
             launched.readers.push(tokio::spawn(drain(stdout, Arc::clone(&launched.output), Arc::clone(&secrets))));
@@ -183,16 +141,15 @@ impl Launched {
 
     /// How it ended, if it ended by itself.
     pub fn ended(&self) -> Option<String> {
-        self.child.as_ref()?;
-        ended(self.group)
+        self.processes.ended()
     }
 
     /// Resolves when the target ends by itself during a run, with how it ended.
     pub fn watch(&self) -> impl Future<Output = String> + Send + use<> {
-        let group = self.group;
+        let ended = self.processes.watcher();
         async move {
             loop {
-                if let Some(how) = ended(group) {
+                if let Some(how) = ended() {
                     return how;
                 }
                 tokio::time::sleep(PAUSE * 5).await;
@@ -217,15 +174,15 @@ impl Launched {
     }
 
     async fn end(&mut self, grace: Duration) {
-        let _ = kill_process_group(self.group, Signal::TERM);
+        self.processes.terminate();
         let deadline = Instant::now() + grace;
         let mut pause = PAUSE;
         // The program first; then its child processes, which have the rest of the time.
-        while Instant::now() < deadline && (self.ended().is_none() || !members(self.group, &self.mark).is_empty()) {
+        while Instant::now() < deadline && self.processes.live() {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(PAUSE * 10);
         }
-        self.kill();
+        self.processes.kill();
         self.drain().await;
     }
 
@@ -237,85 +194,15 @@ impl Launched {
             }
         }
     }
-
-    /// Kills all of its processes, and waits for the program itself.
-    fn kill(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
-        // The program was not reaped, so its process id cannot be reused.
-        let _ = kill_process_group(self.group, Signal::KILL);
-        for _ in 0..3 {
-            let left = members(self.group, &self.mark);
-            if left.is_empty() {
-                break;
-            }
-            for process in left {
-                let _ = rustix::process::kill_process(process, Signal::KILL);
-            }
-            std::thread::sleep(PAUSE / 4);
-        }
-        let _ = child.wait();
-        if let Some(mut guard) = self.guard.take() {
-            let _ = kill_process_group(Pid::from_child(&guard), Signal::KILL);
-            let _ = guard.wait();
-        }
-    }
 }
 
 impl Drop for Launched {
     fn drop(&mut self) {
-        self.kill();
+        self.processes.kill();
         for reader in &self.readers {
             reader.abort();
         }
     }
-}
-
-/// A name for everything that one target starts, which no other process has in its environment.
-fn mark() -> String {
-    use std::hash::{BuildHasher, Hasher};
-    // The keys of a new `RandomState` are random values of the operating system.
-    let number = || std::collections::hash_map::RandomState::new().build_hasher().finish();
-    format!("{}-{:016x}{:016x}", std::process::id(), number(), number())
-}
-
-/// How a process of ours ended, if it has. It is left unwaited for, so that its number stays its own.
-fn ended(process: Pid) -> Option<String> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    let status = waitid(WaitId::Pid(process), options).ok()??;
-    Some(match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => format!("exit status {code}"),
-        (_, Some(signal)) => format!("signal {signal}"),
-        _ => "it ended".to_owned(),
-    })
-}
-
-/// The live processes of a target: those of its group, and those with its mark. Empty without /proc, where only the
-/// group is known.
-fn members(group: Pid, mark: &str) -> Vec<Pid> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let own = std::process::id();
-    let wanted = format!("{MARK}={mark}");
-    let numbers = entries.take(PROCESSES).flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let numbers = numbers.filter(|number| *number != own);
-    let belongs = |number: &u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
-        // The name of the program is in parentheses and may contain parentheses.
-        let mut words = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
-        let (state, _, of) = (words.next(), words.next(), words.next());
-        if matches!(state, None | Some("Z" | "X")) {
-            return false;
-        }
-        of.and_then(|of| of.parse().ok()) == Some(group.as_raw_nonzero().get()) || has_mark(*number, wanted.as_bytes())
-    };
-    numbers.filter(belongs).filter_map(|number| Pid::from_raw(number.cast_signed())).collect()
-}
-
-fn has_mark(process: u32, wanted: &[u8]) -> bool {
-    use std::io::Read;
-    let Ok(file) = std::fs::File::open(format!("/proc/{process}/environ")) else { return false };
-    let mut environment = Vec::new();
-    let _ = file.take(ENVIRONMENT_BYTES).read_to_end(&mut environment);
-    environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
 }
 
 /// Reads the output of a target to its end, and keeps the last lines.
@@ -433,9 +320,11 @@ impl<'l> Readiness<'l> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::path::{Path, PathBuf};
+
+    use rustix::process::Pid;
 
     use super::*;
     use crate::exchange::TargetClass;

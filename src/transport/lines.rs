@@ -7,6 +7,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, timeout_at};
 
+use super::group::{Group, separate};
+
 /// How long a program may take to exit after it closed its output.
 const ENDING: Duration = Duration::from_secs(2);
 
@@ -26,6 +28,7 @@ pub enum ProgramOutput {
 /// A running program.
 pub struct Conversation {
     child: Child,
+    group: Group,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
@@ -38,18 +41,19 @@ impl Conversation {
     /// It cannot be started; the text describes the cause.
     pub fn start(command: &[String]) -> Result<Self, String> {
         let (program, arguments) = command.split_first().ok_or("the command is empty")?;
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(|error| format!("cannot start `{program}`: {error}"))?;
+            .kill_on_drop(true);
+        separate(command.as_std_mut());
+        let mut child = command.spawn().map_err(|error| format!("cannot start `{program}`: {error}"))?;
+        let group = Group::of(&child);
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or("it has no standard output")?;
-        Ok(Self { child, input, output: BufReader::new(output) })
+        Ok(Self { child, group, input, output: BufReader::new(output) })
     }
 
     /// Writes bytes to its standard input. False if the input is closed or the write times out.
@@ -135,9 +139,7 @@ impl Conversation {
 
     /// Ends it and its child processes.
     pub async fn kill(&mut self) {
-        if let Some(id) = self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.cast_signed())) {
-            let _ = rustix::process::kill_process_group(id, rustix::process::Signal::KILL);
-        }
+        self.group.kill(&self.child);
         let _ = self.child.kill().await;
     }
 }

@@ -9,6 +9,7 @@ mod delivery;
 mod documents;
 pub mod frame;
 mod git;
+mod group;
 pub mod host;
 pub mod http;
 mod http1;

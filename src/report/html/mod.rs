@@ -185,10 +185,8 @@ fn facts(record: &RunRecord) -> Vec<(&'static str, String)> {
     facts.push(("started", record.started_at.clone()));
     facts.push(("took", printable::duration(record.summary.elapsed_ms)));
     facts.push(("requests", record.summary.requests.to_string()));
-    for protocol in &record.protocols {
-        for (transport, counts) in view::by_transport(protocol) {
-            facts.push(("over", format!("{transport}: {counts}")));
-        }
+    for (transport, counts) in view::by_transport(&record.protocols) {
+        facts.push(("over", format!("{transport}: {counts}")));
     }
     facts.extend(view::retried(record).map(|retried| ("retried", retried)));
     facts.push(("exit code", record.summary.exit_code.to_string()));

@@ -1,6 +1,6 @@
 //! The overview above the cases: levels, features, waivers and requirements, with the links between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::anchors::{Anchors, RequirementLink};
 use super::badge::Badge;
@@ -53,7 +53,10 @@ pub(super) struct LevelView {
     pub(super) blocking: String,
     /// What keeps it undecided, and what to do.
     pub(super) causes: Vec<CauseView>,
+    /// Requirements that did not pass. Those of a level before are not repeated.
     pub(super) groups: Vec<(Badge, &'static str, Vec<RequirementLink>)>,
+    /// How many of them the levels before list.
+    pub(super) listed_before: usize,
     pub(super) uncovered: Vec<RequirementLink>,
 }
 
@@ -138,7 +141,7 @@ pub(super) fn protocol(
         exploration: protocol.exploration.as_ref().map(exploration::view),
         spec: printable::short(&protocol.spec, 300),
         suite_hash: printable::short(&protocol.suite_hash, 80),
-        levels: protocol.levels.iter().map(|level| level_view(protocol, level, anchors)).collect(),
+        levels: level_views(protocol, anchors),
         violations: violations(protocol, anchors, causes),
         features: protocol.features.iter().map(feature_view).collect(),
         declared: printable::cut(&declared, DECLARED_LENGTH).into_owned(),
@@ -201,11 +204,27 @@ fn feature_view(feature: &FeatureRecord) -> FeatureView {
     }
 }
 
-fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<'_>) -> LevelView {
+fn level_views(protocol: &ProtocolRecord, anchors: &Anchors<'_>) -> Vec<LevelView> {
+    let mut listed = BTreeSet::new();
+    protocol.levels.iter().map(|level| level_view(protocol, level, anchors, &mut listed)).collect()
+}
+
+fn level_view<'r>(
+    protocol: &ProtocolRecord,
+    level: &'r LevelRecord,
+    anchors: &Anchors<'_>,
+    listed: &mut BTreeSet<&'r str>,
+) -> LevelView {
     let mut groups: Vec<(Badge, &'static str, Vec<RequirementLink>)> = Vec::new();
     let mut because: Vec<_> = level.because.iter().collect();
     because.sort_by_key(|because| (std::cmp::Reverse(because.verdict), because.reason));
+    let mut listed_before = 0;
     for because in because {
+        // A level demands what the levels before it demand.
+        if !listed.insert(&because.requirement) {
+            listed_before += 1;
+            continue;
+        }
         let (badge, reason) = (Badge::verdict(because.verdict), because.reason.map_or("", NotRun::word));
         let link = anchors.requirement(protocol, &because.requirement, None);
         match groups.last_mut() {
@@ -243,6 +262,7 @@ fn level_view(protocol: &ProtocolRecord, level: &LevelRecord, anchors: &Anchors<
             Grant::Granted => view::claim_and_blocking(level),
             _ => view::blocking(level),
         },
+        listed_before: if causes.is_empty() { listed_before } else { 0 },
         causes,
         groups,
         uncovered,
@@ -300,4 +320,33 @@ fn not_run(protocol: &ProtocolRecord, anchors: &Anchors<'_>) -> Vec<(&'static st
     }
     let word = |reason: Option<NotRun>| reason.map_or("no reason given", NotRun::word);
     groups.into_iter().map(|(reason, cases)| (word(reason), cases)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_level_lists_what_the_levels_before_do_not() {
+        let because = |ids: &[&str]| {
+            let one = |id: &&str| json!({ "requirement": id, "verdict": "fail" });
+            ids.iter().map(one).collect::<Vec<_>>()
+        };
+        let level = |name: &str, ids: &[&str]| json!({ "level": name, "outcome": "refused", "claimed": true, "because": because(ids) });
+        let record = json!({
+            "protocol": "p", "spec": "", "suite_hash": "", "features": [], "requirements": [], "cases": [],
+            "levels": [level("L0", &["P-1"]), level("L1", &["P-1", "P-2"]), level("L2", &["P-1", "P-2"])],
+        });
+        let record: ProtocolRecord = serde_json::from_value(record).expect("a record");
+        let anchors = Anchors::new(&record, &mut BTreeSet::new());
+        let cards = level_views(&record, &anchors);
+        let listed = |card: &LevelView| {
+            let ids = card.groups.iter().flat_map(|(.., links)| links).map(|link| link.id.clone());
+            (ids.collect::<Vec<_>>(), card.listed_before)
+        };
+        let listed: Vec<_> = cards.iter().map(listed).collect();
+        assert_eq!(listed, [(vec!["P-1".to_owned()], 0), (vec!["P-2".to_owned()], 1), (Vec::new(), 2)]);
+    }
 }

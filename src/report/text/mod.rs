@@ -462,10 +462,10 @@ impl Page<'_> {
             self.field(0, "cut short", 10, &why, verdict_style(Verdict::Error))?;
         }
         self.field(0, "cases", 10, &format!("{total}: {counts}"), PLAIN)?;
-        for protocol in &record.protocols {
-            for (transport, counts) in view::by_transport(protocol) {
-                self.field(2, transport, 8, &counts, FAINT)?;
-            }
+        let transports = view::by_transport(&record.protocols);
+        let width = transports.iter().map(|(transport, _)| transport.len() + 1).max().unwrap_or(0).clamp(8, 24);
+        for (transport, counts) in transports {
+            self.field(2, &printable::short(&transport, 60), width, &counts, FAINT)?;
         }
         let took = printable::duration(summary.elapsed_ms);
         self.field(0, "requests", 10, &format!("{} in {took}", summary.requests), PLAIN)?;
