@@ -125,7 +125,7 @@ impl Edit {
         let present = fields.present();
         fields.finish(problems);
         if changes.len() != 1 {
-            if changes.len() > 1 || present > 0 {
+            if present > 0 {
                 let message = format!("an edit needs exactly one change, found {}", changes.len());
                 problems.note(Diagnostic::new(&span, message).hint(format!("one of {}", EDIT.choice.list())));
             }

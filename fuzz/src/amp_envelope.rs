@@ -19,7 +19,10 @@ use proofmark::wire::cbor::{self, Layout, write_styled};
 use serde_json::json;
 
 use crate::letter::{self, Received};
-use crate::{generate, reference};
+use crate::{generate, reference, sample};
+
+/// Of so many messages whose signature is wrong the difference is explained for one.
+const EXPLAINED: u64 = 4;
 
 /// Members whose value is replaced.
 const MEMBERS: [&str; 12] =
@@ -110,9 +113,11 @@ fn cheap(bytes: &[u8]) -> Cow<'_, [u8]> {
         return bytes.into();
     };
     envelope.set_member("sig", Value::Bytes(vec![0; 63]));
-    let material = Material::of(envelope.clone(), None);
-    let explained = explain::explain(&material, &letter::recipient().public_key(), &[]);
-    assert!(!explained.verifies && !(explained.summary() + &explained.details()).is_empty());
+    if sample::has(bytes, EXPLAINED) {
+        let material = Material::of(envelope.clone(), None);
+        let explained = explain::explain(&material, &letter::recipient().public_key(), &[]);
+        assert!(!explained.verifies && !(explained.summary() + &explained.details()).is_empty());
+    }
     cbor::write_as(&envelope, Layout::AsWritten).into()
 }
 

@@ -22,6 +22,7 @@ mod record;
 mod reference;
 pub mod reference_http;
 pub mod report_render;
+pub mod sample;
 mod server;
 pub mod sig_verify;
 pub mod suite_parse;

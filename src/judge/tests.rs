@@ -39,6 +39,10 @@ requirements:
 const STEPS: &str = "steps: [{ request: { method: GET, path: / }, expect: [{ at: /status, equals: 200 }] }]";
 
 fn knowledge() -> Knowledge {
+    knowledge_of(MANIFEST)
+}
+
+fn knowledge_of(manifest: &str) -> Knowledge {
     let mut suite = "suite: agentic/claims\ncases:\n".to_owned();
     for (case, rest) in [
         ("of-l0", "covers: [A-0]"),
@@ -55,7 +59,7 @@ fn knowledge() -> Knowledge {
         suite.push_str(&format!("  - {{ case: {case}, {rest}, {STEPS} }}\n"));
     }
     let bundle = Bundle::default()
-        .with_file("suites/agentic/protocol.yaml", MANIFEST)
+        .with_file("suites/agentic/protocol.yaml", manifest)
         .with_file("suites/agentic/requirements.yaml", CATALOGUE)
         .with_file("suites/agentic/claims.yaml", &suite);
     let protocol = crate::protocol::find("agentic").expect("a protocol");
@@ -153,6 +157,27 @@ fn the_record_lists_why_a_requirement_did_not_run_and_which_levels_are_unobserva
     assert_eq!(["L0", "L1", "L2", "L3"].map(|name| level(name).unobservable), [false, true, false, true]);
     let because: Vec<&str> = level("L0").because.iter().map(|because| because.requirement.as_str()).collect();
     assert_eq!(because, ["A-0", "A-E"], "a role that is not claimed does not block a level");
+}
+
+#[test]
+fn a_case_is_an_option_left_out_only_if_the_manifest_says_that_roles_bind_cases() {
+    let optional = |binds: &str, target: &Target, selection: &Selection| {
+        let knowledge = knowledge_of(&format!("{MANIFEST}roles-bind: {binds}\n"));
+        let plan = build(&knowledge, target, selection);
+        let features = Features::read(&plan, FACTS, &Transcript::default());
+        let context = Context { plan: &plan, facts: FACTS, features };
+        let ready = plan.cases.iter().find(|ready| ready.id.ends_with("at-an-executor")).expect("a case");
+        match gate(&context, ready) {
+            Gate::NotRun { reason, optional, .. } => (reason, optional),
+            other => panic!("{other:?}"),
+        }
+    };
+    let (everything, target) = (Selection::default(), endpoint(&["L2"], &["receiver"], Some(&["coordinator"])));
+    assert_eq!(optional("cases", &target, &everything), (NotRun::NotClaimed, true));
+    assert_eq!(optional("requirements", &target, &everything), (NotRun::NotClaimed, false));
+    let selection = Selection { only: vec!["agentic/claims#of-l0".to_owned()], ..Selection::default() };
+    let target = endpoint(&["L2"], &["receiver"], Some(&["executor"]));
+    assert_eq!(optional("cases", &target, &selection), (NotRun::NotSelected, false));
 }
 
 #[test]

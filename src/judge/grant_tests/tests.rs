@@ -82,8 +82,12 @@ cases:
 ";
 
 fn knowledge(suite: &str) -> Knowledge {
+    knowledge_of(MANIFEST, suite)
+}
+
+fn knowledge_of(manifest: &str, suite: &str) -> Knowledge {
     let bundle = Bundle::default()
-        .with_file("suites/agentic/protocol.yaml", MANIFEST)
+        .with_file("suites/agentic/protocol.yaml", manifest)
         .with_file("suites/agentic/requirements.yaml", CATALOGUE)
         .with_file("suites/agentic/grants.yaml", suite);
     let protocol = crate::protocol::find("agentic").expect("a protocol");
@@ -173,6 +177,24 @@ fn judge_two(
     };
     conclude(&mut record);
     record
+}
+
+/// Judges all cases of a suite, each answered with `answer`, at a target whose probes were answered so.
+fn judge_all(knowledge: &Knowledge, probes: Vec<Exchange>, answer: u16) -> ProtocolRecord {
+    const FACTS: Facts = Facts { seed: 1, identity_seed: 1, clock: Clock(0), profile: Profile::Lenient };
+    let target = target(&[]);
+    let plan = build(knowledge, &target, &Selection::default());
+    let case = |_| {
+        let exchanges = vec![exchange(0, Some(answer))];
+        Some(CaseTranscript { exchanges: exchanges.into(), ..CaseTranscript::default() })
+    };
+    let transcript = Transcript {
+        probes: vec![(Transport::Http, probes)],
+        cases: plan.cases.iter().map(case).collect(),
+        ..Transcript::default()
+    };
+    let features = Features::read(&plan, FACTS, &transcript);
+    protocol(&Context { plan: &plan, facts: FACTS, features }, &transcript)
 }
 
 fn level(record: &RunRecord) -> &LevelRecord {
@@ -328,28 +350,11 @@ cases:
     covers: [A-2]
     steps: [{ send: project-get, with: { project: p }, expect: [{ at: /status, equals: 200 }] }]
 ";
-    const FACTS: Facts = Facts { seed: 1, identity_seed: 1, clock: Clock(0), profile: Profile::Lenient };
     let manifest = MANIFEST.split("features:").next().expect("a part").to_owned() + GROUPS;
-    let bundle = Bundle::default()
-        .with_file("suites/agentic/protocol.yaml", &manifest)
-        .with_file("suites/agentic/requirements.yaml", CATALOGUE)
-        .with_file("suites/agentic/grants.yaml", CASES);
-    let found = crate::protocol::find("agentic").expect("a protocol");
-    let knowledge = load(found, &bundle).unwrap_or_else(|error| panic!("{error:?}"));
-    let target = target(&[]);
-    let plan = build(&knowledge, &target, &Selection::default());
+    let knowledge = knowledge_of(&manifest, CASES);
     let verdicts = |keeps: u16, facts: u16| {
-        let case = || CaseTranscript { exchanges: vec![exchange(0, Some(200))].into(), ..CaseTranscript::default() };
         let probes = vec![exchange(0, Some(keeps)), exchange(PROBE_STEPS, Some(facts))];
-        let transcript = Transcript {
-            probes: vec![(Transport::Http, probes)],
-            cases: (0..3).map(|_| Some(case())).collect(),
-            ..Transcript::default()
-        };
-        let features = Features::read(&plan, FACTS, &transcript);
-        let context = Context { plan: &plan, facts: FACTS, features };
-        let record = protocol(&context, &transcript);
-        record.cases.iter().map(|case| case.verdict).collect::<Vec<_>>()
+        judge_all(&knowledge, probes, 200).cases.iter().map(|case| case.verdict).collect::<Vec<_>>()
     };
     let (pass, open) = (Verdict::Pass, Verdict::Inconclusive);
     assert_eq!(verdicts(200, 200), [pass, pass, pass]);
@@ -384,4 +389,116 @@ fn a_message_of_a_sender_whose_keys_are_unknown_leaves_a_sweep_open() {
     assert_eq!(outcome(&["valid", "sealed", "requested"]), Verdict::Pass);
     assert_eq!(outcome(&["valid", "unresolved"]), Verdict::Inconclusive);
     assert_eq!(outcome(&["valid", "unresolved", "invalid"]), Verdict::Fail);
+}
+
+/// Three cases of one operation, at a target that lacks a prerequisite of it: one of a requirement that is about the
+/// prerequisite, one of another, and one of both.
+#[test]
+fn a_missing_prerequisite_is_charged_to_the_requirements_that_are_about_it() {
+    const PREREQUISITE: &str = "
+features:
+  - feature: keeps
+    about: It keeps packages.
+    if-missing: run
+    hint: See A-1.
+    prerequisite-of: [pull-specific]
+    judged-by: [A-1]
+    probe: [{ request: { method: GET, path: /keeps } }]
+    missing: [{ at: /status, equals: 404 }]
+    offered: [{ at: /status, equals: 200 }]
+";
+    const CASES: &str = "
+suite: agentic/grants
+cases:
+  - case: about-it
+    covers: [A-1]
+    steps: [{ send: pull-specific, with: { package_id: p }, expect: [{ at: /status, equals: 200 }] }]
+  - case: builds-on-it
+    covers: [A-2]
+    steps: [{ send: pull-specific, with: { package_id: p }, expect: [{ at: /status, equals: 200 }] }]
+  - case: of-both
+    covers: [A-1, A-2]
+    steps: [{ send: pull-specific, with: { package_id: p }, expect: [{ at: /status, equals: 200 }] }]
+  - case: of-another-operation
+    covers: [A-2]
+    steps: [{ send: project-get, with: { project: p }, expect: [{ at: /status, equals: 200 }] }]
+";
+    let manifest = MANIFEST.split("features:").next().expect("a part").to_owned() + PREREQUISITE;
+    let knowledge = knowledge_of(&manifest, CASES);
+    let judged = |keeps: u16, answer: u16| {
+        let record = judge_all(&knowledge, vec![exchange(0, Some(keeps))], answer);
+        let outcome = |case: &CaseRecord, id: &str| case.outcomes.get(id).copied();
+        let outcomes: Vec<_> =
+            record.cases.iter().map(|case| (case.verdict, outcome(case, "A-1"), outcome(case, "A-2"))).collect();
+        (outcomes, record)
+    };
+    let (pass, fail, open) = (Verdict::Pass, Verdict::Fail, Verdict::Inconclusive);
+    let of = |verdict, first, second| (verdict, first, second);
+    let (outcomes, record) = judged(404, 500);
+    assert_eq!(
+        outcomes,
+        [
+            of(fail, Some(fail), None),
+            of(open, None, Some(open)),
+            of(fail, Some(fail), Some(open)),
+            of(fail, None, Some(fail)),
+        ]
+    );
+    let why = "the target lacks a prerequisite, keeps: It keeps packages. See A-1.";
+    assert_eq!((record.cases[1].because.as_str(), record.cases[2].because.as_str()), (why, why));
+    let blamed: Vec<_> = record.cases[2].findings.iter().map(|finding| finding.requirement.as_str()).collect();
+    assert_eq!(blamed, ["A-1"]);
+    let feature = &record.features[0];
+    assert_eq!((feature.blocks, feature.explained_by.as_slice()), (2, &["A-1".to_owned()][..]));
+    // What passes is not undecided because of it.
+    let (outcomes, _) = judged(404, 200);
+    assert_eq!(outcomes[2], of(pass, Some(pass), Some(pass)));
+    // A target that has it is judged on everything.
+    let (outcomes, record) = judged(200, 500);
+    assert_eq!(outcomes[2], of(fail, Some(fail), Some(fail)));
+    assert_eq!((record.features[0].blocks, record.features[0].explained_by.len()), (0, 0));
+}
+
+#[test]
+fn what_an_option_does_to_a_case_depends_on_the_answer_to_its_probe() {
+    let verdict = |if_missing: &str, probed: Option<u16>| {
+        let manifest = MANIFEST.replace("if-missing: not-claimed", &format!("if-missing: {if_missing}"));
+        let record = judge_all(&knowledge_of(&manifest, OF_THE_OPTION), vec![exchange(0, probed)], 200);
+        assert_eq!(record.cases[0].verdict, Verdict::Pass, "the other case does not need it");
+        (record.cases[1].verdict, record.cases[1].reason)
+    };
+    let (pass, open) = ((Verdict::Pass, None), (Verdict::Inconclusive, None));
+    let left_out = (Verdict::NotRun, Some(NotRun::NotClaimed));
+    // Offered, missing, neither, and not answered at all.
+    let of_each = |if_missing| [Some(200), Some(404), Some(500), None].map(|probed| verdict(if_missing, probed));
+    assert_eq!(of_each("not-claimed"), [pass, left_out, pass, open]);
+    assert_eq!(of_each("inconclusive"), [pass, open, pass, open]);
+    assert_eq!(of_each("run"), [pass, pass, pass, pass]);
+}
+
+#[test]
+fn a_level_that_a_feature_suggests_is_measured_though_it_is_not_claimed() {
+    let manifest = MANIFEST.replace("features:", "unclaimed-levels: { L1: option }\nfeatures:");
+    let suite = SUITE.replace("covers: [A-2]", "covers: [B-1]");
+    let catalogue = CATALOGUE
+        .replace("id: A-2, section: '1', keyword: MUST, level: L0", "id: B-1, section: '1', keyword: MUST, level: L1");
+    let bundle = Bundle::default()
+        .with_file("suites/agentic/protocol.yaml", &manifest)
+        .with_file("suites/agentic/requirements.yaml", &catalogue)
+        .with_file("suites/agentic/grants.yaml", &suite);
+    let found = crate::protocol::find("agentic").expect("a protocol");
+    let knowledge = load(found, &bundle).unwrap_or_else(|error| panic!("{error:?}"));
+    let measured = |probed, answer| {
+        let record = judge_all(&knowledge, vec![exchange(0, Some(probed))], answer);
+        let beyond = &record.cases[1];
+        assert_eq!((beyond.verdict, beyond.reason), (Verdict::NotRun, Some(NotRun::NotClaimed)));
+        assert!(beyond.outcomes.values().all(|outcome| *outcome == Verdict::NotRun), "{beyond:?}");
+        assert!(
+            beyond.findings.is_empty() && beyond.because.starts_with("the case needs level L1; the target claims L0")
+        );
+        (beyond.because.ends_with("informational only"), record.levels[1].met)
+    };
+    assert_eq!(measured(200, 200), (true, true));
+    assert_eq!(measured(200, 500), (true, false));
+    assert_eq!(measured(404, 200), (false, false), "nothing suggests the level");
 }
