@@ -1,5 +1,7 @@
 //! Parties: the identities that proofmark uses, the target, and the documents of both.
 
+use std::cell::RefCell;
+
 use super::document::{self, DidDocument};
 use super::identity::Identity;
 use super::key_selection::Purpose;
@@ -145,11 +147,26 @@ pub(super) fn target_did<'s>(context: &ObservationContext<'s>) -> &'s str {
     context.known.get("target").and_then(Value::as_text).unwrap_or_default()
 }
 
+/// The document in a value. A run mostly has one document of its target, and reads it for each message: the last one is kept.
+fn document_in(value: &Value) -> Option<DidDocument> {
+    thread_local! {
+        static LAST: RefCell<Option<(Value, Option<DidDocument>)>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| match last {
+        Some((known, found)) if known == value => found.clone(),
+        _ => {
+            let found = document::read(value).ok();
+            *last = Some((value.clone(), found.clone()));
+            found
+        }
+    })
+}
+
 /// The document of a party, if proofmark has it without a request.
 pub(super) fn document_of(party: &str, context: &ObservationContext<'_>) -> Option<DidDocument> {
     let bare = did::without_fragment(party);
     if bare == did::without_fragment(target_did(context))
-        && let Some(found) = context.known.get("target_document").and_then(|value| document::read(value).ok())
+        && let Some(found) = context.known.get("target_document").and_then(document_in)
     {
         return Some(found);
     }

@@ -144,11 +144,10 @@ fn open_root(root: &Path) -> Result<Dir, Failed> {
 }
 
 fn make_folder(parent: &Dir, name: &str) -> Result<Dir, Failed> {
+    let failed = |what, error| system(what, OsStr::new(name), &error);
     match parent.create_dir(name) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            return Err(system("make folder", OsStr::new(name), &error));
-        }
-        _ => parent.open_dir_nofollow(name).map_err(|error| system("open folder", OsStr::new(name), &error)),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(failed("make folder", error)),
+        _ => parent.open_dir_nofollow(name).map_err(|error| failed("open folder", error)),
     }
 }
 
