@@ -35,6 +35,8 @@ const FINDINGS_IN_FULL: usize = 3;
 const IDS_NAMED: usize = 3;
 /// Causes shown that keep a level undecided.
 const CAUSES_IN_FULL: usize = 12;
+/// The same beside violations.
+const CAUSES_BESIDE: usize = 3;
 /// Characters of an expected or observed value.
 const VALUE_LENGTH: usize = 320;
 
@@ -70,7 +72,8 @@ pub fn write(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
 ///
 /// Those of `out`.
 pub fn write_terminal(record: &RunRecord, out: &mut dyn Write, style: &TerminalStyle) -> io::Result<()> {
-    let mut page = Page { out, colour: style.colour, width: style.width.max(40), verbose: style.verbose };
+    let mut page =
+        Page { out, colour: style.colour, width: style.width.max(40), verbose: style.verbose, in_block: false };
     page.head(record)?;
     // Why hundreds of cases were not judged is said once, by the result.
     if !view::is_unready(record) || style.verbose {
@@ -136,13 +139,47 @@ impl Page<'_> {
     fn protocol(&mut self, protocol: &ProtocolRecord, known: &BTreeSet<&str>) -> io::Result<()> {
         self.heading(&format!("{}: {}", protocol.protocol, printable::short(&protocol.spec, 200)))?;
         self.levels(&protocol.levels)?;
-        self.causes(&protocol.levels)?;
-        self.violations(protocol, known)?;
-        self.undecided(protocol, known)?;
-        self.warnings(protocol)?;
+        let causes = cause::causes(protocol, known);
+        let is_short = !causes.is_empty() && !self.verbose;
+        self.causes(&protocol.levels, if is_short { CAUSES_BESIDE } else { CAUSES_IN_FULL })?;
+        self.violations(protocol, &causes, known)?;
+        // After what is violated the rest is counted, not listed.
+        if !is_short {
+            self.undecided(protocol, known)?;
+            self.warnings(protocol)?;
+        }
         self.waivers(protocol)?;
         self.strays(protocol)?;
+        if is_short {
+            self.counted(protocol, known)?;
+        }
         self.not_run(protocol)
+    }
+
+    /// The undecided cases and the warnings, a line each.
+    fn counted(&mut self, protocol: &ProtocolRecord, known: &BTreeSet<&str>) -> io::Result<()> {
+        let groups = view::undecided(protocol, known);
+        let number: usize = groups.iter().map(|(_, _, cases)| cases.len()).sum();
+        if let Some((_, reason, cases)) = groups.iter().max_by_key(|(_, _, cases)| cases.len()) {
+            let of_them = if cases.len() < number { format!("{} of them: ", cases.len()) } else { String::new() };
+            let text = format!("{}; {of_them}{reason}", printable::count(number, "case", "cases"));
+            self.clipped("undecided", &text, verdict_style(Verdict::Inconclusive))?;
+        }
+        let warned = view::unmet_requirements(protocol, Verdict::Warn);
+        if !warned.is_empty() {
+            let ids: Vec<&str> = warned.iter().map(|group| group.id).collect();
+            let number = printable::count(ids.len(), "requirement", "requirements");
+            let text = format!("{number}: {}", self::ids(&ids, REQUIREMENTS_NAMED));
+            self.clipped("warnings", &text, verdict_style(Verdict::Warn))?;
+        }
+        Ok(())
+    }
+
+    /// A field of one line, cut if it is longer.
+    fn clipped(&mut self, label: &str, text: &str, style: Style) -> io::Result<()> {
+        let text = clip(&printable::short(text, VALUE_LENGTH), self.width.saturating_sub(10));
+        self.block()?;
+        self.whole(0, label, 10, &text, style)
     }
 
     /// Messages that the target sent to a host and that belong to no case; mostly caused by wrong configuration.
@@ -187,7 +224,7 @@ impl Page<'_> {
     }
 
     /// What keeps claimed levels undecided, and what to do about it. What one level includes is not repeated for the next.
-    fn causes(&mut self, levels: &[LevelRecord]) -> io::Result<()> {
+    fn causes(&mut self, levels: &[LevelRecord], shown: usize) -> io::Result<()> {
         let mut seen: Vec<&str> = Vec::new();
         for level in levels {
             let mut causes = view::causes(level);
@@ -201,7 +238,7 @@ impl Page<'_> {
                 continue;
             }
             self.heading(&format!("{} IS UNDECIDED", printable::short(&level.level, 30)))?;
-            let shown = if self.verbose { causes.len() } else { CAUSES_IN_FULL };
+            let shown = if self.verbose { causes.len() } else { shown };
             for cause in causes.iter().take(shown) {
                 let number = printable::count(cause.requirements.len(), "requirement", "requirements");
                 let why = printable::short(cause.why, VALUE_LENGTH);
@@ -221,53 +258,48 @@ impl Page<'_> {
         Ok(())
     }
 
-    /// The causes, each with an example; with `--verbose`, each requirement with its cases behind them.
-    fn violations(&mut self, protocol: &ProtocolRecord, known: &BTreeSet<&str>) -> io::Result<()> {
-        let causes = cause::causes(protocol, known);
+    /// The causes, the first with its example whole, the others with the name of theirs; with `--verbose`, all whole, and each
+    /// requirement with its cases behind them.
+    fn violations(
+        &mut self,
+        protocol: &ProtocolRecord,
+        causes: &[Cause<'_>],
+        known: &BTreeSet<&str>,
+    ) -> io::Result<()> {
         if causes.is_empty() {
             return Ok(());
         }
-        let requirements = printable::count(cause::violated(&causes).len(), "requirement", "requirements");
+        let is_new = |case: &&CaseRecord| case.verdict == Verdict::Fail && !known.contains(case.id.as_str());
+        let failed = printable::count(protocol.cases.iter().filter(is_new).count(), "case", "cases");
+        let requirements = printable::count(cause::violated(causes).len(), "requirement", "requirements");
         let number = printable::count(causes.len(), "cause", "causes");
-        self.heading(&format!("VIOLATED: {requirements}, {number}"))?;
+        let first = if causes.len() > 1 { "; fix this first:" } else { "" };
+        self.heading(&format!("VIOLATED: {requirements} in {failed}, {number}{first}"))?;
         let index = view::requirement_index(protocol);
         for (at, cause) in causes.iter().take(CAUSES_SHOWN).enumerate() {
-            let requirement = |id: &str| index.get(id).and_then(|at| protocol.requirements.get(*at));
-            self.cause(at, causes.len(), cause, requirement)?;
+            let lead = format!("{}. {}", at + 1, printable::short(&cause.headline(), HEADLINE_LENGTH));
+            let (case, finding) = cause.example;
+            if at > 0 && !self.verbose {
+                let example = format!("{} ({})", printable::short(&case.id, 300), cause.extent());
+                self.paragraph(2, &clip(&lead, self.width.saturating_sub(2)), verdict_style(Verdict::Fail))?;
+                // An id is never cut, so that it can be copied.
+                self.whole(5, "", 0, &example, FAINT)?;
+                continue;
+            }
+            if self.verbose {
+                self.blank()?;
+            }
+            self.paragraph(2, &lead, verdict_style(Verdict::Fail).bold())?;
+            self.paragraph(4, &format!("{}: {}", cause.extent(), ids(&cause.requirements, REQUIREMENTS_NAMED)), FAINT)?;
+            let id = finding.map_or_else(|| case.covers.first().map_or("", String::as_str), |f| f.requirement.as_str());
+            self.requirement(id, index.get(id).and_then(|at| protocol.requirements.get(*at)))?;
+            self.case(case, &finding.into_iter().collect::<Vec<_>>())?;
         }
         if causes.len() > CAUSES_SHOWN {
-            self.blank()?;
-            self.paragraph(2, &format!("and {} more causes (see report.html)", causes.len() - CAUSES_SHOWN), FAINT)?;
+            let more = format!("and {} more causes (see report.html)", causes.len() - CAUSES_SHOWN);
+            self.paragraph(2, &more, FAINT)?;
         }
-        if self.verbose {
-            return self.violated_requirements(protocol);
-        }
-        let is_new = |case: &&CaseRecord| case.verdict == Verdict::Fail && !known.contains(case.id.as_str());
-        let failed: usize = protocol.cases.iter().filter(is_new).count();
-        if failed > causes.len() {
-            self.blank()?;
-            self.paragraph(2, &format!("All {failed} failed cases: --verbose, or report.html"), FAINT)?;
-        }
-        Ok(())
-    }
-
-    fn cause<'a>(
-        &mut self,
-        at: usize,
-        of: usize,
-        cause: &Cause<'_>,
-        requirement: impl Fn(&str) -> Option<&'a RequirementRecord>,
-    ) -> io::Result<()> {
-        self.blank()?;
-        let first = if at == 0 && of > 1 { "fix this first: " } else { "" };
-        let number = cause.extent();
-        let lead = format!("{}. {first}{}", at + 1, printable::short(&cause.headline(), HEADLINE_LENGTH));
-        self.paragraph(2, &lead, verdict_style(Verdict::Fail).bold())?;
-        self.paragraph(4, &format!("{number}: {}", ids(&cause.requirements, REQUIREMENTS_NAMED)), FAINT)?;
-        let (case, finding) = cause.example;
-        let id = finding.map_or_else(|| case.covers.first().map_or("", String::as_str), |f| f.requirement.as_str());
-        self.requirement(id, requirement(id))?;
-        self.case(case, &finding.into_iter().collect::<Vec<_>>())
+        if self.verbose { self.violated_requirements(protocol) } else { Ok(()) }
     }
 
     fn violated_requirements(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
@@ -430,8 +462,8 @@ impl Page<'_> {
             return Ok(());
         }
         let counts: Vec<_> = counts.iter().map(|(word, n)| format!("{n} {word}")).collect();
-        self.blank()?;
-        self.field(0, "not run:", 10, &counts.join(", "), FAINT)?;
+        self.block()?;
+        self.field(0, "not run", 10, &counts.join(", "), FAINT)?;
         if self.verbose {
             let mut reasons: BTreeMap<(Option<NotRun>, &str), Vec<&str>> = BTreeMap::new();
             for case in protocol.cases.iter().filter(|case| case.verdict == Verdict::NotRun) {
@@ -446,6 +478,7 @@ impl Page<'_> {
                     self.whole(4, "", 0, &printable::short(id, 300), PLAIN)?;
                 }
             }
+            self.in_block = false;
         }
         Ok(())
     }
@@ -456,13 +489,14 @@ impl Page<'_> {
         let total: u64 = rows.iter().map(|(_, n)| n).sum();
         let counts: Vec<_> = rows.iter().filter(|(_, n)| *n > 0).map(|(verdict, n)| format!("{n} {verdict}")).collect();
         let counts = if counts.is_empty() { "none".to_owned() } else { counts.join(", ") };
-        self.blank()?;
+        self.block()?;
         if let Some(why) = summary.cut_short.as_ref().filter(|_| !view::is_unready(record)) {
             let why = printable::short(why, VALUE_LENGTH);
             self.field(0, "cut short", 10, &why, verdict_style(Verdict::Error))?;
         }
         self.field(0, "cases", 10, &format!("{total}: {counts}"), PLAIN)?;
-        let transports = view::by_transport(&record.protocols);
+        let is_listed = self.verbose || summary.cases.fail == 0;
+        let transports = if is_listed { view::by_transport(&record.protocols) } else { Vec::new() };
         let width = transports.iter().map(|(transport, _)| transport.len() + 1).max().unwrap_or(0).clamp(8, 24);
         for (transport, counts) in transports {
             self.field(2, &printable::short(&transport, 60), width, &counts, FAINT)?;

@@ -15,6 +15,8 @@ pub(super) struct Page<'a> {
     pub(super) colour: bool,
     pub(super) width: usize,
     pub(super) verbose: bool,
+    /// Whether the last line belongs to a block of fields that more fields may join.
+    pub(super) in_block: bool,
 }
 
 impl Page<'_> {
@@ -69,7 +71,13 @@ impl Page<'_> {
         self.field(indent, "", 0, text, style)
     }
 
+    /// Begins a block of fields, or goes on in the present one.
+    pub(super) fn block(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.in_block, true) { Ok(()) } else { self.blank() }
+    }
+
     pub(super) fn heading(&mut self, text: &str) -> io::Result<()> {
+        self.in_block = false;
         self.blank()?;
         self.paragraph(0, text, BOLD)
     }
@@ -97,7 +105,7 @@ mod tests {
     #[test]
     fn coloured_text_contains_no_hidden_characters() {
         let mut out = Vec::new();
-        let page = Page { out: &mut out, colour: true, width: 80, verbose: false };
+        let page = Page { out: &mut out, colour: true, width: 80, verbose: false, in_block: false };
         assert_eq!(page.paint(PLAIN, "L1\u{1b}[2J\r"), "L1\\u{1b}[2J\\r");
         assert_eq!(page.paint(BOLD, "L1"), format!("{BOLD}L1{BOLD:#}"));
     }

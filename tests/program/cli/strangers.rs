@@ -1,8 +1,11 @@
 //! Implementations that nobody here wrote: what a run says of them, and what it uses of what they say.
 
+use std::io::Write;
+use std::net::TcpListener;
 use std::path::Path;
 
 use super::*;
+use crate::support::http;
 use crate::support::reference::Reference;
 
 pub(super) fn trials() -> Vec<Trial> {
@@ -15,6 +18,7 @@ pub(super) fn trials() -> Vec<Trial> {
         an_answer_that_lacks_a_captured_member_is_no_error,
         the_text_of_a_refusal_is_shown,
         the_cause_on_which_most_depends_comes_first_in_every_report,
+        a_server_that_answers_nothing_gets_a_report_of_one_screen,
         frames_without_types_at_a_target_with_types_are_named,
         a_target_without_a_known_did_is_not_judged,
         a_seed_that_the_target_has_seen_is_named,
@@ -176,8 +180,10 @@ fn the_cause_on_which_most_depends_comes_first_in_every_report() {
     assert!(causes.iter().all(|cause| blocks(cause) <= blocks(first)), "{causes:#?}");
     let text = first["text"].as_str().expect("a text");
     let printed = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(printed.contains(&format!("fix this first: {text}")), "{text}: {}", ran.out);
+    assert!(printed.contains(&format!("fix this first: 1. {text}")), "{text}: {}", ran.out);
     assert!(printed.contains(&format!("and {} are undecided because of it", blocks(first))), "{}", ran.out);
+    // 30 without the selection.
+    assert!(ran.out.lines().count() <= 31, "{}", ran.out);
     assert!(here.read("out/summary.md").contains("are undecided because of it"), "summary.md");
     let page = here.read("out/report.html");
     assert!(page.contains("are undecided because of it") && page.contains("data-cause=\"agentic-1\""), "report.html");
@@ -185,6 +191,32 @@ fn the_cause_on_which_most_depends_comes_first_in_every_report() {
 
 /// The run ends with 3, no case fails, and the terminal says these words.
 #[track_caller]
+fn a_server_that_answers_nothing_gets_a_report_of_one_screen() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::thread::spawn(move || {
+                while http::request(&mut stream).is_some() {
+                    let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+                    if stream.write_all(answer.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    let here = Place::new();
+    let only = ["agentic/d*#*", "agentic/orient*#*", "agentic/rounds#*"].map(|only| ["--only", only]);
+    let words = ["check", &url, "--protocol", "agentic", "--seed", "3", "--out", "out"];
+    let ran = here.run(&[&words[..], &only.concat()].concat());
+    assert!(ran.out.contains("; fix this first:\n  1. ") && ran.out.contains("\n  10. "), "{}", ran.out);
+    assert!(ran.out.lines().count() <= 60, "{}", ran.out);
+    // What is cut short is all there with `--verbose`.
+    let all = here.run(&[&words[..], &only.concat(), &["--verbose"]].concat());
+    assert!(all.out.contains("BY REQUIREMENT") && all.out.contains("\nWARNINGS: "), "{}", all.out);
+}
+
 fn is_not_ready(here: &Place, target: &[&str], says: &[&str]) {
     let ran = here.ends(3, &[&["check"], target, &["--out", "out", "--timeout", "2s"]].concat());
     let printed = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
