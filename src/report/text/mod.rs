@@ -15,7 +15,7 @@ use super::view::outcome_words;
 use super::{printable, view};
 use crate::exchange::Exchange;
 use crate::record::{
-    CaseRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord,
+    CaseRecord, FeatureRecord, FeatureState, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord,
 };
 use crate::verdict::{Grant, NotRun, Verdict};
 
@@ -37,6 +37,8 @@ const IDS_NAMED: usize = 3;
 const CAUSES_IN_FULL: usize = 12;
 /// The same beside violations.
 const CAUSES_BESIDE: usize = 3;
+/// Hints shown beside violations.
+const HINTS_BESIDE: usize = 3;
 /// Characters of an expected or observed value.
 const VALUE_LENGTH: usize = 320;
 
@@ -115,6 +117,11 @@ fn grant_style(grant: Grant) -> Style {
     .bold()
 }
 
+/// Whether the user can do something about a feature that was not found.
+fn has_advice(feature: &FeatureRecord) -> bool {
+    feature.state != FeatureState::Offered && !feature.advice.is_empty()
+}
+
 impl Page<'_> {
     fn head(&mut self, record: &RunRecord) -> io::Result<()> {
         let target = format!("{} ({})", printable::short(&record.target.name, 300), record.target.kind);
@@ -164,6 +171,18 @@ impl Page<'_> {
             let of_them = if cases.len() < number { format!("{} of them: ", cases.len()) } else { String::new() };
             let text = format!("{}; {of_them}{reason}", printable::count(number, "case", "cases"));
             self.clipped("undecided", &text, verdict_style(Verdict::Inconclusive))?;
+        }
+        // What a setting may change. Advice that only points to findings says nothing beside them.
+        let is_named = |feature: &FeatureRecord| groups.iter().any(|(_, reason, _)| reason.contains(&feature.about));
+        let asks = |feature: &&FeatureRecord| {
+            has_advice(feature)
+                && !feature.advice.starts_with("See the findings")
+                && !feature.about.is_empty()
+                && is_named(feature)
+        };
+        for feature in protocol.features.iter().filter(asks).take(HINTS_BESIDE) {
+            self.block()?;
+            self.hint(0, 10, feature)?;
         }
         let warned = view::unmet_requirements(protocol, Verdict::Warn);
         if !warned.is_empty() {
@@ -390,14 +409,16 @@ impl Page<'_> {
         if rest > 0 {
             self.paragraph(2, &format!("and {rest} more reasons (--verbose)"), FAINT)?;
         }
-        for feature in &protocol.features {
-            if feature.state != FeatureState::Offered && !feature.advice.is_empty() {
-                let label = printable::short(&feature.feature, 30);
-                let advice = printable::short(&feature.advice, VALUE_LENGTH);
-                self.field(2, "hint", 8, &format!("{label}: {advice}"), PLAIN)?;
-            }
+        for feature in protocol.features.iter().filter(|feature| has_advice(feature)) {
+            self.hint(2, 8, feature)?;
         }
         Ok(())
+    }
+
+    fn hint(&mut self, indent: usize, column: usize, feature: &FeatureRecord) -> io::Result<()> {
+        let label = printable::short(&feature.feature, 30);
+        let advice = printable::short(&feature.advice, VALUE_LENGTH);
+        self.field(indent, "hint", column, &format!("{label}: {advice}"), PLAIN)
     }
 
     fn warnings(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
