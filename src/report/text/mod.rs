@@ -173,7 +173,9 @@ impl Page<'_> {
             self.clipped("undecided", &text, verdict_style(Verdict::Inconclusive))?;
         }
         // What a setting may change. Advice that only points to findings says nothing beside them.
-        let is_named = |feature: &FeatureRecord| groups.iter().any(|(_, reason, _)| reason.contains(&feature.about));
+        let because: BTreeSet<&str> =
+            groups.iter().flat_map(|(_, _, cases)| cases).map(|case| case.because.as_str()).collect();
+        let is_named = |feature: &FeatureRecord| because.iter().any(|why| why.contains(&feature.about));
         let asks = |feature: &&FeatureRecord| {
             has_advice(feature)
                 && !feature.advice.starts_with("See the findings")
