@@ -180,7 +180,7 @@ impl Page<'_> {
             has_advice(feature)
                 && !feature.advice.starts_with("See the findings")
                 && !feature.about.is_empty()
-                && is_named(feature)
+                && (is_named(feature) || !feature.exchanges.is_empty())
         };
         for feature in protocol.features.iter().filter(asks).take(HINTS_BESIDE) {
             self.block()?;
