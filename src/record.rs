@@ -440,9 +440,23 @@ pub struct FindingRecord {
     /// Whether it counts only under the strict profile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strict_only: bool,
+    /// The known mistake of implementers that it comes from, if one is recognised. All failures of a run with one mistake are
+    /// one cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mistake: Option<MistakeRecord>,
     /// A note of the suite's author, and on which spelling of the messages the failure depends, if it does.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
+}
+
+/// A known mistake of implementers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MistakeRecord {
+    /// The mistake in words.
+    pub text: String,
+    /// Whether other failures of the run show it, and this one only follows from it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
 }
 
 /// A permitted reading that was observed.

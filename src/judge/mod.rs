@@ -7,6 +7,7 @@ mod features;
 #[path = "grant_tests/tests.rs"]
 mod grant_tests;
 mod levels;
+mod mistakes;
 mod outcome;
 mod sweep;
 #[cfg(test)]
@@ -206,6 +207,7 @@ pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_o
     });
     set_beyond_aside(context, &mut cases);
     let (waivers, waived) = waive(plan, &mut cases);
+    mistakes::name(&mut cases, |index| runs[run_of[index]].0);
     let requirements = requirements(plan, &cases, claimed, &out_of_reach);
     let mut levels = levels::levels(context, &requirements, &cases, &optional, claimed, &waived);
     for (level, measured) in levels.iter_mut().zip(measured.into_iter().flatten()) {

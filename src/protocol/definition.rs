@@ -3,6 +3,7 @@
 use super::channel::Channel;
 use super::codec::{Codec, Json};
 use super::context::ObservationContext;
+use super::diagnosis::Diagnosis;
 use super::hosting::Hosting;
 use super::library::Library;
 use super::mailbox::Mailbox;
@@ -161,6 +162,11 @@ pub trait Protocol: Sync {
 
     /// Whether arbitrary messages are valid. Default: `None`, unknown.
     fn oracle(&self) -> Option<&dyn Oracle> {
+        None
+    }
+
+    /// The mistakes of implementers that many failures come from. Default: `None`, failures are grouped by what they show.
+    fn diagnosis(&self) -> Option<&dyn Diagnosis> {
         None
     }
 

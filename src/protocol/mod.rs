@@ -14,6 +14,7 @@
 //! | facts about a target | [`TargetKnowledge`] | the target file only |
 //! | peers that the target calls | [`Hosting`] | the harness is a client only |
 //! | soundness of arbitrary messages | [`Oracle`] | only a failure of the target itself is a finding |
+//! | mistakes behind failures | [`Diagnosis`] | failures are grouped by what they show |
 //! | answers to arbitrary sequences | [`Model`] | sequences are not explored |
 
 pub mod agentic;
@@ -24,6 +25,7 @@ mod channel;
 mod codec;
 mod context;
 mod definition;
+mod diagnosis;
 mod hosting;
 mod library;
 mod mailbox;
@@ -48,6 +50,7 @@ pub use channel::Channel;
 pub use codec::{Codec, Json};
 pub use context::{Known, ObservationContext};
 pub use definition::{Probed, Protocol, Readiness, Setting, Starter};
+pub use diagnosis::{Diagnosis, Failure};
 pub use hosting::{Consequences, Fence, Hosting, Resident};
 pub use library::{Call, Library, NamedShape, Signature};
 pub use mailbox::{Mailbox, Page};

@@ -21,6 +21,8 @@ const PLAIN: usize = 120;
 pub(super) struct Cause<'a> {
     /// What the findings have in common.
     kind: Kind<'a>,
+    /// The differences that they show: one, unless a mistake shows in several ways.
+    differences: BTreeSet<Difference<'a>>,
     /// What was expected and observed, as long as it is the same in all of them.
     said: Option<(&'a str, &'a str)>,
     /// The case with the fewest messages, and its finding. The finding is missing if the case has none.
@@ -36,7 +38,10 @@ pub(super) struct Cause<'a> {
 impl Cause<'_> {
     /// The cause in one line, without ids and digests. Its texts come from the target: print them with care.
     pub(super) fn headline(&self) -> String {
-        let Kind { operation, place, expected, observed } = &self.kind;
+        let Difference { operation, place, expected, observed } = match &self.kind {
+            Kind::Mistake(mistake) => return (*mistake).to_owned(),
+            Kind::Difference(difference) => difference,
+        };
         // Texts that are equal in all findings are shown, unless they are long or differ from run to run.
         let is_plain = |text: &str| text.len() <= PLAIN && without_ids(text) == text;
         let said = self.said.filter(|(expected, observed)| is_plain(expected) && is_plain(observed));
@@ -59,9 +64,12 @@ impl Cause<'_> {
 
     /// The cause for the record.
     pub(super) fn record(&self) -> CauseRecord {
-        let Kind { operation, place, expected, observed } = &self.kind;
+        let reason = match &self.kind {
+            Kind::Mistake(mistake) => stable_reason("", "", "", mistake),
+            Kind::Difference(difference) => difference.reason(),
+        };
         CauseRecord {
-            fingerprint: stable_reason(operation, place, expected, observed).fingerprint,
+            fingerprint: reason.fingerprint,
             text: self.headline(),
             requirements: self.requirements.iter().map(|id| (*id).to_owned()).collect(),
             cases: self.cases.len() as u64,
@@ -76,9 +84,12 @@ impl Cause<'_> {
         let explains = |ids: &[String]| ids.iter().any(|id| self.requirements.contains(&id.as_str()));
         let of_features = protocol.features.iter().filter(|feature| explains(&feature.explained_by));
         let of_features: u64 = of_features.map(|feature| feature.blocks).sum();
-        let Kind { operation, place, expected, observed } = &self.kind;
-        let (operation, same) = (format!("({operation})"), words("", place, expected, observed));
-        let builds_on_it = |(because, shape): &&(&str, String)| because.contains(&operation) && shape.ends_with(&same);
+        let builds_on_it = |(because, shape): &&(&str, String)| {
+            self.differences.iter().any(|difference| {
+                let Difference { operation, place, expected, observed } = difference;
+                because.contains(&format!("({operation})")) && shape.ends_with(&words("", place, expected, observed))
+            })
+        };
         usize::try_from(of_features).unwrap_or(usize::MAX) + undecided.iter().filter(builds_on_it).count()
     }
 }
@@ -119,16 +130,21 @@ pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -
             let operation = view::shown_by(case, finding).map_or("", |exchange| exchange.operation.as_str());
             let requirement = finding
                 .map_or_else(|| case.covers.first().map_or("", String::as_str), |finding| finding.requirement.as_str());
-            let kind = Kind::of(operation, case, finding);
+            let difference = Difference::of(operation, case, finding);
+            let mistake = finding.and_then(|finding| finding.mistake.as_ref());
+            let kind = mistake
+                .map_or_else(|| Kind::Difference(difference.clone()), |mistake| Kind::Mistake(mistake.text.as_str()));
             let said = finding.map(|finding| (finding.expected.as_str(), finding.observed.as_str()));
             let cause = groups.entry(kind.clone()).or_insert_with(|| Cause {
                 kind,
+                differences: BTreeSet::new(),
                 said,
                 example: (case, finding),
                 requirements: Vec::new(),
                 cases: Vec::new(),
                 blocks: 0,
             });
+            cause.differences.insert(difference);
             if cause.said != said {
                 cause.said = None;
             }
@@ -138,7 +154,7 @@ pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -
             if cause.cases.last().is_none_or(|last| last.id != case.id) {
                 cause.cases.push(case);
             }
-            if case.exchanges.len() < cause.example.0.exchanges.len() {
+            if effort(case, finding) < effort(cause.example.0, cause.example.1) {
                 cause.example = (case, finding);
             }
         }
@@ -152,6 +168,13 @@ pub(super) fn causes<'r>(protocol: &'r ProtocolRecord, known: &BTreeSet<&str>) -
     }
     causes.sort_by_key(|cause| (Reverse(cause.blocks), Reverse(cause.cases.len()), Reverse(cause.requirements.len())));
     causes
+}
+
+/// How much a reader has to read to understand a finding, for a comparison: a mistake that it shows itself comes before one that
+/// it follows from, and fewer messages before more.
+fn effort(case: &CaseRecord, finding: Option<&FindingRecord>) -> (bool, usize) {
+    let mistake = finding.and_then(|finding| finding.mistake.as_ref());
+    (mistake.is_some_and(|mistake| mistake.follows), case.exchanges.len())
 }
 
 /// The requirements that a failed case of `protocol` violates.
@@ -191,8 +214,8 @@ pub fn reasons(case: &CaseRecord) -> Vec<Reason> {
 
 fn reason_of(case: &CaseRecord, finding: &FindingRecord) -> Reason {
     let operation = view::shown_by(case, Some(finding)).map_or("", |exchange| exchange.operation.as_str());
-    let Kind { operation, place, expected, observed } = Kind::of(operation, case, Some(finding));
-    stable_reason(operation, &place, &expected, &observed)
+    // Not the mistake: it is recognised by the other failures of a run, and a reason is of one case alone.
+    Difference::of(operation, case, Some(finding)).reason()
 }
 
 fn stable_reason(operation: &str, place: &str, expected: &str, observed: &str) -> Reason {
@@ -211,14 +234,23 @@ fn stable_reason(operation: &str, place: &str, expected: &str, observed: &str) -
 
 /// What findings of one cause have in common.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind<'a> {
+enum Kind<'a> {
+    /// A mistake that the judge recognised.
+    Mistake(&'a str),
+    /// What they show.
+    Difference(Difference<'a>),
+}
+
+/// The difference that a finding shows, without its values.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Difference<'a> {
     operation: &'a str,
     place: String,
     expected: String,
     observed: String,
 }
 
-impl<'a> Kind<'a> {
+impl<'a> Difference<'a> {
     fn of(operation: &'a str, case: &CaseRecord, finding: Option<&FindingRecord>) -> Self {
         let (place, expected, observed) = match finding {
             Some(finding) => (&finding.path, &finding.expected, &finding.observed),
@@ -226,6 +258,10 @@ impl<'a> Kind<'a> {
         };
         let observed = if place == "/status" && is_success(observed) { "2xx".to_owned() } else { shape(observed) };
         Self { operation, place: without_positions(place), expected: shape(expected), observed }
+    }
+
+    fn reason(&self) -> Reason {
+        stable_reason(self.operation, &self.place, &self.expected, &self.observed)
     }
 }
 

@@ -12,7 +12,8 @@ const LONG_HEX: usize = 8;
 /// refusal has none over other transports.
 pub(super) fn shape(text: &str) -> String {
     let mut shape = String::new();
-    let text = &*without_statuses(text);
+    let text = without_statuses(text);
+    let text = &*without_lengths(&text);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let end = match c {
@@ -45,6 +46,14 @@ fn without_statuses(text: &str) -> Cow<'_, str> {
         }
         _ => Cow::Borrowed(text),
     }
+}
+
+/// `text` without the lengths of what was cut from long values, which differ from value to value.
+fn without_lengths(text: &str) -> Cow<'_, str> {
+    const CUT: &str = " more characters";
+    let Some((before, after)) = text.split_once(CUT) else { return Cow::Borrowed(text) };
+    let kept = before.trim_end_matches(|c: char| c.is_ascii_digit());
+    Cow::Owned(format!("{kept}\u{2026}{CUT}{}", without_lengths(after)))
 }
 
 /// `text` with `…` for ids, digests and long numbers.
@@ -155,7 +164,8 @@ fn cut_end(text: &str) -> Option<usize> {
 const SENTENCE: usize = 3;
 
 fn is_sentence(quoted: &str) -> bool {
-    quoted.split_whitespace().count() >= SENTENCE
+    // What stands for the middle of a long value is no part of it.
+    quoted.replace(" \u{2026} \u{2026} more characters \u{2026} ", "").split_whitespace().count() >= SENTENCE
 }
 
 fn is_value(word: &str) -> bool {
@@ -180,6 +190,15 @@ mod tests {
                 "length 1: [{\"d\":{ \u{2026} 12 more characters \u{2026} }]",
             ),
             ("1732543200 ms", "1732543999 ms"),
+            (
+                "expected \"84af \u{2026} 102 more characters \u{2026} 61\"",
+                "expected \"84ae \u{2026} 2101 more characters \u{2026} 02\"",
+            ),
+            ("expected \"84af\"", "expected \"84ae \u{2026} 2101 more characters \u{2026} 02\""),
+            (
+                "\"the name that was said \u{2026} 7 more characters \u{2026} end\"",
+                "\"the name that was said \u{2026} 9 more characters \u{2026} end\"",
+            ),
             ("refused (status 400): no", "refused: no"),
             ("refused (status 400): no", "refused (status 200): no"),
         ];

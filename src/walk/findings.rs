@@ -330,6 +330,8 @@ impl<'p> Walk<'p> {
                 exchange,
                 at: expectation.span.place(),
                 strict_only,
+                // The judge sees the failures of all cases.
+                mistake: None,
                 note: expectation.note.clone(),
             };
             if !self.findings.contains(&finding) {

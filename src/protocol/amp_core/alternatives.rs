@@ -59,6 +59,27 @@ pub fn with(material: &Material, difference: &str) -> Option<Vec<u8>> {
     Search::new(material).render(&[tweak]).filter(|bytes| *bytes != material.sig_input())
 }
 
+/// The bytes with the differences that `words` names, several joined as in an [`Alternative`]; `None` if they name none, or
+/// have no effect on this message.
+pub(super) fn with_all(material: &Material, words: &str) -> Option<Vec<u8>> {
+    let tweaks = tweaks();
+    let mut by_length: Vec<&Named> = tweaks.iter().collect();
+    // A description may be part of a longer one.
+    by_length.sort_by_key(|tweak| std::cmp::Reverse(tweak.words.len()));
+    let mut rest = words.to_owned();
+    let mut named = Vec::new();
+    for tweak in by_length {
+        if rest.contains(&tweak.words) {
+            rest = rest.replacen(&tweak.words, "", 1);
+            named.push(tweak);
+        }
+    }
+    // Those without effect on this message may not be applicable to it.
+    let search = Search::new(material);
+    named.retain(|tweak| search.render(&[tweak]).is_some());
+    search.render(&named).filter(|bytes| *bytes != material.sig_input())
+}
+
 /// The descriptions of all differences.
 pub fn words() -> Vec<String> {
     tweaks().into_iter().map(|tweak| tweak.words).collect()

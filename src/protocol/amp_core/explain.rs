@@ -1,9 +1,24 @@
 //! Explains why a signature does not verify, for its implementer.
 
+use std::iter;
+
 use super::alternatives::{self, Alternative};
 use super::sig_input::Material;
 use super::sign::{self, Flaw};
 use crate::wire::cbor::{self, Notation};
+
+/// How an explanation begins that names the structure that was signed.
+const DIFFERS: &str = "the signature is over another structure than section 8.1 has: with ";
+/// How it goes on with other differences that result in the same bytes.
+const SAME: &str = " (here the same as: ";
+const BETWEEN_SAME: &str = "; ";
+/// The titles of what was expected and what was signed.
+const EXPECTED: &str = "Sig_Input as section 8.1 has it";
+const SIGNED: &str = "signed input";
+/// An explanation that names nothing.
+const UNEXPLAINED: &str = "the signature is over other bytes, or by another key, and no usual mistake explains it";
+/// What is said of a signature that is not explained at all, since too many others were not.
+pub(super) const UNSEARCHED: &str = "the signature does not verify over the Sig_Input of section 8.1";
 
 /// The diagnosis of a signature.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,14 +97,11 @@ impl Explanation {
             Some(Match { key: Some(name), .. }) => format!("the signature was made with another key: {name}"),
             Some(Match { differences, also, .. }) => {
                 let with = differences.join(" and ");
-                let same =
-                    if also.is_empty() { String::new() } else { format!(" (here the same as: {})", also.join("; ")) };
-                format!("the signature is over another structure than section 8.1 has: with {with}{same}")
+                let same = if also.is_empty() { String::new() } else { format!("{SAME}{})", also.join(BETWEEN_SAME)) };
+                format!("{DIFFERS}{with}{same}")
             }
             None if self.closed => "the body was not opened, so the signature cannot be checked".to_owned(),
-            None if self.flaws == [Flaw::Mismatch] => {
-                "the signature is over other bytes, or by another key, and no usual mistake explains it".to_owned()
-            }
+            None if self.flaws == [Flaw::Mismatch] => UNEXPLAINED.to_owned(),
             None => {
                 let flaws: Vec<String> = self.flaws.iter().map(ToString::to_string).collect();
                 format!("invalid signature: {}", flaws.join(", "))
@@ -111,12 +123,40 @@ impl Explanation {
                 cbor::diagnostic_with(bytes, Notation::PRETTY)
             ));
         };
-        show("Sig_Input as section 8.1 has it", &self.expected);
+        show(EXPECTED, &self.expected);
         if let Some(matched) = self.matched.as_ref().filter(|matched| !matched.differences.is_empty()) {
-            show("signed input", &matched.signed);
+            show(SIGNED, &matched.signed);
         }
         text
     }
+}
+
+/// The differences each of which alone explains the bytes that were signed, the likeliest first.
+pub(super) fn candidates(differences: &[String], also: &[String]) -> Vec<String> {
+    iter::once(differences.join(" and ")).chain(also.iter().cloned()).collect()
+}
+
+/// The [`candidates`] in a text of [`Explanation::details`]; empty if it names none.
+pub(super) fn differences_in(details: &str) -> Vec<String> {
+    let Some(named) = details.lines().next().and_then(|line| line.strip_prefix(DIFFERS)) else { return Vec::new() };
+    match named.strip_suffix(')').and_then(|named| named.split_once(SAME)) {
+        Some((with, also)) => iter::once(with).chain(also.split(BETWEEN_SAME)).map(str::to_owned).collect(),
+        None => vec![named.to_owned()],
+    }
+}
+
+/// The Sig_Input that is wanted, and the one that was signed, in such a text; `None` if it shows only one, or not whole.
+pub(super) fn inputs_in(details: &str) -> Option<(Vec<u8>, Vec<u8>)> {
+    let after = |title: &str| {
+        let mut lines = details.lines().skip_while(|line| line.strip_suffix(':') != Some(title));
+        data_encoding::HEXLOWER.decode(lines.nth(1)?.as_bytes()).ok()
+    };
+    Some((after(EXPECTED)?, after(SIGNED)?))
+}
+
+/// Whether such a text says that a signature is over bytes that no difference explains.
+pub(super) fn is_unexplained(details: &str) -> bool {
+    [UNEXPLAINED, UNSEARCHED].iter().any(|text| details.starts_with(text))
 }
 
 fn bounded_hex(bytes: &[u8]) -> String {

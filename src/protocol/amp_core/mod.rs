@@ -8,6 +8,7 @@
 pub mod alternatives;
 pub mod codes;
 mod defect;
+mod diagnosis;
 pub mod did;
 pub mod document;
 pub mod explain;
@@ -40,8 +41,8 @@ mod vectors;
 mod view;
 
 use super::{
-    Channel, Codec, Defect, Inputs, Kin, Known, Library, Mailbox, ObservationContext, Operation, Oracle, Page, Probed,
-    Protocol, Security, Setting, TargetKnowledge,
+    Channel, Codec, Defect, Diagnosis, Inputs, Kin, Known, Library, Mailbox, ObservationContext, Operation, Oracle,
+    Page, Probed, Protocol, Security, Setting, TargetKnowledge,
 };
 use crate::exchange::{Arrival, ChannelAction, Encoded, Exchange, Transport};
 use crate::matcher::Matcher;
@@ -162,6 +163,10 @@ impl Protocol for AmpCore {
 
     fn target_knowledge(&self) -> Option<&dyn TargetKnowledge> {
         Some(self)
+    }
+
+    fn diagnosis(&self) -> Option<&dyn Diagnosis> {
+        Some(&diagnosis::SigInputs)
     }
 
     fn oracle(&self) -> Option<&dyn Oracle> {

@@ -88,7 +88,7 @@ pub(super) fn read(bytes: &[u8], channel: &str, context: &ObservationContext<'_>
 }
 
 /// Opens `enc` with the key of the identity that the message is for.
-fn open(message: &Value, enc: &Value, context: &ObservationContext<'_>) -> Option<Vec<u8>> {
+pub(super) fn open(message: &Value, enc: &Value, context: &ObservationContext<'_>) -> Option<Vec<u8>> {
     let bytes = |name: &str| match enc.member(name) {
         Some(Value::Bytes(bytes)) => Some(bytes.as_slice()),
         _ => None,
@@ -173,7 +173,6 @@ static EXPLAINED: Explained = Explained { known: Mutex::new((BTreeMap::new(), 0)
 
 impl Explained {
     fn text(&self, message: &[u8], work_out: impl FnOnce() -> Option<(String, bool)>) -> String {
-        const PLAIN: &str = "the signature does not verify over the Sig_Input of section 8.1";
         let key: [u8; 32] = Sha256::digest(message).into();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (texts, fruitless) = &mut *known;
@@ -181,9 +180,9 @@ impl Explained {
             return text.clone();
         }
         if *fruitless >= FRUITLESS {
-            return PLAIN.to_owned();
+            return explain::UNSEARCHED.to_owned();
         }
-        let (text, found) = work_out().unwrap_or_else(|| (PLAIN.to_owned(), false));
+        let (text, found) = work_out().unwrap_or_else(|| (explain::UNSEARCHED.to_owned(), false));
         if !found {
             *fruitless += 1;
         }

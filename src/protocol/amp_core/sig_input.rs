@@ -39,6 +39,14 @@ impl Material {
         Ok(Self { envelope, wire_body, plaintext })
     }
 
+    /// What a Sig_Input shows of its message: the signed headers and the body.
+    pub(super) fn shown_by(sig_input: &[u8]) -> Option<Self> {
+        match cbor::parse(sig_input).ok()?.as_array()? {
+            [_, _, headers @ Value::Map(_), Value::Bytes(body)] => Some(Self::of(headers.clone(), Some(body.to_vec()))),
+            _ => None,
+        }
+    }
+
     /// The envelope.
     pub fn envelope(&self) -> &Value {
         &self.envelope

@@ -254,6 +254,12 @@ fn rpc(exchange: &Exchange) -> Option<Value> {
     json::parse(&exchange.received.body.0).ok()
 }
 
+/// The parameters of a call of a library, and its result.
+pub(super) fn call(exchange: &Exchange) -> Option<(Value, Value)> {
+    let call = (exchange.sent.transport == Transport::Adapter).then(|| json::parse(&exchange.sent.body.0).ok())??;
+    Some((call.member("params")?.clone(), rpc(exchange)?.member("result")?.clone()))
+}
+
 /// Whether a message answers the sent one and has one of these types (any type if empty).
 fn answers(reply: &Value, sent: &Sent, typs: &[i128]) -> bool {
     let message = reply.member("message");

@@ -3,7 +3,7 @@
 use crate::matcher::{ArgumentError, Check, Compiler, Matcher, Outcome, show};
 use crate::value::Value;
 
-/// Holds if the message was taken.
+/// Holds if the message was taken, or with `false` if it was not, for any reason.
 pub(in super::super) struct Accepted;
 
 impl Matcher for Accepted {
@@ -13,7 +13,7 @@ impl Matcher for Accepted {
 
     fn summary(&self) -> &'static str {
         "The message was taken: an ACK, PROC_OK, PROC_FAIL, RESPONSE, PONG or HELLO_ACK answers it, and no ERROR does; for types that \
-         need no answer, nothing refuses it."
+         need no answer, nothing refuses it. `false`: it was not taken, in any way."
     }
 
     fn example(&self) -> &'static str {
@@ -22,21 +22,25 @@ impl Matcher for Accepted {
 
     fn compile(&self, argument: &Value, _: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError> {
         match argument {
-            Value::Bool(true) => Ok(Box::new(Taken)),
-            other => Err(ArgumentError::new(format!("is true, not {}", show(other)))),
+            Value::Bool(wanted) => Ok(Box::new(Taken { wanted: *wanted })),
+            other => Err(ArgumentError::new(format!("is true or false, not {}", show(other)))),
         }
     }
 }
 
-struct Taken;
+struct Taken {
+    wanted: bool,
+}
 
 impl Check for Taken {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let seen = observed.unwrap_or(&Value::Null);
-        match seen.member("outcome").and_then(Value::as_text) {
-            Some("accepted" | "cached" | "quiet") => Outcome::HOLDS,
-            _ => Outcome::mismatch("the message accepted", Some(&Value::Text(summary(seen)))),
+        let outcome = seen.member("outcome").and_then(Value::as_text);
+        if matches!(outcome, Some("accepted" | "cached" | "quiet")) == self.wanted {
+            return Outcome::HOLDS;
         }
+        let wanted = if self.wanted { "the message accepted" } else { "the message not accepted" };
+        Outcome::mismatch(wanted, Some(&Value::Text(summary(seen))))
     }
 }
 

@@ -17,7 +17,7 @@ fn in_any_order(vector: &Vector) -> Result<Vec<Value>, &'static str> {
 }
 
 /// Headers in the spelling of the adapter protocol as an envelope of CBOR.
-pub(super) fn envelope(headers: &Value) -> Option<Value> {
+pub(in crate::protocol::amp_core) fn envelope(headers: &Value) -> Option<Value> {
     let members = headers.as_map()?.iter().map(|(name, value)| {
         let value = match name.as_text()? {
             "id" | "reply_to" | "thread_id" => Value::Bytes(hex(Some(value))?),

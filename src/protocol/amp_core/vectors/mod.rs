@@ -12,6 +12,8 @@ mod tables;
 
 use crate::vector::Kind;
 
+pub(super) use build::envelope;
+
 /// Every kind.
 pub(super) const ALL: &[&dyn Kind] = &[
     &receive::Receive,
