@@ -6,8 +6,8 @@ use arbitrary::{Result, Unstructured};
 use proofmark::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, Incoming, Outgoing, TargetClass, Transport};
 use proofmark::record::{
     Asked, Because, CaseRecord, CaseTotals, EditRecord, FeatureRecord, FeatureState, FindingRecord, LevelRecord,
-    ProtocolRecord, ReadingRecord, RequirementRecord, RunRecord, SCHEMA, Summary, TargetConfig, TargetRecord,
-    WaiverRecord,
+    MistakeRecord, ProtocolRecord, ReadingRecord, RequirementRecord, RunRecord, SCHEMA, Summary, TargetConfig,
+    TargetRecord, WaiverRecord,
 };
 use proofmark::verdict::{Grant, NotRun, Profile, Verdict};
 
@@ -213,6 +213,11 @@ impl Author<'_, '_> {
                     exchange: if a.u.arbitrary()? { Some(a.u.int_in_range(0..=2)?) } else { None },
                     at: a.words()?,
                     strict_only: a.u.arbitrary()?,
+                    mistake: if a.u.arbitrary()? {
+                        Some(MistakeRecord { text: a.words()?, follows: a.u.arbitrary()? })
+                    } else {
+                        None
+                    },
                     note: a.words()?,
                 })
             })?,

@@ -189,6 +189,10 @@ pub struct Reason {
     pub fingerprint: String,
     /// The cause in one line. It comes from the target: print it with care.
     pub text: String,
+    /// The known mistake that it comes from. It is no part of the fingerprint: other failures of the run decide whether it is
+    /// recognised, and a fingerprint is of one case alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mistake: Option<String>,
 }
 
 /// The reasons for the verdict of a case, sorted and without duplicates: of each failed finding if it failed, else of its
@@ -214,8 +218,8 @@ pub fn reasons(case: &CaseRecord) -> Vec<Reason> {
 
 fn reason_of(case: &CaseRecord, finding: &FindingRecord) -> Reason {
     let operation = view::shown_by(case, Some(finding)).map_or("", |exchange| exchange.operation.as_str());
-    // Not the mistake: it is recognised by the other failures of a run, and a reason is of one case alone.
-    Difference::of(operation, case, Some(finding)).reason()
+    let mistake = finding.mistake.as_ref().map(|mistake| mistake.text.clone());
+    Reason { mistake, ..Difference::of(operation, case, Some(finding)).reason() }
 }
 
 fn stable_reason(operation: &str, place: &str, expected: &str, observed: &str) -> Reason {
@@ -229,7 +233,7 @@ fn stable_reason(operation: &str, place: &str, expected: &str, observed: &str) -
     let hex: String = digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
     let text = if expected.is_empty() { observed } else { words(operation, &place, &expected, &observed) };
     let text = if text.is_empty() { "no reason given".to_owned() } else { text };
-    Reason { fingerprint: format!("cause-{hex}"), text }
+    Reason { fingerprint: format!("cause-{hex}"), text, mistake: None }
 }
 
 /// What findings of one cause have in common.

@@ -81,6 +81,7 @@ fn finding(requirement: &str, verdict: Verdict, expected: &str, observed: &str, 
         exchange: Some(0),
         at: "suites/agentic/deposit.yaml:38:11".to_owned(),
         strict_only: false,
+        mistake: None,
         note: String::new(),
     }
 }

@@ -1,12 +1,12 @@
 //! The published vectors of RFC 001 appendix A and vectors of the binding, section 13.
 
 use super::document;
-use super::explain::{Explanation, explain};
+use super::explain::{self, Explanation, explain};
 use super::identity::Identity;
 use super::key_selection::Purpose;
 use super::sig_input::Material;
 use super::{alternatives, message, seal, sign};
-use crate::value::Value;
+use crate::value::{Path, Value, remove};
 use crate::wire::cbor;
 
 fn hex(text: &str) -> Vec<u8> {
@@ -516,6 +516,45 @@ fn the_input_that_was_signed_is_identified() {
     let malleated = explained(MALLEATED);
     assert_eq!((malleated.flaws.as_slice(), &malleated.matched), ([sign::Flaw::ScalarTooLarge].as_slice(), &None));
     assert_eq!(malleated.summary(), "invalid signature: S is not below the group order");
+}
+
+#[test]
+fn what_an_explanation_names_can_be_read_from_its_text() {
+    for (name, words, bytes) in BAD {
+        let explanation = explained(bytes);
+        let matched = explanation.matched.clone().unwrap();
+        let named = explain::differences_in(&explanation.details());
+        assert_eq!(named, explain::candidates(&matched.differences, &matched.also), "{name}");
+        assert_eq!(named[0], words, "{name}");
+        let inputs = explain::inputs_in(&explanation.details());
+        assert_eq!(inputs, Some((explanation.expected.clone(), matched.signed.clone())), "{name}");
+        // The words alone give the same bytes.
+        let material = Material::read(&hex(bytes), None).unwrap();
+        assert_eq!(alternatives::with_all(&material, words), Some(matched.signed), "{name}");
+    }
+    let valid = explained(GOOD[0].1).details();
+    assert!(explain::differences_in(&valid).is_empty() && explain::inputs_in(&valid).is_none());
+    assert!(explain::differences_in(&explained(SIGNED_BY_RECIPIENT).details()).is_empty());
+}
+
+#[test]
+fn a_mistake_of_two_parts_is_only_one_of_them_where_the_other_has_no_effect() {
+    let both = "null for the absent thread_id and null for the absent reply_to";
+    // A message with reply_to and thread_id has neither part; without them, both change the bytes.
+    let full = Material::read(&hex(GOOD[8].1), None).unwrap();
+    assert_eq!(alternatives::with_all(&full, both), None);
+    let mut envelope = full.envelope().clone();
+    let without = |envelope: &mut Value, name| remove(envelope, &Path::default().child(name)).unwrap();
+    without(&mut envelope, "thread_id");
+    let half = Material::of(envelope.clone(), None);
+    let found = alternatives::with_all(&half, both);
+    assert!(found.is_some());
+    assert_eq!(found, alternatives::with(&half, "null for the absent thread_id"));
+    without(&mut envelope, "reply_to");
+    let none = Material::of(envelope, None);
+    let found = alternatives::with_all(&none, both).unwrap();
+    let single = ["null for the absent thread_id", "null for the absent reply_to"];
+    assert!(single.iter().all(|words| alternatives::with(&none, words).unwrap().len() < found.len()));
 }
 
 #[test]

@@ -44,7 +44,13 @@ pub(super) fn groups(protocol: &ProtocolComparison, category: Category) -> Vec<G
 
 fn cause(case: &CaseChange) -> String {
     let all = |reasons: &[crate::report::cause::Reason]| {
-        let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
+        let mut texts: Vec<&str> = Vec::new();
+        for reason in reasons {
+            let text = reason.mistake.as_ref().unwrap_or(&reason.text);
+            if !texts.contains(&text.as_str()) {
+                texts.push(text);
+            }
+        }
         texts.join("; ")
     };
     let verdicts = || format!("{} -> {}", verdict(case.old), verdict(case.new));

@@ -117,6 +117,28 @@ fn grant_style(grant: Grant) -> Style {
     .bold()
 }
 
+/// The features whose advice helps beside violations: prerequisites of cases that decide nothing, unless the advice only points
+/// to the violations. Others that were probed, where violations do not explain `most`, the cases that most often share a reason.
+fn hints<'r>(protocol: &'r ProtocolRecord, most: &[&CaseRecord]) -> Vec<&'r FeatureRecord> {
+    let is_reason = |feature: &FeatureRecord| {
+        !feature.about.is_empty() && most.iter().any(|case| case.because.contains(&feature.about))
+    };
+    let explained = protocol.features.iter().any(|feature| !feature.explained_by.is_empty() && is_reason(feature));
+    let may_help = |feature: &&FeatureRecord| {
+        feature.blocks > 0 || !explained && (is_reason(feature) || !feature.exchanges.is_empty())
+    };
+    let mut hints: Vec<&FeatureRecord> = Vec::new();
+    for feature in protocol.features.iter().filter(|feature| has_advice(feature)).filter(may_help) {
+        let is_said = hints.iter().any(|said| said.advice == feature.advice);
+        if !feature.advice.starts_with("See the findings") && !is_said {
+            hints.push(feature);
+        }
+    }
+    hints.sort_by_key(|feature| std::cmp::Reverse(feature.blocks));
+    hints.truncate(HINTS_BESIDE);
+    hints
+}
+
 /// Whether the user can do something about a feature that was not found.
 fn has_advice(feature: &FeatureRecord) -> bool {
     feature.state != FeatureState::Offered && !feature.advice.is_empty()
@@ -172,17 +194,8 @@ impl Page<'_> {
             let text = format!("{}; {of_them}{reason}", printable::count(number, "case", "cases"));
             self.clipped("undecided", &text, verdict_style(Verdict::Inconclusive))?;
         }
-        // What a setting may change. Advice that only points to findings says nothing beside them.
-        let because: BTreeSet<&str> =
-            groups.iter().flat_map(|(_, _, cases)| cases).map(|case| case.because.as_str()).collect();
-        let is_named = |feature: &FeatureRecord| because.iter().any(|why| why.contains(&feature.about));
-        let asks = |feature: &&FeatureRecord| {
-            has_advice(feature)
-                && !feature.advice.starts_with("See the findings")
-                && !feature.about.is_empty()
-                && (is_named(feature) || !feature.exchanges.is_empty())
-        };
-        for feature in protocol.features.iter().filter(asks).take(HINTS_BESIDE) {
+        let most = groups.iter().max_by_key(|(_, _, cases)| cases.len()).map_or(&[][..], |(_, _, cases)| cases);
+        for feature in hints(protocol, most) {
             self.block()?;
             self.hint(0, 10, feature)?;
         }
