@@ -454,7 +454,7 @@ pub(crate) const FAULTS: &[Fault] = &[
     Fault { name: "event-replaces", level: "context", needs: Needs::Nothing, breaks: &["MESHAI-5.2-07"],
         summary: "An event replaces the whole shared memory (seen under strict-only)." },
     Fault { name: "shared-memory-unchecked", level: "context", needs: Needs::Nothing, breaks: &["MESHAI-3.4-05"],
-        summary: "Takes shared memory of any type." },
+        summary: "Takes shared memory of any type (seen under strict-only)." },
     Fault { name: "access-list-as-text", level: "context", needs: Needs::Nothing, breaks: &["MESHAI-3.4-10", "MESHAI-3.4-11"],
         summary: "Takes a text for an access list (seen under strict-only)." },
     Fault { name: "read-list-first-only", level: "context", needs: Needs::Nothing, breaks: &["MESHAI-3.4-14"],

@@ -117,6 +117,27 @@ const SECRET: &str = "proofmark-meshai-hmac-key-32byte";
 const SERVICES: &[(&str, bool)] =
     &[("context", true), ("negotiation", true), ("delegation", true), ("routing", true), ("websocket", true)];
 
+/// The requests of a target file that have another result, repeat their parameters, take a given time and lack resources, and
+/// parameters that no request has.
+const AGENT_FIXTURES: Pairs = &[
+    ("second", r#"{"capability":"web-search","parameters":{"query":"proofmark"}}"#),
+    ("echo", r#"{"capability":"tool-use","parameters":{"tool":"echo"}}"#),
+    ("slow", r#"{"capability":"tool-use","parameters":{"tool":"sleep"}}"#),
+    ("exhaust", r#"{"capability":"tool-use","parameters":{"tool":"exhaust"}}"#),
+    ("invalid_parameters", INVALID),
+];
+
+/// The same in a mesh, where the second agent serves them.
+const MESH_FIXTURES: Pairs = &[
+    ("second", r#"{"capability":"web-search","parameters":{"query":"proofmark"},"agent_id":"agent-b"}"#),
+    ("echo", r#"{"capability":"tool-use","parameters":{"tool":"echo"},"agent_id":"agent-b"}"#),
+    ("slow", r#"{"capability":"tool-use","parameters":{"tool":"sleep"},"agent_id":"agent-b"}"#),
+    ("exhaust", r#"{"capability":"tool-use","parameters":{"tool":"exhaust"},"agent_id":"agent-b"}"#),
+    ("invalid_parameters", INVALID),
+];
+
+const INVALID: &str = r#"[{},{"text":5}]"#;
+
 const ORDINARY: Setup = Setup {
     name: "default",
     about: "registry, router, context store and two agents",
@@ -127,7 +148,7 @@ const ORDINARY: Setup = Setup {
         levels: &[],
         kinds: &["mesh", "websocket", "library"],
         options: SERVICES,
-        settings: &[],
+        settings: MESH_FIXTURES,
         tokens: &[],
     },
 };
@@ -140,7 +161,7 @@ const AGENT: Setup = Setup {
         levels: &[],
         kinds: &["agent"],
         options: &[("context", true), ("negotiation", true), ("delegation", true), ("websocket", true)],
-        settings: &[],
+        settings: AGENT_FIXTURES,
         tokens: &[],
     },
     ..ORDINARY
@@ -181,7 +202,7 @@ const SETUPS: &[Setup] = &[
                 ("control", true),
                 ("client-token", true),
             ],
-            settings: &[],
+            settings: AGENT_FIXTURES,
             tokens: &[],
         },
         ..ORDINARY
@@ -203,7 +224,7 @@ const SETUPS: &[Setup] = &[
             levels: &[],
             kinds: &["agent"],
             options: &[("context", false), ("negotiation", false), ("delegation", false), ("websocket", true)],
-            settings: &[],
+            settings: AGENT_FIXTURES,
             tokens: &[],
         },
         ..ORDINARY
@@ -223,7 +244,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("api-key", true),
             ],
-            settings: &[],
+            settings: MESH_FIXTURES,
             tokens: &[("a", KEY), ("b", KEY), ("c", KEY)],
         },
         ..ORDINARY
@@ -243,7 +264,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("jwt", true),
             ],
-            settings: &[],
+            settings: MESH_FIXTURES,
             tokens: &[],
         },
         ..ORDINARY
@@ -263,7 +284,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("hmac", true),
             ],
-            settings: &[],
+            settings: MESH_FIXTURES,
             tokens: &[],
         },
         ..ORDINARY
@@ -283,7 +304,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("rate-limit", true),
             ],
-            settings: &[],
+            settings: MESH_FIXTURES,
             tokens: &[],
         },
         ..ORDINARY
@@ -303,7 +324,7 @@ const SETUPS: &[Setup] = &[
                 ("websocket", true),
                 ("enforce_registration", true),
             ],
-            settings: &[],
+            settings: MESH_FIXTURES,
             tokens: &[],
         },
         ..ORDINARY

@@ -4,10 +4,16 @@ use super::hmac::{self, Recipe};
 use super::{envelope, jwt, known};
 use crate::protocol::{Inputs, ObservationContext};
 use crate::target::Target;
+use crate::template::parse_time;
 use crate::value::Value;
 
 /// How long a token is valid, in seconds (binding, section 7).
 const VALID_S: i128 = 600;
+
+const SECOND: i128 = 1_000_000_000;
+
+/// The longest run after whose start the time of a message is taken for the present, in seconds.
+const LONGEST_RUN_S: i128 = 30 * 24 * 3_600;
 
 /// The place of the correlation id of a message that repeats its own id.
 const SAME_AS_ID: &str = "same-as-id";
@@ -125,7 +131,7 @@ fn credential(
         Method::Jwt { key, alg } => {
             let token = given.map_or_else(
                 || {
-                    let claims = claims(&sender, changes, context);
+                    let claims = claims(&sender, present(body, context), changes, context);
                     jwt::make(&claims, &key, &alg)
                 },
                 str::to_owned,
@@ -143,10 +149,18 @@ fn method(target: &Target) -> Method {
     known::secret(target, "api-key").map_or(Method::None, Method::ApiKey)
 }
 
-/// The claims of a token for a sender (binding, section 7): `sub`, `agent_id`, `capabilities`, `iat`, `exp` and `aud`, with
-/// those of the target file, and then `changes.claims`; a null removes one.
-pub(super) fn claims(sender: &str, changes: Option<&Value>, context: &ObservationContext<'_>) -> Value {
-    let now = context.clock.0.div_euclid(1_000_000_000);
+/// When a message is sent, in seconds since 1970: by its own timestamp if that lies in the run, otherwise the start of the run. A
+/// run may last longer than a token is valid.
+fn present(body: &Value, context: &ObservationContext<'_>) -> i128 {
+    let begun = context.clock.0.div_euclid(SECOND);
+    let stated = envelope::member_of_message(body, "timestamp").and_then(Value::as_text).and_then(parse_time);
+    let stated = stated.map(|instant| instant.div_euclid(SECOND));
+    stated.filter(|second| (begun..begun + LONGEST_RUN_S).contains(second)).unwrap_or(begun)
+}
+
+/// The claims of a token that is made at `now` for a sender (binding, section 7): `sub`, `agent_id`, `capabilities`, `iat`, `exp`
+/// and `aud`, with those of the target file, and then `changes.claims`; a null removes one.
+fn claims(sender: &str, now: i128, changes: Option<&Value>, context: &ObservationContext<'_>) -> Value {
     let mut claims = Value::map([
         ("sub", Value::text(sender)),
         ("agent_id", Value::text(sender)),

@@ -2,11 +2,11 @@
 
 use super::envelope;
 use crate::exchange::{HostArrival, HostReply, HostedKind};
+use crate::template::{format_time, parse_time};
 use crate::value::Value;
 use crate::wire::json;
 
-/// The time in replies of hosts that no case makes: any instant is as good as another, and the reply depends on the message
-/// alone.
+/// The time in the reply to a message that has none.
 const THEN: &str = "2025-01-27T10:00:00Z";
 
 /// The reply to a message at a host: the registry registers every agent and finds none, a peer serves every request, an
@@ -45,10 +45,13 @@ pub(super) fn reply(arrival: &HostArrival, state: &mut Value) -> Option<HostRepl
         Value::map([("error", Value::map(error))])
     };
     let payload = || Value::map([("status", text("success")), ("result", result)]);
+    // The present by the clock of the sender: a client may refuse an old reply, and the reply depends on the message alone.
+    let sent_at = envelope::member_of_message(&asked, "timestamp").and_then(Value::as_text).and_then(parse_time);
+    let now = sent_at.map_or_else(|| THEN.to_owned(), |at| format!("{}Z", format_time(at)));
     let mut reply = Value::map([
         ("id", Value::Text(format!("{id}-r{count}"))),
         ("type", text(if fails { "error" } else { "response" })),
-        ("timestamp", text(THEN)),
+        ("timestamp", text(&now)),
         ("source", Value::map([("agent_id", text(agent))])),
         ("headers", Value::map([("correlation_id", text(id)), ("priority", Value::Integer(5))])),
         ("payload", if fails { failure() } else { payload() }),

@@ -68,6 +68,11 @@ pub(super) fn complete(target: &mut Target) {
             target.options.entry(option.to_owned()).or_insert(true);
         }
     }
+    // Only requesters may watch the time (E17).
+    let enforced = target.setting("slow").and_then(|slow| slow.member("enforced"));
+    if enforced == Some(&Value::Bool(false)) {
+        target.options.entry("enforced-timeouts".to_owned()).or_insert(false);
+    }
     if target.levels.is_empty() {
         let offers = |name: &str| target.options.get(name) == Some(&true);
         let secured = ["api-key", "jwt", "hmac", "mtls"].iter().any(|name| offers(name))
@@ -157,14 +162,18 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     put("registry_id", Value::Text(registry));
     let context_agent = word("context_agent_id").or_else(|| own.clone());
     put("context_destination", destination(context_agent.as_deref(), None));
-    for (name, fallback) in FIXTURES {
-        let given = target.setting(name).filter(|value| value.as_map().is_some());
-        let base = given.cloned().unwrap_or_else(|| fallback(library));
-        // The defaults are the fixtures of the reference (binding, section 12), where an agent per fixture serves them.
-        put(name, with_destination(base, own.as_deref().filter(|_| given.is_some() || *name == "fixture")));
+    let described = |name: &str| target.setting(name).filter(|value| value.as_map().is_some()).cloned();
+    let main = described("fixture").unwrap_or_else(usual);
+    for (name, of_library) in FIXTURES {
+        // Beside an endpoint, a library is given its own capabilities: the target file describes those of the endpoint.
+        let given = described(name).filter(|_| !library || target.url.is_none());
+        // What a capability of an endpoint does is not guessed: without a description its fixture is the usual request (E17, E66).
+        let base = given.unwrap_or_else(|| if library { of_library() } else { main.clone() });
+        put(name, with_destination(base, own.as_deref()));
     }
+    put("fixture", with_destination(main, own.as_deref()));
     put("asked", asked(target, library, own.as_deref(), &registry_id));
-    let fallback = Value::array([Value::map::<&str>([]), Value::map([("text", Value::Integer(5))])]);
+    let fallback = Value::array([Value::map::<&str>([])]);
     put("invalid_parameters", target.setting("invalid_parameters").cloned().unwrap_or(fallback));
     let limit = target.setting("rate_limit");
     let number = |name: &str, usual: i128| {
@@ -206,7 +215,6 @@ fn asked(target: &Target, library: bool, own: Option<&str>, registry_id: &str) -
         ]);
     }
     let given = target.setting("fixture").filter(|value| value.as_map().is_some()).cloned();
-    let usual = || fixture("text-analysis", Value::map([("text", Value::text("proofmark"))]));
     let fixture = with_destination(given.unwrap_or_else(usual), own);
     let member = |name: &str| fixture.member(name).cloned().unwrap_or(Value::Null);
     Value::map([
@@ -215,27 +223,21 @@ fn asked(target: &Target, library: bool, own: Option<&str>, registry_id: &str) -
     ])
 }
 
-type Fallback = fn(bool) -> Value;
-
-/// The fixtures, each with its default at an endpoint or a library.
-const FIXTURES: &[(&str, Fallback)] = &[
-    ("fixture", |_| fixture("text-analysis", Value::map([("text", Value::text("proofmark"))]))),
-    ("second", |_| fixture("web-search", Value::map([("query", Value::text("proofmark"))]))),
-    ("echo", |library| tool(library, "pm-echo", "echo")),
-    ("slow", |library| tool(library, "pm-sleep", "sleep")),
-    ("exhaust", |library| tool(library, "pm-exhaust", "exhaust")),
+/// The further fixtures, each with the one that a library is given (binding, section 11).
+const FIXTURES: &[(&str, fn() -> Value)] = &[
+    ("second", || fixture("web-search", Value::map([("query", Value::text("proofmark"))]))),
+    ("echo", || fixture("pm-echo", Value::map::<&str>([]))),
+    ("slow", || fixture("pm-sleep", Value::map::<&str>([]))),
+    ("exhaust", || fixture("pm-exhaust", Value::map::<&str>([]))),
 ];
+
+/// The request of a target whose file does not describe one (E81).
+fn usual() -> Value {
+    fixture("text-analysis", Value::map([("text", Value::text("proofmark"))]))
+}
 
 fn fixture(capability: &str, parameters: Value) -> Value {
     Value::map([("capability", Value::text(capability)), ("parameters", parameters)])
-}
-
-/// A fixture of the capability `tool-use`; a library gets one capability for each (binding, section 11).
-fn tool(library: bool, own: &str, tool: &str) -> Value {
-    match library {
-        true => fixture(own, Value::map::<&str>([])),
-        false => fixture("tool-use", Value::map([("tool", Value::text(tool))])),
-    }
 }
 
 /// A fixture with its destination and the other members that cases use.

@@ -73,7 +73,8 @@ pub(super) const SETTINGS: &[Setting] = &[
     ),
     any(
         "slow",
-        "A request that takes a given time: as `fixture`, with `ms_pointer` [default: /ms].",
+        "A request that takes a given time: as `fixture`, with `ms_pointer` [default: /ms], and `enforced: false` if requesters \
+        alone watch `timeout_ms` (E17).",
         "{ capability: tool-use, parameters: { tool: sleep }, ms_pointer: /ms }",
     ),
     any(

@@ -29,19 +29,25 @@ impl Kind for Signing {
 
     fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let raw = vector.text("envelope")?;
-        // Only the ruled recipe is one that a library must use.
-        let reading = |name: &str, digest: Value, tolerated: bool| {
-            Value::map([("reading", Value::text(name)), ("tolerated", Value::Bool(tolerated)), ("equals", digest)])
+        // Only the ruled recipe is one that a library must use, unless its target file declares another.
+        let reading = |name: &str, digest: &str, tolerated: bool| {
+            Value::map([
+                ("reading", Value::text(name)),
+                ("tolerated", Value::Bool(tolerated)),
+                ("at", Value::text("/reply_headers/signature/value")),
+                ("equals", Value::text(digest)),
+            ])
         };
         let readings = Value::array([
-            reading("base64", Value::text(vector.text("base64")?), false),
-            reading("hexadecimal", Value::text(vector.text("hex")?), true),
+            reading("base64", vector.text("base64")?, false),
+            reading("hexadecimal", vector.text("hex")?, true),
+            other_recipe(),
         ]);
         Ok(LibraryCall {
             operation: "sign",
             with: vec![("raw", Value::text(raw)), ("key", Value::text(vector.text("key")?))],
             expect: vec![
-                ("/reply_headers/signature/value", "any-of", readings, false),
+                ("", "any-of", readings, false),
                 ("/reply_headers/signature/algorithm", "equals", Value::text("HMAC-SHA256"), false),
             ],
             twin: None,
@@ -87,7 +93,7 @@ impl Kind for Signature {
         Ok(LibraryCall {
             operation: "verify",
             with: call(raw),
-            expect: expect(vector),
+            expect: expect(vector, Some(other_recipe())),
             twin: twin
                 .map(|twin| Twin { with: call(twin), assume: vec![("/returned/valid", "equals", Value::Bool(true))] }),
         })
@@ -130,7 +136,7 @@ impl Kind for Token {
         Ok(LibraryCall {
             operation: "check-jwt",
             with: call(vector.text("token")?),
-            expect: expect(vector),
+            expect: expect(vector, None),
             twin: twin
                 .map(|twin| Twin { with: call(twin), assume: vec![("/returned/valid", "equals", Value::Bool(true))] }),
         })
@@ -143,20 +149,37 @@ impl Kind for Token {
     }
 }
 
-/// What a library answers: a result that says so, or for an invalid one also an error of refusal.
-fn expect(vector: &Vector) -> Vec<(&'static str, &'static str, Value, bool)> {
-    let valid = |valid: bool| Value::map([("at", Value::text("/returned/valid")), ("equals", Value::Bool(valid))]);
+/// The reading of a library whose target file declares another recipe: what its signatures are, the vectors do not say (E71).
+fn other_recipe() -> Value {
+    Value::map([
+        ("reading", Value::text("declared to sign by another recipe")),
+        ("at", Value::text("/target/canonical")),
+        ("one-of", Value::array([Value::text("python-compact"), Value::text("python-default")])),
+    ])
+}
+
+/// What a library answers: a result that says so, or for an invalid one also an error of refusal; or the further reading.
+fn expect(vector: &Vector, further: Option<Value>) -> Vec<(&'static str, &'static str, Value, bool)> {
+    let answered = |valid: bool, reading: &str| {
+        Value::map([
+            ("reading", Value::text(reading)),
+            ("at", Value::text("/returned/valid")),
+            ("equals", Value::Bool(valid)),
+        ])
+    };
     match vector.result {
-        VectorResult::Valid => vec![("/returned/valid", "equals", Value::Bool(true), false)],
+        VectorResult::Valid => {
+            let readings = Value::array([answered(true, "valid")].into_iter().chain(further));
+            vec![("", "any-of", readings, false)]
+        }
         VectorResult::Invalid => {
-            let mut answered = valid(false);
-            answered.set_member("reading", Value::text("not valid"));
             let refused = Value::map([
                 ("at", Value::text("/rpc_code")),
                 ("one-of", Value::array([Value::Integer(-32001), Value::Integer(-32002)])),
                 ("reading", Value::text("an error")),
             ]);
-            vec![("", "any-of", Value::array([answered, refused]), false)]
+            let readings = [answered(false, "not valid"), refused].into_iter().chain(further);
+            vec![("", "any-of", Value::array(readings), false)]
         }
         VectorResult::Acceptable => {
             let strict = vector.strict.is_some_and(|strict| strict == VectorResult::Valid);

@@ -45,6 +45,7 @@ const ENTRY_IDS: &[&str] = &["/agent/id", "/identity/id", "/id", "/agent_id", ""
 /// | `/target/rate_limited` | whether the target is declared to limit the rate |
 /// | `/target/rate_window_ms` | the window of that limit, if it is given |
 /// | `/target/discovery_match` | whether discovery is declared to match all capabilities or any: `all`, `any` or `either` |
+/// | `/target/canonical` | the form of messages that it is declared to sign, if the target file says so |
 /// | `/returned`, `/rpc_code` | the result of a library, or the code of its error |
 pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
     let mut view = base_view(exchange, context.target, context.clock);
@@ -60,6 +61,8 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     let window = context.target.setting("rate_limit").and_then(|limit| limit.member("window_ms")).cloned();
     let mut declared = vec![("rate_limited", Value::Bool(limited)), ("discovery_match", Value::text(matching))];
     declared.extend(window.map(|window| ("rate_window_ms", window)));
+    let canonical = context.target.setting("hmac").and_then(|hmac| hmac.member("canonical")).cloned();
+    declared.extend(canonical.map(|canonical| ("canonical", canonical)));
     put("target", Some(Value::map(declared)));
     put("outcome", Some(Value::text(read.outcome)));
     put("answer_text", Some(Value::Text(whole(exchange))));
