@@ -136,12 +136,14 @@ impl Differences {
             }
         }
         for name in ["roles", "routingIntent", "encryption"] {
-            if let Some(value) = sent.member(name) {
-                self.value("directives", Some("directives"), &at.child(name), value, copy.member(name));
+            let (place, found) = (at.child(name), directive(copy, name));
+            match directive(sent, name) {
+                Some(value) => self.value("directives", Some("directives"), &place, value, found),
+                None if name == "encryption" && found.is_some() => {
+                    self.note("directives", &place, "no encryption entry", found);
+                }
+                None => {}
             }
-        }
-        if sent.member("encryption").is_none() && copy.member("encryption").is_some() {
-            self.note("directives", &at.child("encryption"), "no encryption entry", copy.member("encryption"));
         }
         for (key, value) in sent.as_map().unwrap_or_default() {
             let Some(name) = key.as_text().filter(|name| !RULED.contains(name)) else { continue };
@@ -234,6 +236,11 @@ impl Differences {
             }
         }
     }
+}
+
+/// A member of a Header that says how to treat the message; an encryption entry that is null counts as absent (E85).
+fn directive<'h>(header: &'h Value, name: &str) -> Option<&'h Value> {
+    header.member(name).filter(|value| name != "encryption" || **value != Value::Null)
 }
 
 /// Whether a text occurs in a string at any depth.

@@ -46,6 +46,7 @@ fn a_correct_copy_has_no_difference() {
 fn permitted_changes_are_no_differences() {
     for (from, to) in [
         (r#""routingIntent""#, r#""hop":{"by":"x"},"routingIntent""#),
+        (r#""routingIntent""#, r#""encryption":null,"routingIntent""#),
         (r#""metadata":{"importance":0.5}"#, r#""metadata":{"importance":0.50,"processedBy":["x"]}"#),
         (r#""weight":0.125}"#, r#""weight":0.125},{"source":"a","target":"b","weight":0,"addedBy":"x"}"#),
         (r#""content":{"mark":"three"}}"#, r#""content":{"mark":"three"},"seen":1},{"type":"urn:audit"}"#),
@@ -63,6 +64,7 @@ fn each_difference_has_its_row() {
         ("t-1;hop=x", "t-1", &["trace-changed"]),
         ("t-1;hop=x", "other", &["trace-extended", "trace-found"]),
         (r#"["a","b","a"]"#, r#"["a","a","b"]"#, &["array-order", "directives"]),
+        (r#""routingIntent""#, r#""encryption":{},"routingIntent""#, &["directives"]),
         (r#""x":[1,null]"#, r#""x":[1]"#, &["header"]),
         (r#""list":[1,2]"#, r#""list":[2,1]"#, &["array-order", "body"]),
         ("9007199254740993", "9007199254740992", &["numbers"]),

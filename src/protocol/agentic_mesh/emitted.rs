@@ -9,8 +9,8 @@ use crate::protocol::ObservationContext;
 use crate::value::{Path, Value};
 use crate::wire::json::{self, OddityKind};
 
-/// Statuses that say that there is no node at this address, or none that takes a message now.
-const NO_NODE: [u16; 10] = [401, 403, 404, 405, 407, 410, 415, 429, 501, 503];
+/// Statuses that say that there is no node at this address, or none that takes a message now or in this time.
+const NO_NODE: [u16; 11] = [401, 403, 404, 405, 407, 408, 410, 415, 429, 501, 503];
 
 /// | place | holds |
 /// |---|---|
@@ -47,7 +47,8 @@ pub(super) fn of(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<V
         found.push(reply);
     }
     let there = exchange.received.status.is_none_or(|status| !NO_NODE.contains(&status));
-    if exchange.sent.transport == Transport::Http && there {
+    let of_media_type = answer.outcome == "refused" && has_other_media_type(exchange, context);
+    if exchange.sent.transport == Transport::Http && there && !of_media_type {
         found.push(Value::map([
             ("kind", Value::text("answer")),
             ("outcome", Value::text(answer.outcome)),
@@ -56,6 +57,14 @@ pub(super) fn of(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<V
         ]));
     }
     found
+}
+
+/// Whether the message was sent in another media type than the one that calibration found; a node may refuse that one by any
+/// status, without a fault (binding, section 5.3).
+fn has_other_media_type(exchange: &Exchange, context: &ObservationContext<'_>) -> bool {
+    let found = context.known.get("media_type").and_then(Value::as_text);
+    let mut sent = exchange.sent.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    found.is_some_and(|found| sent.any(|(_, sent)| !sent.eq_ignore_ascii_case(found)))
 }
 
 /// Whether bytes that are not JSON were offered as a message.

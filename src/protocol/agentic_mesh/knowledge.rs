@@ -89,6 +89,7 @@ impl TargetKnowledge for Knowledge {
             "refused_body",
             "media_type",
             "blocks_at",
+            "describes_blocks_at",
             "known_type",
             "known_content",
             "reinserting_type",
@@ -110,6 +111,7 @@ impl TargetKnowledge for Knowledge {
         let text = |name: &str| captured.get(name).and_then(Value::as_text);
         let place = PLACES.iter().find(|(_, capture)| text(capture) == Some("MustUnderstand")).map(|(place, _)| *place);
         let described = text("described_blocks_at").filter(|place| place.starts_with('/'));
+        let describes_blocks_at = described.is_some();
         let blocks_at = described.or(place).unwrap_or(message::BLOCKS).to_owned();
         let vocabulary = Vocabulary::of(target);
         let base = message::base(target);
@@ -141,6 +143,7 @@ impl TargetKnowledge for Knowledge {
             put(name, node(target, &vocabulary, kind, &blocks_at, graph));
         }
         put("blocks_at", Value::text(blocks_at));
+        put("describes_blocks_at", Value::Bool(describes_blocks_at));
         let _ = transport;
         known
     }

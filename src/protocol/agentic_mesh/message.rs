@@ -103,6 +103,12 @@ pub(super) fn blocks_at(target: &Target, known: &Known) -> Option<String> {
     }
 }
 
+/// Whether the target file or the library names the place of header blocks, so that calibration does not find it.
+pub(super) fn names_blocks_at(target: &Target, known: &Known) -> bool {
+    let described = known.get("describes_blocks_at") == Some(&Value::Bool(true));
+    described || settings::word(target, "header_blocks_at").is_some_and(|place| place != "auto")
+}
+
 /// Moves header blocks, nonce and version of a message to the places of the target.
 pub(super) fn place(message: &mut Value, context: &ObservationContext<'_>) {
     let blocks = blocks_at(context.target, context.known).unwrap_or_else(|| BLOCKS.to_owned());

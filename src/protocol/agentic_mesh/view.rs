@@ -128,6 +128,7 @@ fn target(context: &ObservationContext<'_>) -> Value {
     Value::map([
         ("intermediary", Value::text(if settings::is_active(target) { "active" } else { "forwarding" })),
         ("blocks_at", blocks_at.map_or(Value::Null, Value::Text)),
+        ("names_blocks_at", Value::Bool(message::names_blocks_at(target, context.known))),
         ("version_detect", Value::text(settings::text(target, "version", "detect", "field"))),
         ("filters", Value::Bool(target.setting("memorygram_filter") == Some(&Value::Bool(true)))),
         ("assumed_role", has("assumed_role")),
