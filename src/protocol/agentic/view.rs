@@ -47,7 +47,7 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
     };
     let Some(body) = body else {
         if success && exchange.operation == "export" {
-            put("records", exchange.received.body.text().and_then(records));
+            put("records", exchange.received.body.text().and_then(|text| records(text, target)));
         }
         return view;
     };
@@ -99,14 +99,16 @@ pub(super) fn observe(exchange: &Exchange, target: &Target, clock: Clock) -> Val
     if exchange.operation == "export" {
         let text = exchange.received.body.text();
         let found = match (&body, exchange.sent.transport) {
-            (Value::Array(items), _) => Some(Value::Array(items.iter().map(unwrap_record).collect())),
-            (_, Transport::Http) => text.and_then(records),
+            (Value::Array(items), _) => {
+                Some(Value::Array(items.iter().map(|item| unwrap_record(item, target)).collect()))
+            }
+            (_, Transport::Http) => text.and_then(|text| records(text, target)),
             (_, _) => body
                 .member("ndjson_hex")
                 .and_then(Value::as_text)
                 .and_then(|hex| data_encoding::HEXLOWER_PERMISSIVE.decode(hex.as_bytes()).ok())
                 .and_then(|bytes| String::from_utf8(bytes).ok())
-                .and_then(|text| records(&text)),
+                .and_then(|text| records(&text, target)),
         };
         put("records", found);
     }
@@ -236,7 +238,9 @@ fn count(body: &Value) -> Option<Value> {
     if body.as_integer().is_some() {
         return Some(body.clone());
     }
-    let named = ["invalidated", "count", "invalidated_count"].iter().find_map(|name| body.member(name));
+    // A list of the ended facts may have one of these names as well.
+    let number = |value: &&Value| value.as_integer().is_some();
+    let named = ["invalidated", "count", "invalidated_count"].iter().find_map(|name| body.member(name).filter(number));
     if let Some(named) = named {
         return Some(named.clone());
     }
@@ -298,15 +302,15 @@ fn project(body: &Value) -> Option<Value> {
 }
 
 /// The records of an NDJSON text, or `None` if a line is not a JSON object.
-fn records(text: &str) -> Option<Value> {
+fn records(text: &str, target: &Target) -> Option<Value> {
     let lines = text.split('\n').map(|line| line.trim_end_matches('\r')).filter(|line| !line.trim().is_empty());
     let items: Option<Vec<Value>> =
         lines.map(|line| json::parse(line.as_bytes()).ok().filter(|value| value.as_map().is_some())).collect();
-    Some(Value::Array(items?.iter().map(unwrap_record).collect()))
+    Some(Value::Array(items?.iter().map(|item| unwrap_record(item, target)).collect()))
 }
 
-/// A record and its kind (E69, E97): a line may wrap it.
-fn unwrap_record(item: &Value) -> Value {
+/// A record and its kind (E69, E97): a line may wrap it. A package is without the members that the target adds.
+fn unwrap_record(item: &Value, target: &Target) -> Value {
     let inner = ["package", "fact", "session", "project", "data"]
         .iter()
         .find_map(|name| item.member(name).filter(|inner| inner.as_map().is_some()))
@@ -320,16 +324,7 @@ fn unwrap_record(item: &Value) -> Value {
     } else {
         "project"
     };
-    let inner = match inner.as_map() {
-        Some(members) if kind == "package" => Value::Map(
-            members
-                .iter()
-                .filter(|(key, _)| !key.as_text().is_some_and(|name| METADATA.contains(&name)))
-                .cloned()
-                .collect(),
-        ),
-        _ => inner.clone(),
-    };
+    let inner = if kind == "package" { strip(inner, target) } else { inner.clone() };
     Value::map([("kind", Value::text(kind)), ("record", inner)])
 }
 
@@ -337,6 +332,24 @@ fn unwrap_record(item: &Value) -> Value {
 mod tests {
     use super::*;
     use crate::exchange::TargetClass;
+
+    #[test]
+    fn a_count_is_a_number_and_not_the_list_of_ended_facts() {
+        let count = |text: &[u8]| super::count(&json::parse(text).expect("JSON")).and_then(|count| count.as_integer());
+        assert_eq!(count(br#"{"invalidated":[{"fact_id":"f"}],"count":1}"#), Some(1));
+        assert_eq!(count(br#"{"ok":true,"ended":2}"#), Some(2));
+        assert_eq!(count(br#"{"invalidated":"1"}"#), None);
+    }
+
+    #[test]
+    fn an_exported_package_is_without_the_members_that_the_target_adds() {
+        let mut target = Target::new(TargetClass::Endpoint, "t");
+        target.places.insert("metadata".to_owned(), vec!["/received_by".to_owned()]);
+        let found = records(r#"{"package":{"package_id":"p","title":"t","received_by":"x"}}"#, &target);
+        let record = found.as_ref().and_then(|list| list.as_array()?.first()?.member("record"));
+        let expected = json::parse(br#"{"package_id":"p","title":"t"}"#).expect("JSON");
+        assert!(record.is_some_and(|record| record.same_as(&expected)));
+    }
 
     #[test]
     fn the_parts_of_a_digest_are_found_at_their_configured_places() {
