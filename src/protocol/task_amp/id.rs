@@ -45,13 +45,21 @@ pub(super) fn is_task(task: &str) -> bool {
 
 /// Reads a time.
 pub(super) fn time(text: &str) -> Time {
-    // An offset without a colon is tolerated (E13).
-    const WITH_OFFSET: &[&str] = &["%Y-%m-%dT%H:%M:%S%.f%z", "%Y-%m-%dT%H:%M:%S%.f%#z", "%Y-%m-%dT%H:%M%z"];
-    const PLAIN: &[&str] = &["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M"];
-    let starts_right = text.len() >= 16 && text.as_bytes()[..4].iter().all(u8::is_ascii_digit);
+    // An offset without a colon is tolerated (E13). ISO 8601 also has times without separators and fractions after a comma.
+    const WITH_OFFSET: &[&str] = &[
+        "%Y-%m-%dT%H:%M:%S%.f%z",
+        "%Y-%m-%dT%H:%M:%S%.f%#z",
+        "%Y-%m-%dT%H:%M%z",
+        "%Y-%m-%dT%H:%M%#z",
+        "%Y%m%dT%H%M%S%.f%z",
+        "%Y%m%dT%H%M%S%.f%#z",
+    ];
+    const PLAIN: &[&str] = &["%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y%m%dT%H%M%S%.f"];
+    let starts_right = text.len() >= 15 && text.as_bytes()[..4].iter().all(u8::is_ascii_digit);
     if !starts_right {
         return Time::Invalid;
     }
+    let text = &text.replacen(',', ".", 1);
     if DateTime::parse_from_rfc3339(text).is_ok()
         || WITH_OFFSET.iter().any(|form| DateTime::parse_from_str(text, form).is_ok())
     {
@@ -113,10 +121,12 @@ mod tests {
             "2026-02-26T14:32:07Z",
             "2026-02-26T14:32:07-05:30",
             "2026-02-26T14:32:07+0000",
+            "2026-02-26T14:32:07,123+00:00",
+            "20260226T143207+0000",
         ] {
             assert_eq!(time(right), Time::Valid, "{right}");
         }
-        for plain in ["2026-02-26T14:32:07", "2026-02-26T14:32:07.123"] {
+        for plain in ["2026-02-26T14:32:07", "2026-02-26T14:32:07.123", "20260226T143207"] {
             assert_eq!(time(plain), Time::WithoutOffset, "{plain}");
         }
         for wrong in [

@@ -186,16 +186,24 @@ impl Mailbox for TaskAmp {
         let route = operation.route.as_ref()?;
         let own = context.target.routes.get(operation.name).and_then(|own| own.path.clone());
         let path = own.unwrap_or_else(|| route.path.to_owned());
+        // The credentials of a party go with its own role.
+        let own = context.target.credentials.contains_key(&exchange.actor);
+        let role = if own { exchange.actor.as_str() } else { "admin" };
         Some(Encoded {
             transport: Transport::Http,
             action: ChannelAction::Message,
             base: None,
             operation: operation.name.to_owned(),
             method: route.method.to_owned(),
-            path: behind.map_or_else(|| path.clone(), |cursor| format!("{path}?after={cursor}")),
+            path: match behind {
+                _ if path.contains("{after}") => path.replace("{after}", behind.unwrap_or("0")),
+                Some(cursor) if path.contains('?') => format!("{path}&after={cursor}"),
+                Some(cursor) => format!("{path}?after={cursor}"),
+                None => path,
+            },
             headers: vec![
                 ("accept".to_owned(), "application/json".to_owned()),
-                ("x-amp-role".to_owned(), "admin".to_owned()),
+                ("x-amp-role".to_owned(), role.to_owned()),
             ],
             body: Vec::new(),
             params: Vec::new(),
@@ -208,7 +216,7 @@ impl Mailbox for TaskAmp {
         /// A page with so many entries is probably not the last one.
         const FULL: usize = 50;
         let body = crate::wire::json::parse(fetched).ok()?;
-        let entries = body.member("errors").and_then(Value::as_array)?;
+        let entries = view::entries(&body)?;
         let last = entries.last().and_then(|entry| entry.member("seq"));
         let cursor = body.member("next").and_then(Value::as_integer).filter(|next| *next > 0);
         let cursor = cursor.or_else(|| last.and_then(Value::as_integer))?;

@@ -34,7 +34,7 @@ const TASK_NAMES: &[(&str, &[&str])] =
 /// | `/acks` | acknowledgements: `msg_id`, `actor`, `ts`, `ack_status` |
 /// | `/errors` | entries of the error log, or the errors that a library reports |
 /// | `/unnamed` | the entries of the error log that name no message |
-/// | `/logged` | how the new entries of the error log show the refusal of what was sent: `named`, `unnamed` or `missing` |
+/// | `/logged` | how the new entries of the error log show the refusal of what was sent: `named`, `unnamed` or `missing`; `not-refused` if there was none |
 /// | `/task` | the task record, with the names of the binding |
 /// | `/outputs` | the outputs of an engine |
 /// | `/sent-sha256` | SHA-256 of the bytes that were sent |
@@ -68,7 +68,8 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     let errors = errors(exchange, &view);
     if exchange.operation == "submit" && exchange.sent.transport == Transport::Http {
         let entries = errors.as_ref().and_then(Value::as_array).unwrap_or_default();
-        view.set_member("logged", Value::text(logged(exchange, entries, &view)));
+        let logged = if is_refusal(&view) { logged(exchange, entries, &view) } else { "not-refused" };
+        view.set_member("logged", Value::text(logged));
     }
     if exchange.operation == "list-errors" {
         let unnamed = |errors: &Value| {
@@ -149,7 +150,8 @@ fn record(found: &Value, target: &Target) -> Option<Value> {
         .or_else(|| found.member("msg_id").is_some().then_some(found))?;
     let mut record = Value::map([("message", message.clone())]);
     for name in ["written_by", "stored_at", "seq"] {
-        if let Some(value) = placed(target, name, found).or_else(|| found.member(name)) {
+        let value = placed(target, name, found).or_else(|| found.member(name));
+        if let Some(value) = value.filter(|value| **value != Value::Null) {
             record.set_member(name, value.clone());
         }
     }
@@ -258,6 +260,11 @@ fn acks(exchange: &Exchange, view: &Value) -> Option<Value> {
     }
 }
 
+/// The entries of a page of the error log, which may be a bare list.
+pub(super) fn entries(page: &Value) -> Option<&[Value]> {
+    page.member("errors").unwrap_or(page).as_array()
+}
+
 fn errors(exchange: &Exchange, view: &Value) -> Option<Value> {
     if let Some(outputs) = view.member("outputs").and_then(Value::as_array) {
         return Some(Value::Array(outputs.iter().filter_map(|output| output.member("entry").cloned()).collect()));
@@ -271,15 +278,12 @@ fn errors(exchange: &Exchange, view: &Value) -> Option<Value> {
                 let entry = |line: &str| json::parse(line.as_bytes()).unwrap_or_else(|_| Value::text(line));
                 Some(Value::Array(lines.map(entry).collect()))
             }
-            None => {
-                let body = view.member("body")?;
-                body.member("errors").or(Some(body)).filter(|errors| errors.as_array().is_some()).cloned()
-            }
+            None => entries(view.member("body")?).map(|entries| Value::Array(entries.to_vec().into())),
         },
         // The entries that were read after the message was refused.
         "submit" if exchange.sent.transport == Transport::Http => {
             let pages = exchange.received.arrived.iter().filter_map(|arrival| json::parse(&arrival.body.0).ok());
-            let of_page = |page: Value| page.member("errors").and_then(Value::as_array).unwrap_or_default().to_vec();
+            let of_page = |page: Value| entries(&page).unwrap_or_default().to_vec();
             Some(Value::Array(pages.flat_map(of_page).collect()))
         }
         _ => {
@@ -287,6 +291,12 @@ fn errors(exchange: &Exchange, view: &Value) -> Option<Value> {
             answer.member("errors").filter(|errors| errors.as_array().is_some()).cloned()
         }
     }
+}
+
+/// Whether a message was refused. With status 401 the caller was, before the message was read.
+fn is_refusal(view: &Value) -> bool {
+    let refused = view.member("verdict").and_then(Value::as_text) == Some("refused");
+    refused && view.member("status").and_then(Value::as_integer) != Some(401)
 }
 
 /// How entries of the error log show that what was sent was refused (binding, section 5; E03): one names the message or the digest
@@ -387,6 +397,25 @@ mod tests {
             assert_eq!(seen(&format!("bus refused {id}: not {{type}}-{{task_id}}-{{unix_ms}}"), id), "named", "{id}");
             assert_eq!(seen(&format!("`{}` refused", id.trim()), id), "named", "{id}");
         }
+    }
+
+    #[test]
+    fn a_message_that_was_not_refused_needs_no_entry() {
+        let view =
+            |verdict: &str, status| Value::map([("verdict", Value::text(verdict)), ("status", Value::Integer(status))]);
+        assert!(is_refusal(&view("refused", 422)));
+        for (verdict, status) in [("accepted", 202), ("refused", 401), ("failed", 500)] {
+            assert!(!is_refusal(&view(verdict, status)), "{verdict} {status}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_the_error_log_may_be_a_bare_list() {
+        let entry = Value::text("refused");
+        let list = Value::array([entry.clone()]);
+        assert_eq!(entries(&Value::map([("errors", list.clone())])), Some([entry.clone()].as_slice()));
+        assert_eq!(entries(&list), Some([entry].as_slice()));
+        assert_eq!(entries(&Value::map([("detail", Value::text("no"))])), None);
     }
 
     #[test]
