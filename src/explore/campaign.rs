@@ -28,6 +28,9 @@ const ROUNDS: usize = 2;
 /// Batches without a judged sequence after which the target counts as gone.
 const SILENT_BATCHES: usize = 3;
 
+/// The operation that a suspicion names if it follows from all answers of a section.
+const OF_SECTION: &str = "requests-at-once";
+
 /// Runs sequences against a target until its time is over. `start` is the instant of `facts.clock`; `cancel` turns true when
 /// the exploration is to end early.
 pub async fn run(
@@ -103,9 +106,9 @@ pub(super) struct Sequence {
 }
 
 /// What a sequence showed.
-struct Ran {
-    sequence: Sequence,
-    result: Result<(CaseRecord, Vec<Exchange>), String>,
+pub(super) struct Ran {
+    pub(super) sequence: Sequence,
+    pub(super) result: Result<(CaseRecord, Vec<Exchange>), String>,
 }
 
 /// What a target did that the model does not permit.
@@ -126,7 +129,18 @@ impl Suspicion {
         let mut violations =
             record.findings.iter().filter(|found| found.verdict == Verdict::Fail && !found.strict_only);
         violations.find_map(|found| {
-            let exchange = exchanges.get(found.exchange?)?;
+            let Some(index) = found.exchange else {
+                // It follows from all answers of a section.
+                return Some(Self {
+                    requirement: found.requirement.clone(),
+                    operation: OF_SECTION.to_owned(),
+                    place: String::new(),
+                    expected: "answers that fit an order in which the requests took effect".to_owned(),
+                    observed: "answers that fit none".to_owned(),
+                    step: exchanges.last()?.step,
+                });
+            };
+            let exchange = exchanges.get(index)?;
             let tokens = found.path.split('/').map(|token| if token.parse::<usize>().is_ok() { "*" } else { token });
             Some(Self {
                 requirement: found.requirement.clone(),
@@ -137,6 +151,11 @@ impl Suspicion {
                 step: exchange.step,
             })
         })
+    }
+
+    /// Whether it follows from all answers of a section, and not from one.
+    pub(super) fn is_of_section(&self) -> bool {
+        self.operation == OF_SECTION
     }
 
     pub(super) fn signature(&self) -> String {
@@ -231,7 +250,14 @@ impl Campaign<'_> {
             .collect();
         let begun = state.begun;
         let in_time = stream::iter(drawn).take_while(|_| std::future::ready(begun.elapsed() < self.options.time));
-        let mut ran: Vec<Ran> = in_time.map(|sequence| self.run_whole(sequence)).buffer_unordered(jobs).collect().await;
+        let mut ran: Vec<Ran> = in_time
+            .map(|sequence| {
+                let id = format!("explore {} sequence {}", self.options.seed, sequence.number);
+                self.run_whole(sequence, id)
+            })
+            .buffer_unordered(jobs)
+            .collect()
+            .await;
         // In the order of their numbers, independent of their durations.
         ran.sort_by_key(|ran| ran.sequence.number);
         for Ran { sequence, result } in ran {
@@ -298,13 +324,13 @@ impl Campaign<'_> {
         self.look_again(sequence, &suspicion, &owners, state).await;
     }
 
-    async fn run_whole(&self, sequence: Sequence) -> Ran {
+    /// Runs a sequence as it is. `id` decides the identities, so an id that was used meets what was stored before.
+    pub(super) async fn run_whole(&self, sequence: Sequence, id: String) -> Ran {
         let title = Title { suite: "explore", case: "sequence", about: "", transport: sequence.transport.name() };
         let knowledge = self.context.plan.knowledge;
         let case = sequence::case(&sequence.predictions, Shape::Whole, &title)
             .ok_or_else(|| "no step has an expectation".to_owned())
             .and_then(|case| sequence::built(knowledge, &case));
-        let id = format!("explore {} sequence {}", self.options.seed, sequence.number);
         let spellings = self.options.spellings.as_ref();
         let result = match case {
             Ok(case) => Ok(self.judged(&case, sequence.transport, id, spellings).await),

@@ -2,10 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::stream::{self, StreamExt};
 use sha2::{Digest, Sha256};
 
 use super::Finding;
-use super::campaign::{Campaign, Sequence, State, Suspicion};
+use super::campaign::{Campaign, Ran, Sequence, State, Suspicion};
+use super::section;
 use super::sequence::{self, Shape, Title};
 use super::shrink;
 use crate::exchange::Transport;
@@ -14,6 +16,9 @@ use crate::spelling::Spellings;
 
 /// How often a case must fail before it is a finding.
 const TIMES: usize = 2;
+
+/// How often a case with a section is tried for each failure.
+const ROUNDS: usize = 40;
 
 /// Attempts to shorten a sequence, and how long they may take.
 const ATTEMPTS: usize = 200;
@@ -29,7 +34,27 @@ impl Campaign<'_> {
         state: &mut State,
     ) {
         let Some(last) = owners.get(suspicion.step) else { return };
-        let moves = sequence.moves[..=*last].to_vec();
+        // What comes after a section is a part of it.
+        let last = if suspicion.is_of_section() { sequence.moves.len() - 1 } else { *last };
+        let moves = sequence.moves[..=last].to_vec();
+        if suspicion.is_of_section() {
+            // What the moves show one after the other does not come of what runs at the same time.
+            for moves in section::in_turn(&moves) {
+                let predictions = sequence::predict(self.model, &moves);
+                let turn = Sequence { number: sequence.number, transport: sequence.transport, moves, predictions };
+                let ran = self.run_whole(turn, self.fresh_id()).await;
+                let Ran { sequence: turn, result: Ok((record, exchanges)) } = ran else { continue };
+                if let Some(found) = Suspicion::of(&record, &exchanges) {
+                    if state.known.contains(&found.signature()) {
+                        state.progress.repeated += 1;
+                    } else {
+                        let owners = sequence::owners(&turn.predictions);
+                        Box::pin(self.look_again(&turn, &found, &owners, state)).await;
+                    }
+                    return;
+                }
+            }
+        }
         // A suspicion that is not confirmed may be the effect of another bug, in another sequence it is looked at again.
         let Some(spellings) = self.dependence(&moves, sequence.transport, suspicion).await else {
             state.progress.unfounded += 1;
@@ -127,10 +152,19 @@ impl Campaign<'_> {
         let title = Title { suite: "explore", case: "sequence", about: "", transport: transport.name() };
         let text = sequence::text(knowledge, &predictions, Shape::Last(&suspicion.requirement), &title);
         let Some(case) = text.and_then(|text| sequence::read(knowledge, &text).ok()) else { return false };
-        for _ in 0..times {
+        let shows = async || {
             let (record, exchanges) = self.judged(&case, transport, self.fresh_id(), spellings).await;
             let found = Suspicion::of(&record, &exchanges);
-            if found.is_none_or(|found| found.signature() != suspicion.signature()) {
+            found.is_some_and(|found| found.signature() == suspicion.signature())
+        };
+        if sequence::has_section(&predictions) {
+            // What happens at the same time may go wrong rarely, and only while much else happens.
+            let jobs = self.context.plan.target.limits.jobs.max(1);
+            let shown = stream::iter(0..times * ROUNDS).map(|_| shows()).buffer_unordered(jobs);
+            return shown.filter(|shown| std::future::ready(*shown)).take(times).count().await == times;
+        }
+        for _ in 0..times {
+            if !shows().await {
                 return false;
             }
         }

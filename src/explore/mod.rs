@@ -7,6 +7,7 @@
 mod campaign;
 mod choices;
 mod confirm;
+mod section;
 mod sequence;
 mod shrink;
 

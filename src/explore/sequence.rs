@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::choices::Seeded;
+use super::section;
 use crate::fuzz::yaml;
 use crate::plan::{self, Knowledge};
 use crate::protocol::{Choices, Model, Move, Offers, Predicted};
@@ -20,6 +21,13 @@ const FAILURES: usize = 32;
 
 /// Possible moves among which the one with the rarest transition is taken.
 const CANDIDATES: usize = 3;
+
+/// A sequence has a section once in so many times, and after it few moves besides those that read everything back.
+const SECTIONS: usize = 5;
+const AFTER_SECTION: usize = 3;
+
+/// How often the case of a section repeats: what happens at the same time happens in another order each time.
+const ROUNDS: usize = 24;
 
 /// How often each transition was planned: what was planned rarely is preferred.
 pub(super) type Planned = BTreeMap<&'static str, u64>;
@@ -56,10 +64,22 @@ pub(super) fn generate(
     let choices: &mut dyn Choices = &mut Seeded::new(seed, number);
     let count = FEWEST + choices.below(MOST - FEWEST);
     let steered = choices.one_in(2);
+    let section_at = choices.one_in(SECTIONS).then(|| choices.below(count));
+    let mut end = count;
     let mut state = model.start();
     let mut moves = Vec::new();
     let mut failures = 0;
-    while moves.len() < count && failures < FAILURES {
+    while moves.len() < end && failures < FAILURES {
+        if section_at.is_some_and(|at| at <= moves.len())
+            && end == count
+            && let Some(own) = state.propose_at_once(offers, choices)
+            && let Some(transition) = section::advance(state.as_mut(), &own)
+        {
+            *planned.entry(transition).or_default() += 1;
+            moves.push(section::of(own));
+            end = end.min(moves.len() + AFTER_SECTION);
+            continue;
+        }
         let mut best: Option<(u64, Move, &'static str)> = None;
         for _ in 0..if steered { CANDIDATES } else { 1 } {
             let Some(step) = state.propose(offers, choices) else { continue };
@@ -84,13 +104,35 @@ pub(super) fn generate(
 /// What each move sends and what may be observed. Moves that mean nothing are `None`.
 pub(super) fn predict(model: &dyn Model, moves: &[Move]) -> Vec<Option<Predicted>> {
     let mut state = model.start();
-    moves.iter().map(|step| state.take(step)).collect()
+    let mut found = Vec::with_capacity(moves.len());
+    for (index, step) in moves.iter().enumerate() {
+        let Some(own) = section::moves(step) else {
+            found.push(state.take(step));
+            continue;
+        };
+        let predicted = section::predict(model, state.as_ref(), own, &moves[index + 1..]);
+        let takes_all = predicted.is_some();
+        found.push(predicted);
+        if takes_all {
+            // What comes after a section is a part of it.
+            found.resize(moves.len(), None);
+            break;
+        }
+    }
+    found
 }
 
 /// The move that each step of a case belongs to.
 pub(super) fn owners(predictions: &[Option<Predicted>]) -> Vec<usize> {
-    let steps = predictions.iter().enumerate().filter_map(|(index, found)| Some((index, found.as_ref()?.steps.len())));
+    let nested = |step: &Value| step.member("parallel").and_then(Value::as_array).map_or(0, <[_]>::len);
+    let count = |found: &Predicted| found.steps.iter().map(|step| 1 + nested(step)).sum();
+    let steps = predictions.iter().enumerate().filter_map(|(index, found)| Some((index, count(found.as_ref()?))));
     steps.flat_map(|(index, count)| std::iter::repeat_n(index, count)).collect()
+}
+
+/// Whether moves have a section that is judged: what they show depends on what runs at the same time.
+pub(super) fn has_section(predictions: &[Option<Predicted>]) -> bool {
+    predictions.iter().flatten().flat_map(|found| &found.steps).any(|step| step.member("parallel").is_some())
 }
 
 /// The file of a suite with one case, or `None` if a part to be judged has no expectation.
@@ -109,12 +151,15 @@ pub(super) fn text(
 /// The case of [`text`] as a value.
 pub(super) fn case(predictions: &[Option<Predicted>], shape: Shape<'_>, title: &Title<'_>) -> Option<Value> {
     let mut steps: Vec<Value> = predictions.iter().flatten().flat_map(|found| found.steps.iter().cloned()).collect();
+    let repeats = matches!(shape, Shape::Last(_)) && has_section(predictions);
     if let Shape::Last(requirement) = shape {
-        let last = predictions.last()?.as_ref()?;
+        let last = if repeats { predictions.iter().flatten().next_back()? } else { predictions.last()?.as_ref()? };
         let first = steps.len() - last.steps.len();
         let judged = steps.iter().rposition(|step| demands(step, requirement)).filter(|judged| *judged >= first)?;
         steps.truncate(judged + 1);
-        for (index, step) in steps.iter_mut().enumerate() {
+        // The answers of a section are judged together.
+        let section = steps.iter().position(|step| step.member("parallel").is_some()).unwrap_or(steps.len());
+        for (index, step) in steps.iter_mut().take(section).enumerate() {
             *step = narrowed(step, (index == judged).then_some(requirement));
         }
     }
@@ -138,6 +183,10 @@ pub(super) fn case(predictions: &[Option<Predicted>], shape: Shape<'_>, title: &
         case.push(("needs", Value::array(needs.into_iter().map(Value::text))));
     }
     case.push(("runs-on", Value::array([Value::text(title.transport)])));
+    if repeats {
+        let rows = (1..=ROUNDS).map(|round| Value::map([("row", Value::Text(format!("round-{round}")))]));
+        case.push(("for-each", Value::array(rows)));
+    }
     if !bindings.is_empty() {
         case.push(("let", Value::map(bindings)));
     }
@@ -167,8 +216,13 @@ pub(super) fn read(knowledge: &Knowledge, text: &str) -> Result<Case, String> {
 
 /// The requirements that the expectations of a step decide.
 fn covered(step: &Value) -> Vec<String> {
-    let expectations = step.member("expect").and_then(Value::as_array).unwrap_or_default();
-    let ids = expectations.iter().filter_map(|one| one.member("covers")).filter_map(Value::as_array).flatten();
+    let list = |name: &str| step.member(name).and_then(Value::as_array).unwrap_or_default();
+    let ids = list("expect")
+        .iter()
+        .chain(list("expect-all"))
+        .filter_map(|one| one.member("covers"))
+        .filter_map(Value::as_array)
+        .flatten();
     ids.filter_map(Value::as_text).map(str::to_owned).collect()
 }
 
@@ -215,6 +269,9 @@ fn without_covers(expectation: &Value) -> Value {
 
 /// A step on one line: the operation and its inputs.
 pub(super) fn line(step: &Value) -> String {
+    if let Some(own) = step.member("parallel").and_then(Value::as_array) {
+        return format!("at once: {}", own.iter().map(line).collect::<Vec<_>>().join(" | "));
+    }
     let operation = step.member("send").and_then(Value::as_text).unwrap_or("request");
     let party = step.member("as").and_then(Value::as_text).map(|party| format!("{party}: ")).unwrap_or_default();
     let inputs = step.member("with").map(|with| format!(" {}", crate::wire::show(with))).unwrap_or_default();

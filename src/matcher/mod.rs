@@ -31,6 +31,7 @@ mod distinct;
 mod each;
 mod equals;
 mod exists;
+mod fits_one;
 mod includes;
 mod json_lines;
 mod json_text;
@@ -80,6 +81,7 @@ pub const ALL: &[&dyn Matcher] = &[
     // Combinations of expectations.
     &all_of::AllOf,
     &any_of::AnyOf,
+    &fits_one::FitsOne,
     &not::Not,
 ];
 

@@ -555,6 +555,9 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
             one_expectation(expectation, names, problems);
         }
     }
+    for expectation in step.assume.iter().chain(&step.expect).filter(|expectation| expectation.of.is_some()) {
+        problems.note(Diagnostic::new(&expectation.span, "only an expectation of `expect-all` has `of`"));
+    }
     for (name, _) in &step.capture {
         names.add(name, problems);
     }
@@ -562,6 +565,7 @@ fn one_step<'k>(step: &'k Step, names: &mut Names<'k>, in_case: bool, problems: 
 
 fn one_expectation(expectation: &Expectation, names: &mut Names<'_>, problems: &mut Problems) {
     names.expr(&expectation.argument, problems);
+    expectation.of.iter().for_each(|of| names.expr(of, problems));
     let protocol = names.knowledge.protocol;
     let compiler = Compiler::new(protocol.matchers());
     if compiler.find(&expectation.matcher).is_none() {

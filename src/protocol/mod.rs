@@ -54,7 +54,7 @@ pub use diagnosis::{Diagnosis, Failure};
 pub use hosting::{Consequences, Fence, Hosting, Resident};
 pub use library::{Call, Library, NamedShape, Signature};
 pub use mailbox::{Mailbox, Page};
-pub use model::{Choices, Model, ModelState, Move, Offers, Predicted};
+pub use model::{AtOnce, Choices, Model, ModelState, Move, Offers, Predicted};
 pub use operation::{BodyPlan, ChannelPlan, Input, Inputs, Method, Operation, Param, Route, TreePlan};
 pub use oracle::{Defect, Kin, Oracle};
 pub use security::Security;

@@ -16,6 +16,12 @@ pub trait Model: Sync {
 
     /// The state before the first move: nothing is stored.
     fn start(&self) -> Box<dyn ModelState>;
+
+    /// An expectation on an answer: if it holds, the request was refused because others ran at the same time, and changed
+    /// nothing. `None` if no such refusal is permitted.
+    fn crowded_out(&self) -> Option<Value> {
+        None
+    }
 }
 
 /// The state of a model after some moves.
@@ -33,6 +39,29 @@ pub trait ModelState {
     /// Takes a move, and says what it sends and what may be observed. `None` if the move means nothing in this state, such as
     /// one about an object that an earlier move no longer makes.
     fn take(&mut self, step: &Move) -> Option<Predicted>;
+
+    /// Two or more moves that may be sent at the same time, because the specification decides what they may do together.
+    fn propose_at_once(&self, _offers: &dyn Offers, _choices: &mut dyn Choices) -> Option<Vec<Move>> {
+        None
+    }
+
+    /// Takes moves that are sent at the same time, as if they took effect in this order: `order` has positions in `moves`.
+    /// Moves that it leaves out had no effect. What each move sends must not depend on the order. `None` if the moves mean
+    /// nothing in this state.
+    fn take_at_once(&mut self, _moves: &[Move], _order: &[usize]) -> Option<AtOnce> {
+        None
+    }
+}
+
+/// What moves send that are sent at the same time, and what may be observed if they take effect in one order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AtOnce {
+    /// The transition, one of [`Model::transitions`].
+    pub transition: &'static str,
+    /// The requirement that no order at all breaks.
+    pub requirement: &'static str,
+    /// Each move that took effect, in this order.
+    pub taken: Vec<Predicted>,
 }
 
 /// What a move sends, and what may be observed.

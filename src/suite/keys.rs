@@ -395,6 +395,13 @@ pub static EXPECTATION: Shape = Shape {
     keys: &[
         KeyRow::new("at", Kind::Text, "The place, as a JSON Pointer into the observation.", "at: /body/items/0")
             .default("the whole observation"),
+        KeyRow::new(
+            "of",
+            Kind::Value,
+            "In `expect-all`, the value that is judged instead of the answers: parts of earlier answers that were captured, \
+            for example.",
+            "of: [\"${first}\", \"${second}\"]",
+        ),
         KeyRow::new("covers", Kind::Texts, "The requirements that it decides.", "covers: [EXAMPLE-8.2-07]")
             .default("all that the case covers"),
         KeyRow::new("strict-only", Kind::Flag, "Counts only under `--profile strict`.", "strict-only: true")

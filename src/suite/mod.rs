@@ -226,6 +226,8 @@ pub enum RequestBody {
 pub struct Expectation {
     /// The place in the observation.
     pub at: Located<Path>,
+    /// The value that is judged instead of the observation, if any.
+    pub of: Option<Expr>,
     /// Name of the matcher.
     pub matcher: Located<String>,
     /// Its argument.

@@ -523,6 +523,7 @@ fn read_expectation(node: &Node, problems: &mut Problems) -> Option<Expectation>
     let covers = read_clauses(&mut fields, "covers", problems);
     let strict_only = fields.flag("strict-only", problems);
     let note = fields.text("note", problems);
+    let of = fields.take("of").map(|node| Expr::read(node, problems));
     let rest = fields.rest();
     let [(key, argument)] = rest.as_slice() else {
         let names: Vec<_> = rest.iter().map(|(key, _)| key.name.as_str()).collect();
@@ -538,6 +539,7 @@ fn read_expectation(node: &Node, problems: &mut Problems) -> Option<Expectation>
     };
     Some(Expectation {
         at: Located { value: path, span: at.span },
+        of,
         matcher: Located { value: key.name.clone(), span: key.span.clone() },
         argument: Expr::read(argument, problems),
         node: (*argument).clone(),

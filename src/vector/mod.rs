@@ -46,6 +46,7 @@ fn case(vector: &Vector, question: LibraryCall) -> Case {
     let located = |text: &str| Located { value: text.to_owned(), span: vector.id.span.clone() };
     let expectation = |at: &str, matcher: &str, argument: Value, strict_only: bool| Expectation {
         at: Located { value: Path::parse(at).unwrap_or_default(), span: vector.id.span.clone() },
+        of: None,
         matcher: located(matcher),
         argument: Expr::Constant(argument),
         node: Node { value: Yaml::Null, span: vector.id.span.clone() },

@@ -353,6 +353,11 @@ impl<'p> Walk<'p> {
         seen: &Value,
         key: Option<crate::plan::ExpectationKey>,
     ) -> Result<Outcome, String> {
+        let other = expectation.of.as_ref().map(|of| self.scope.render(of, "expectation")).transpose();
+        let seen = match &other {
+            Ok(other) => other.as_ref().unwrap_or(seen),
+            Err(error) => return Ok(Outcome::Undecided(format!("the answers lack what is judged: {}", error.message))),
+        };
         if let Some(check) = key.and_then(|key| self.compiled.find(key)) {
             return Ok(check.check(seen));
         }

@@ -29,6 +29,7 @@ pub(super) fn uses<'p>(knowledge: &'p Knowledge, case: &'p Case) -> BTreeSet<&'p
         queue.extend(step.over.as_deref());
         queue.extend(&step.correlate);
         queue.extend(step.expectations().map(|expectation| &expectation.argument));
+        queue.extend(step.expectations().filter_map(|expectation| expectation.of.as_ref()));
         match &step.action {
             Action::Send { operation, with, headers, edits, .. } => {
                 queue.extend(with.iter().map(|(_, expr)| expr));

@@ -2,7 +2,7 @@
 
 use super::expect::{Alternative, any_of, at, map, number, of_project, party, plain, project, small, step, text, word};
 use super::instant::{Age, FRACTIONS, spelled_with_fraction};
-use super::package::{Package, id, known, name, whole};
+use super::package::{Package, id, known, name, sent, whole};
 use super::state::{Area, State, prefers};
 use super::values::{FLAWS, members};
 use crate::protocol::{Choices, Move, Offers, Predicted};
@@ -107,6 +107,7 @@ pub(super) fn deposit(state: &mut State, given: &Move) -> Option<Predicted> {
         noted: false,
         was_read: false,
         questions: questions.unwrap_or_default().to_vec(),
+        variant: None,
     };
     state.next = state.next.max(n + 1);
     state.exists[package.project] = true;
@@ -152,30 +153,35 @@ pub(super) fn propose_again(state: &State, offers: &dyn Offers, choices: &mut dy
     match choices.below(3) {
         0 => step.push(("layout", text("reversed"))),
         1 if !state.packages[&n].moved => {
-            let changes = [
-                ("/title", text("pm changed")),
-                ("/description", text("pm changed")),
-                ("/x-changed", Value::Bool(true)),
-                ("/created_by/type", text("script")),
-                ("/significance", number(9)),
-                ("/tags", Value::array([text("pm-changed")])),
-            ];
-            step.push(("set", Value::map([choices.pick(&changes)?.clone()])));
+            step.push(("set", other_content(choices)?));
         }
         _ => {}
     }
     Some(Value::map(step))
 }
 
+/// A member with a value that no base has.
+pub(super) fn other_content(choices: &mut dyn Choices) -> Option<Value> {
+    let changes = [
+        ("/title", text("pm changed")),
+        ("/description", text("pm changed")),
+        ("/x-changed", Value::Bool(true)),
+        ("/created_by/type", text("script")),
+        ("/significance", number(9)),
+        ("/tags", Value::array([text("pm-changed")])),
+    ];
+    Some(Value::map([choices.pick(&changes)?.clone()]))
+}
+
 /// A package is deposited again: the same content succeeds, other content is a clash (sections 8.1 and 11.2, E20, E21).
 pub(super) fn again(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
     let package = state.packages.get(&n)?;
-    let this = text(format!("${{p{n}}}"));
+    let this = sent(n, package.variant.as_ref());
     let set = given.member("set").filter(|set| set.as_map().is_some_and(|set| !set.is_empty()));
     let layout = word(given, "layout");
     let (transition, sent, expect) = if let Some(set) = set {
-        if package.moved || package.touched || !changes(package, set) {
+        if package.moved || package.touched || package.variant.is_some() || !changes(package, set) {
             return None;
         }
         let expect = vec![at("AGENTIC-11.2-05", "/status", "equals", number(409))];
@@ -203,8 +209,8 @@ pub(super) fn again(state: &mut State, given: &Move) -> Option<Predicted> {
     Some(Predicted { transition, needs: Vec::new(), bindings: Vec::new(), steps: vec![sent] })
 }
 
-/// Whether members certainly differ from those of a package. No base has one of the values of [`propose_again`].
-fn changes(package: &Package, set: &Value) -> bool {
+/// Whether members certainly differ from those of a package. No base has one of the values of [`other_content`].
+pub(super) fn changes(package: &Package, set: &Value) -> bool {
     set.as_map().unwrap_or_default().iter().all(|(place, value)| {
         let is_empty = value.as_array().is_some_and(<[_]>::is_empty) || value.as_text() == Some("");
         let is_known = package.set.iter().any(|(known, given)| known == place && given.same_as(value));

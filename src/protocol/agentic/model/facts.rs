@@ -21,7 +21,7 @@ const SUBJECTS: &[&str] =
 const PREDICATES: &[&str] = &["status", "status", "Status", "owner", "b:status", "_tatus"];
 
 /// Values, few, so that they repeat.
-const VALUES: &[&str] = &["1", "2", "3", "97.0", "97", "1e3", "true", "null"];
+pub(super) const VALUES: &[&str] = &["1", "2", "3", "97.0", "97", "1e3", "true", "null"];
 
 /// The starts that assertions give, in minutes before the run.
 pub(super) const STARTS: &[i128] = &[9000, 7200, 6000, 4800, 4799, 3600, 2400, 1200, 600];
@@ -93,9 +93,9 @@ pub(super) fn propose_assert(state: &State, offers: &dyn Offers, choices: &mut d
 pub(super) fn assert(state: &mut State, given: &Move) -> Option<Predicted> {
     let key = key(given);
     let pair = state.facts.get(&key).cloned().unwrap_or_default();
-    let number_of_step = state.moments;
     let value = literal_or(given, "value", "1");
     let start = integer(given, "age").filter(|age| (30..20_000).contains(age));
+    let number_of_step = state.moment();
     let from = start.map_or(Moment::Now(number_of_step), Moment::Given);
     let mut extras: Vec<(&'static str, Value)> = Vec::new();
     let mut fact = vec![("subject", literal(&key.1)), ("predicate", literal(&key.2)), ("value", value.clone())];
@@ -149,7 +149,6 @@ pub(super) fn assert(state: &mut State, given: &Move) -> Option<Predicted> {
         ));
     }
     state.facts.entry(key.clone()).or_default().replace(lines);
-    state.moments += 1;
     state.exists[key.0] |= is_certain;
     let with = vec![("project", project(key.0)), ("fact", Value::map(fact))];
     let mut sent = step(party(given), "assert-fact", with, expect);
@@ -282,8 +281,7 @@ pub(super) fn invalidate(state: &mut State, given: &Move) -> Option<Predicted> {
             vec![at("AGENTIC-8.7-01", "/status", "one-of", Value::array([number(200), number(404)]))],
         ),
     };
-    let now = state.moments;
-    state.moments += 1;
+    let now = state.moment();
     let ended = pair.0.into_iter().map(|mut line| {
         if let Some(last) = line.rows.last_mut().filter(|last| last.to.is_none()) {
             last.to = Some((Moment::Now(now), Ending::Invalidated));

@@ -10,6 +10,7 @@ mod instant;
 mod lists;
 mod package;
 mod queries;
+mod races;
 mod review;
 mod state;
 #[cfg(test)]
@@ -21,7 +22,8 @@ mod values;
 use expect::word;
 use state::{AREAS, Area, State, prefers};
 
-use crate::protocol::{Choices, Model, ModelState, Move, Offers, Predicted};
+use crate::protocol::{AtOnce, Choices, Model, ModelState, Move, Offers, Predicted};
+use crate::value::Value;
 
 /// The model of the protocol.
 pub(super) struct Sequences;
@@ -33,6 +35,10 @@ impl Model for Sequences {
 
     fn start(&self) -> Box<dyn ModelState> {
         Box::<State>::default()
+    }
+
+    fn crowded_out(&self) -> Option<Value> {
+        Some(races::crowded_out())
     }
 }
 
@@ -117,6 +123,13 @@ const TRANSITIONS: &[&str] = &[
     "waiting: no package",
     "waiting: one package",
     "waiting: several packages",
+    "at once: deposits of one package",
+    "at once: deposits of several packages under one id",
+    "at once: deposits under several ids",
+    "at once: values of one pair",
+    "at once: values of one pair and a query",
+    "at once: values of several pairs",
+    "at once: invalidations of one fact",
 ];
 
 /// How many times as often a move of the preferred area is proposed.
@@ -174,6 +187,14 @@ impl ModelState for State {
         moves.extend(queries::read_back(self, offers));
         moves.extend(review::read_back(self, offers));
         moves
+    }
+
+    fn propose_at_once(&self, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Vec<Move>> {
+        races::propose(self, offers, choices)
+    }
+
+    fn take_at_once(&mut self, moves: &[Move], order: &[usize]) -> Option<AtOnce> {
+        races::take(self, moves, order)
     }
 
     fn take(&mut self, step: &Move) -> Option<Predicted> {

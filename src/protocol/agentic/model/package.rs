@@ -30,6 +30,8 @@ pub(super) struct Package {
     pub(super) was_read: bool,
     /// The texts of its open questions that the move gives.
     pub(super) questions: Vec<Value>,
+    /// Places and values in which it differs from its binding, if any: one of several packages with one id was accepted.
+    pub(super) variant: Option<Value>,
 }
 
 impl Package {
@@ -59,16 +61,26 @@ pub(super) fn id(number: usize) -> Value {
     text(format!("${{p{number}/package_id}}"))
 }
 
+/// A package as it was sent.
+pub(super) fn sent(number: usize, variant: Option<&Value>) -> Value {
+    match variant {
+        None => text(format!("${{p{number}}}")),
+        Some(set) => map([("base", text(name(number))), ("set", set.clone())]),
+    }
+}
+
 /// A package as it has to come back, for each possible state.
 pub(super) fn shapes(number: usize, package: &Package) -> Vec<Value> {
     if !package.moved {
-        return vec![text(format!("${{p{number}}}"))];
+        return vec![sent(number, package.variant.as_ref())];
     }
     let both = |status: &&'static str| {
         let reviews = package.review.clone();
         let status = *status;
         reviews.into_iter().map(move |review| {
-            let set = map([("/status", text(status)), ("/review_type", text(review))]);
+            let mut set = package.variant.clone().unwrap_or_else(|| map([]));
+            set.set_member("/status", text(status));
+            set.set_member("/review_type", text(review));
             map([("base", text(name(number))), ("set", set)])
         })
     };
@@ -98,7 +110,7 @@ pub(super) fn whole(number: usize, package: &Package, requirement: &str) -> Vec<
         hashes.push(Alternative {
             reading: "the hash of the deposit".to_owned(),
             tolerated: true,
-            all: vec![hash(text(format!("${{p{number}}}")))],
+            all: vec![hash(sent(number, package.variant.as_ref()))],
         });
     }
     found.extend(any_of(if package.moved { "AGENTIC-6.6-17" } else { "AGENTIC-6.6-10" }, hashes));

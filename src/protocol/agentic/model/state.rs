@@ -23,6 +23,19 @@ pub(super) struct State {
     pub(super) many: [usize; 2],
     /// The next number of a moment.
     pub(super) moments: usize,
+    /// The moment of the next move, if it is one of several that are sent at the same time.
+    pub(super) at_once: Option<usize>,
+}
+
+impl State {
+    /// The number of a new moment.
+    pub(super) fn moment(&mut self) -> usize {
+        if let Some(number) = self.at_once {
+            return number;
+        }
+        self.moments += 1;
+        self.moments - 1
+    }
 }
 
 /// What a move is mostly about.

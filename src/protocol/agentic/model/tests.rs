@@ -238,8 +238,14 @@ fn every_transition_can_be_proposed_and_every_prediction_names_its_requirements(
             })
             .collect();
         all.extend(state.read_back(&offers));
+        let at_once = state.propose_at_once(&offers, choices).and_then(|moves| {
+            let order: Vec<usize> = (0..moves.len()).rev().collect();
+            state.take_at_once(&moves, &order)
+        });
+        reached.extend(at_once.iter().map(|found| found.transition));
         let mut state = State::default();
-        for predicted in all.iter().filter_map(|step| state.take(step)) {
+        let one_by_one: Vec<Predicted> = all.iter().filter_map(|step| state.take(step)).collect();
+        for predicted in one_by_one.into_iter().chain(at_once.into_iter().flat_map(|found| found.taken)) {
             assert!(TRANSITIONS.contains(&predicted.transition), "{}", predicted.transition);
             reached.insert(predicted.transition);
             for step in &predicted.steps {
@@ -297,4 +303,65 @@ fn a_search_stays_in_its_project_and_within_its_limit() {
     let text = expectations(&found);
     assert!(text.contains(r#""none":{"one-of":["${p1/package_id}"]}"#) && !text.contains("${p0"), "{text}");
     assert!(text.contains(r#""max":3"#), "{text}");
+}
+
+/// What may be observed of moves at once, in this order: their expectations, and those of a move after them.
+fn at_once(before: &str, together: &str, order: &[usize], then: &str) -> (&'static str, Vec<String>) {
+    let mut state = State::default();
+    for step in moves(before) {
+        state.take(&step);
+    }
+    let found = state.take_at_once(&moves(together), order).expect("moves that are possible");
+    let mut shown: Vec<String> = found.taken.iter().map(expectations).collect();
+    shown.extend(state.take(&moves(then)[0]).iter().map(expectations));
+    (found.transition, shown)
+}
+
+#[test]
+fn of_several_packages_under_one_id_the_first_in_the_order_is_stored() {
+    let rivals = r#"{"do":"rival","n":0};{"do":"rival","n":0,"variant":{"/topic":"other"}}"#;
+    let pull = r#"{"do":"pull","n":0}"#;
+    let (transition, shown) = at_once(ASSERT_1, rivals, &[0, 1], pull);
+    assert_eq!(transition, "at once: deposits of several packages under one id");
+    assert!(shown[0].contains("[200,201]") && shown[1].contains(r#""equals":409"#), "{shown:?}");
+    assert!(shown[2].contains(r#""same-package":"${p0}""#), "{shown:?}");
+    let (_, shown) = at_once(ASSERT_1, rivals, &[1, 0], pull);
+    assert!(shown[1].contains(r#""equals":409"#), "{shown:?}");
+    assert!(shown[2].contains(r#""same-package":{"base":"p0","set":{"/topic":"other"}}"#), "{shown:?}");
+    let same = r#"{"do":"rival","n":0};{"do":"rival","n":0}"#;
+    let (transition, shown) = at_once(ASSERT_1, same, &[1, 0], pull);
+    assert_eq!(transition, "at once: deposits of one package");
+    assert!(shown[0].contains("[200,201]") && shown[1].contains("[200,201]"), "{shown:?}");
+}
+
+#[test]
+fn of_several_values_at_once_the_last_in_the_order_is_current_and_the_history_is_open() {
+    let together = r#"{"do":"assert","value":"2"};{"do":"assert","value":"3"}"#;
+    let (_, shown) = at_once(ASSERT_1, together, &[1, 0], r#"{"do":"current"}"#);
+    assert!(shown[2].contains(r#""one-of":["2"]"#), "{shown:?}");
+    let (_, shown) = at_once(ASSERT_1, together, &[0], r#"{"do":"current"}"#);
+    assert!(shown[1].contains(r#""one-of":["2"]"#), "the other was refused: {shown:?}");
+    let (_, shown) = at_once(ASSERT_1, together, &[0, 1], r#"{"do":"history"}"#);
+    assert!(!shown[2].contains("length"), "{shown:?}");
+}
+
+#[test]
+fn of_several_invalidations_at_once_one_ends_the_fact() {
+    let together = r#"{"do":"invalidate"};{"do":"invalidate","as":"b"}"#;
+    let (_, shown) = at_once(ASSERT_1, together, &[1, 0], r#"{"do":"current"}"#);
+    assert!(shown[0].contains(r#""at":"/count","equals":1"#), "{shown:?}");
+    assert!(shown[1].contains(r#""at":"/count","equals":0"#), "{shown:?}");
+}
+
+#[test]
+fn moves_whose_common_effect_is_not_specified_are_not_taken_at_once() {
+    for together in [
+        r#"{"do":"assert","value":"2"};{"do":"invalidate"}"#,
+        r#"{"do":"flag","n":0};{"do":"move","n":0}"#,
+        r#"{"do":"assert","value":"2","age":30};{"do":"assert","value":"3"}"#,
+    ] {
+        let mut state = State::default();
+        state.take(&moves(ASSERT_1)[0]);
+        assert_eq!(state.take_at_once(&moves(together), &[0, 1]), None, "{together}");
+    }
 }

@@ -50,7 +50,7 @@ pub(super) fn propose_import(state: &State, offers: &dyn Offers, choices: &mut d
 
 /// Whether nothing about a package is open.
 fn is_settled(package: &Package) -> bool {
-    package.is_complete() && !package.moved && !package.noted
+    package.is_complete() && !package.moved && !package.noted && package.variant.is_none()
 }
 
 /// A package that an import brings is stored as if it had been deposited.
@@ -75,6 +75,7 @@ pub(super) fn import(state: &mut State, given: &Move) -> Option<Predicted> {
         noted: false,
         was_read: false,
         questions: Vec::new(),
+        variant: None,
     };
     state.next = state.next.max(n + 1);
     state.exists[of] = true;
