@@ -1,7 +1,7 @@
 //! Batches: each item is processed as if it had come alone (section 4.5, E55).
 
 use super::delivery::{is_remembered, those};
-use super::expect::{Step, flag, map, no_reply, number, plain, small, some_reply, text};
+use super::expect::{Step, at, flag, map, no_reply, number, plain, small, some_reply, text};
 use super::message::{Kind, LASTING, Message, Standing, bindings, fresh, id, name, party};
 use super::state::{AREAS, State};
 use crate::protocol::{Choices, Move, Offers, Predicted};
@@ -96,12 +96,19 @@ pub(super) fn batch(state: &mut State, given: &Move) -> Option<Predicted> {
     state.next = state.next.max(n + 1);
     state.messages.insert(n, new);
     state.effects = None;
+    // That an item is answered shows that it was processed. Some targets answer the container alone (E55).
+    let mut assume = Vec::new();
+    if state.answers_items {
+        expect.insert(0, at("AMP-4.5-03", "/replies", "some", Value::array([reply_to(id(n))])));
+    } else {
+        assume.push(some_reply(vec![reply_to(id(n))]));
+        state.answers_items = true;
+    }
     let step = Step {
         party: from.clone(),
         operation: "deliver",
         with: vec![("message", text(format!("${{{container}}}"))), ("key", text(format!("${{{from}}}")))],
-        // That the item was answered shows that it was processed; a target may also refuse the whole (E18).
-        assume: vec![some_reply(vec![reply_to(id(n))])],
+        assume,
         expect,
         more: vec![("collect-for", text("300ms"))],
         ..Step::default()

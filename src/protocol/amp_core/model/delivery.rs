@@ -108,12 +108,15 @@ fn reason(message: &Message) -> &'static str {
     }
 }
 
-/// No answer is an ACK of another party in the place of a recipient, and none has an invalid signature.
+/// No answer is an ACK of another party in the place of a recipient, or one without a source, and none has an invalid signature.
 fn honest(n: usize) -> Vec<Value> {
     let from_target = plain("/message/from", "matches", text("^${target}(#.*)?$"));
     let of_recipient = plain("/body/ack_source", "equals", text("recipient"));
     let answers = plain("/message/reply_to", "equals", id(n));
+    let is_ack = plain("/name", "equals", text("ACK"));
+    let has_source = plain("/body/ack_source", "one-of", Value::array(["relay", "recipient"].map(text)));
     vec![
+        no_reply("AMP-16.1-05", vec![answers.clone(), is_ack, map([("not", has_source)])]),
         no_reply("AMP-16.1-06", vec![answers.clone(), of_recipient, map([("not", from_target)])]),
         no_reply("AMP-2.2-01", vec![answers, plain("/signed/state", "equals", text("invalid"))]),
     ]

@@ -140,6 +140,9 @@ pub(super) fn propose(state: &State, offers: &dyn Offers, choices: &mut dyn Choi
             step.extend(more);
         }
     }
+    if flaw.name == "expired" && choices.one_in(2) {
+        step.push(("since", text("seconds")));
+    }
     if watches(offers, choices) {
         step.push(("effects", Value::Bool(true)));
     }
@@ -199,7 +202,11 @@ pub(super) fn flawed(state: &mut State, given: &Move) -> Option<Predicted> {
             whole(n)
         }
         "version" => changed(vec![("/v", Value::Integer(99))]),
-        "expired" => changed(vec![("/ttl", Value::Integer(5_000))]),
+        // The message is an hour old.
+        "expired" => {
+            let ttl = if word(given, "since") == Some("seconds") { 3_590_000 } else { 5_000 };
+            changed(vec![("/ttl", Value::Integer(ttl))])
+        }
         "future" => {
             made.push(("future".to_owned(), text("${plus $now $max_clock_skew_ms 3600000}")));
             changed(vec![("/ts", text("${future}")), ("/id", text("${message_id $future}"))])

@@ -1,6 +1,6 @@
 //! Negotiation between messages, where it is not bound to a connection (sections 13.1 and 13.5, E52, E53).
 
-use super::expect::{Step, accepted, at, covering, map, number, text, word};
+use super::expect::{Step, accepted, at, covering, map, number, refused, text, word};
 use super::message::{LASTING, fresh};
 use super::state::State;
 use crate::protocol::{Choices, Move, Offers, Predicted};
@@ -13,7 +13,7 @@ pub(super) fn propose(_: &State, offers: &dyn Offers, choices: &mut dyn Choices)
     }
     let mut step = vec![("do", text("hello"))];
     if choices.one_in(2) {
-        step.push(("versions", text("unknown")));
+        step.push(("versions", text(*choices.pick(&["unknown", "mixed"])?)));
     }
     Some(Value::map(step))
 }
@@ -22,29 +22,41 @@ pub(super) fn propose(_: &State, offers: &dyn Offers, choices: &mut dyn Choices)
 /// compatible version gets HELLO_REJECT, after which everything is open.
 pub(super) fn hello(state: &mut State, given: &Move) -> Option<Predicted> {
     let capture = state.capture();
-    let is_unknown = word(given, "versions").is_some();
+    let is_unknown = word(given, "versions") == Some("unknown");
     let party = format!("h{capture}");
     let this = format!("w{capture}");
     let from = || text(format!("${{did ${party}}}"));
     let mut set = vec![("/from", from())];
-    let (transition, expected) = if is_unknown {
-        set.push(("/body/versions", Value::array([text("99.0")])));
-        ("hello: without a compatible version", at("AMP-13.5-04", "/outcome", "equals", text("rejected")))
-    } else {
-        ("hello: with a compatible version", at("AMP-13.5-02", "/hello_ack", "exists", Value::Bool(true)))
+    let acknowledged = || at("AMP-13.5-02", "/hello_ack", "exists", Value::Bool(true));
+    let (transition, expected) = match word(given, "versions") {
+        Some("unknown") => {
+            set.push(("/body/versions", Value::array([text("99.0")])));
+            let rejected = at("AMP-13.5-04", "/outcome", "equals", text("rejected"));
+            ("hello: without a compatible version", vec![rejected])
+        }
+        Some(_) => {
+            set.push(("/body/versions", Value::array([text("99.0"), text("${hello_versions/0}")])));
+            let selected = at("AMP-13.5-06", "/hello_ack/body/selected", "not-equals", text("99.0"));
+            ("hello: with one compatible version of two", vec![acknowledged(), selected])
+        }
+        None => ("hello: with a compatible version", vec![acknowledged()]),
     };
-    let deliver = |message: Value, expect: Value| Step {
+    let deliver = |message: Value, expect: Vec<Value>| Step {
         party: party.clone(),
         operation: "deliver",
         with: vec![("message", message), ("key", text(format!("${{{party}}}")))],
-        expect: vec![expect],
+        expect,
         ..Step::default()
     };
     let mut steps = vec![deliver(text(format!("${{{this}}}")), expected).written()];
     if !is_unknown {
-        let set = map([("/from", from()), ("/ttl", number(LASTING))]);
-        let message = map([("base", text("base")), ("set", set)]);
-        steps.push(deliver(message, covering("AMP-13.5-03", accepted())).written());
+        let message = |more: Vec<(&str, Value)>| {
+            let set = [("/from", from()), ("/ttl", number(LASTING))].into_iter().chain(more);
+            map([("base", text("base")), ("set", Value::map(set))])
+        };
+        steps.push(deliver(message(Vec::new()), vec![covering("AMP-13.5-03", accepted())]).written());
+        let other = message(vec![("/v", number(99))]);
+        steps.push(deliver(other, vec![covering("AMP-13.1-06", refused(&[1004], &[]))]).written());
         state.effects = None;
     }
     Some(Predicted {

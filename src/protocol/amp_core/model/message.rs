@@ -186,8 +186,13 @@ pub(super) fn bindings(step: &Move, n: usize) -> Vec<(String, Value)> {
     if flag(step, "reply") {
         set.push(("/reply_to", text("${message_id $now}")));
     }
-    if flag(step, "ext") {
-        set.push(("/ext", map([("trace_id", text("proofmark"))])));
+    // Nothing in ext is trusted (section 8.7).
+    match word(step, "ext") {
+        Some("short") => set.push(("/ext", map([("override_ttl", number(1))]))),
+        Some("long") => set.push(("/ext", map([("override_ttl", number(86_400_000))]))),
+        Some("verified") => set.push(("/ext", map([("verified", Value::Bool(true))]))),
+        Some(_) => set.push(("/ext", map([("trace_id", text("proofmark"))]))),
+        None => {}
     }
     let base = match Kind::of(step) {
         Kind::Ping => "ping",
@@ -249,10 +254,13 @@ pub(super) fn arguments(offers: &dyn Offers, choices: &mut dyn Choices) -> Vec<(
         found
             .push(("time", text(*choices.pick(&["hour", "hour", "minutes", "ahead", "immediate"]).unwrap_or(&"hour"))));
     }
-    for name in ["thread", "reply", "ext"] {
+    for name in ["thread", "reply"] {
         if choices.one_in(10) {
             found.push((name, Value::Bool(true)));
         }
+    }
+    if choices.one_in(6) {
+        found.push(("ext", text(*choices.pick(&["trace", "short", "long", "verified"]).unwrap_or(&"trace"))));
     }
     found
 }

@@ -100,11 +100,13 @@ const TRANSITIONS: &[&str] = &[
     "stream: a chunk out of order",
     "stream: a chunk again",
     "stream: a known index with other bytes",
+    "stream: a chunk beyond the end",
     "stream: the end",
     "stream: the end again",
     "stream: the end with a gap",
     "stream: a wrong hash",
     "hello: with a compatible version",
+    "hello: with one compatible version of two",
     "hello: without a compatible version",
 ];
 
@@ -142,8 +144,6 @@ impl ModelState for State {
         if offers.has("rate-limit") {
             return None;
         }
-        // A target that is only a relay is the recipient of nothing.
-        let is_possible = |proposal: &Proposal| proposal.0 == Area::Relay || offers.has("agent");
         let weight = |proposal: &Proposal, preferred: bool| proposal.1 * if preferred { PREFERENCE } else { 1 };
         let weights: Vec<usize> =
             PROPOSALS.iter().map(|proposal| weight(proposal, prefers(choices, proposal.0))).collect();
@@ -156,8 +156,7 @@ impl ModelState for State {
                 at = at.saturating_sub(*weight);
                 found
             });
-            let chosen = chosen.map(|chosen| &PROPOSALS[chosen]).filter(|proposal| is_possible(proposal));
-            chosen.and_then(|(.., propose)| propose(self, offers, choices))
+            chosen.and_then(|chosen| PROPOSALS[chosen].2(self, offers, choices))
         })
     }
 

@@ -107,6 +107,9 @@ pub(super) fn propose_store(state: &State, offers: &dyn Offers, choices: &mut dy
     }
     let alone: Vec<usize> =
         state.queue.iter().filter(|(_, one)| one.fate == Fate::Stored && !one.has_twin).map(|(n, _)| *n).collect();
+    if choices.one_in(3) {
+        step.push(("reordered", Value::Bool(true)));
+    }
     match choices.pick(&alone).filter(|_| choices.one_in(5)) {
         Some(like) if !step.iter().any(|(name, _)| *name == "fate") => {
             step.push(("from", number(usize::from(state.queue[like].from == 0))));
@@ -171,7 +174,14 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
         set.push(("/body", text(format!("${{random_bytes {}}}", small(given, "size").min(100_000)))));
     }
     bindings.push((format!("q{n}"), map([("base", text("base")), ("set", Value::map(set))])));
-    bindings.push((format!("b{n}"), text(format!("${{signed $q{n} ${sender}}}"))));
+    if flag(given, "reordered") && given.member("type").is_none() {
+        // The first of nine members is the last one, where no encoder writes it.
+        bindings.push((format!("p{n}"), text(format!("${{signed $q{n} ${sender}}}"))));
+        bindings.push((format!("rest{n}"), text(format!("${{slice $p{n} 4}}"))));
+        bindings.push((format!("b{n}"), text(format!("${{bytes a9 $rest{n} 617601}}"))));
+    } else {
+        bindings.push((format!("b{n}"), text(format!("${{signed $q{n} ${sender}}}"))));
+    }
     let answers = plain("/message/reply_to", "equals", id(n));
     let of_recipient = plain("/body/ack_source", "equals", text("recipient"));
     let mut expect = vec![no_reply("AMP-16.1-17", vec![answers, of_recipient])];

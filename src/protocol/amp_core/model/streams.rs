@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expect::{Step, at, flag, map, no_reply, number, plain, small, text};
+use super::expect::{Step, at, flag, map, no_reply, number, plain, small, text, word};
 use super::message::{LASTING, fresh, party, sender};
 use super::state::State;
 use crate::protocol::{Choices, Move, Offers, Predicted};
@@ -113,6 +113,16 @@ fn unverified(stream: &Stream, requirement: &str) -> Value {
     )
 }
 
+/// Nothing confirms a stream that has not ended: an ACK with its id comes once, after its end (section 6.3).
+fn unconfirmed(stream: &Stream) -> Vec<Value> {
+    let own = vec![
+        plain("/name", "equals", text("ACK")),
+        plain("/body/stream_id", "equals", sid(stream)),
+        plain("/message/to", "equals", text(format!("${{did ${}}}", party(stream.from)))),
+    ];
+    vec![unverified(stream, "AMP-6.2-14"), no_reply("AMP-6.3-06", own)]
+}
+
 fn needs(given: &Move) -> Vec<&'static str> {
     if flag(given, "seal") { vec!["stream", "encryption"] } else { vec!["stream"] }
 }
@@ -167,7 +177,7 @@ pub(super) fn start(state: &mut State, given: &Move) -> Option<Predicted> {
         ("chunk_size", number(if chunks == 1 { LAST } else { SIZE })),
         ("hash_algo", text("sha256")),
     ]);
-    let mut step = message(&stream, given, built(&stream, 19, body), vec![unverified(&stream, "AMP-6.2-14")]);
+    let mut step = message(&stream, given, built(&stream, 19, body), unconfirmed(&stream));
     step.more.push(("no-wait", Value::Bool(true)));
     let transition = match () {
         () if named != n => "stream: an id that another sender used",
@@ -185,6 +195,10 @@ pub(super) fn propose_chunk(state: &State, offers: &dyn Offers, choices: &mut dy
     let open: Vec<usize> = state.streams.iter().filter(|(_, one)| one.end == End::Open).map(|(n, _)| *n).collect();
     let n = *choices.pick(&open)?;
     let stream = &state.streams[&n];
+    // A target may close the connection over which such a chunk comes.
+    if !offers.transport().is_channel() && choices.one_in(12) {
+        return Some(map([("do", text("chunk")), ("n", number(n)), ("surplus", Value::Bool(true))]));
+    }
     let missing: Vec<usize> = (0..stream.chunks).filter(|index| !stream.sent.contains_key(index)).collect();
     let known: Vec<usize> = stream.sent.keys().copied().collect();
     let again = choices.one_in(5);
@@ -200,8 +214,11 @@ pub(super) fn propose_chunk(state: &State, offers: &dyn Offers, choices: &mut dy
 /// A chunk comes, in any order. The first of two with one index counts (E62).
 pub(super) fn chunk(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
-    let index = small(given, "index");
-    let stream = state.streams.get_mut(&n).filter(|one| one.end == End::Open && index < one.chunks)?;
+    let stream = state.streams.get_mut(&n).filter(|one| one.end == End::Open)?;
+    if flag(given, "surplus") {
+        return Some(surplus(stream, given));
+    }
+    let index = Some(small(given, "index")).filter(|index| *index < stream.chunks)?;
     let is_known = stream.sent.contains_key(&index);
     let has_other_bytes = is_known && given.member("bytes").is_some();
     let data = if has_other_bytes { text("${random_bytes 8}") } else { text(format!("${{d{n}_{index}}}")) };
@@ -219,9 +236,22 @@ pub(super) fn chunk(state: &mut State, given: &Move) -> Option<Predicted> {
     }
     stream.has_other_bytes |= has_other_bytes;
     let body = map([("stream_id", sid(stream)), ("index", number(index)), ("data", data)]);
-    let mut step = message(stream, given, built(stream, 20, body), vec![unverified(stream, "AMP-6.2-14")]);
+    let mut step = message(stream, given, built(stream, 20, body), unconfirmed(stream));
     step.more.push(("no-wait", Value::Bool(true)));
     Some(Predicted { transition, needs: needs(given), bindings: Vec::new(), steps: vec![step.written()] })
+}
+
+/// A chunk beyond the announced ones is refused or ignored, and changes nothing (section 6.2).
+fn surplus(stream: &Stream, given: &Move) -> Predicted {
+    let data = text("${random_bytes 8}");
+    let body = map([("stream_id", sid(stream)), ("index", number(stream.chunks)), ("data", data)]);
+    let step = message(stream, given, built(stream, 20, body), vec![unverified(stream, "AMP-6.2-12")]);
+    Predicted {
+        transition: "stream: a chunk beyond the end",
+        needs: needs(given),
+        bindings: Vec::new(),
+        steps: vec![step.written()],
+    }
 }
 
 pub(super) fn propose_end(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
@@ -236,7 +266,7 @@ pub(super) fn propose_end(state: &State, offers: &dyn Offers, choices: &mut dyn 
     let mut step = vec![("do", text("end")), ("n", number(n))];
     if state.streams[&n].end == End::Open {
         if choices.one_in(6) {
-            step.push(("hash", text("wrong")));
+            step.push(("hash", text(*choices.pick(&["wrong", "prefix", "empty"])?)));
         }
         seal(&mut step, offers, choices);
     } else if state.streams[&n].is_end_sealed {
@@ -255,7 +285,7 @@ pub(super) fn end(state: &mut State, given: &Move) -> Option<Predicted> {
         plain("/message/reply_to", "equals", text(format!("${{y{n}/id}}"))),
     ];
     let done = |requirement: &str| at(requirement, "/replies", "some", Value::Array(verified.clone().into()));
-    let is_wrong = given.member("hash").is_some();
+    let is_wrong = word(given, "hash").is_some();
     let is_repeat = stream.end == End::Verified;
     let (transition, expect) = match stream.end {
         End::Failed => return None,
@@ -283,9 +313,19 @@ pub(super) fn end(state: &mut State, given: &Move) -> Option<Predicted> {
     let is_sealed = flag(given, "seal");
     stream.end = if is_verified { End::Verified } else { End::Failed };
     stream.is_end_sealed = is_sealed;
-    let hash = if is_wrong { text("${random_bytes 32}") } else { text(format!("${{sha256 $all{n}}}")) };
+    let hash = match word(given, "hash") {
+        Some("prefix") => text(format!("${{slice $hash{n} 0 31}}")),
+        Some("empty") => text("${random_bytes 0}"),
+        Some(_) => text("${random_bytes 32}"),
+        None => text(format!("${{hash{n}}}")),
+    };
     let body = map([("stream_id", sid(stream)), ("hash", hash)]);
-    let bindings = if is_repeat { Vec::new() } else { vec![(format!("y{n}"), built(stream, 21, body))] };
+    let bindings = if is_repeat {
+        Vec::new()
+    } else {
+        let right = text(format!("${{sha256 $all{n}}}"));
+        vec![(format!("hash{n}"), right), (format!("y{n}"), built(stream, 21, body))]
+    };
     let mut step = message(stream, given, text(format!("${{y{n}}}")), expect);
     if !is_verified {
         step.more.push(("collect-for", text("300ms")));
