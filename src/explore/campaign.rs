@@ -181,6 +181,10 @@ impl Offers for Offered<'_> {
         let state = self.context.features.state(self.transport, name);
         matches!(state, FeatureState::Offered | FeatureState::Unclear)
     }
+
+    fn transport(&self) -> Transport {
+        self.transport
+    }
 }
 
 impl Campaign<'_> {

@@ -239,11 +239,19 @@ fn narrowed(step: &Value, requirement: Option<&str>) -> Value {
         requirement.is_some_and(|requirement| ids.iter().any(|id| id.as_text() == Some(requirement)))
     };
     let judged: Vec<Value> = expectations.iter().filter(is_judged).map(without_covers).collect();
-    let of_status = |one: &&Value| one.member("at").and_then(Value::as_text) == Some("/status") && !is_judged(one);
-    let mut assumed: Vec<Value> = expectations.iter().filter(of_status).map(without_covers).collect();
+    // What was assumed stays assumed, and so does the outcome of a step that is not judged.
+    let of_outcome = |one: &&Value| {
+        let is_outcome = one.member("at").and_then(Value::as_text) == Some("/status")
+            || ["accepted", "refused"].iter().any(|name| one.member(name).is_some());
+        is_outcome && !is_judged(one)
+    };
+    let mut assumed = step.member("assume").and_then(Value::as_array).unwrap_or_default().to_vec();
+    assumed.extend(expectations.iter().filter(of_outcome).map(without_covers));
     if judged.is_empty() && assumed.is_empty() {
-        assumed
-            .push(Value::map([("at", Value::text("/status")), ("within", Value::map([("max", Value::Integer(499))]))]));
+        // Over a connection there is no status.
+        let failed =
+            Value::map([("at", Value::text("/status")), ("within", Value::map([("min", Value::Integer(500))]))]);
+        assumed.push(Value::map([("not", failed)]));
     }
     let kept = members.iter().filter(|(key, _)| key.as_text() != Some("expect")).cloned();
     let mut narrowed = Value::Map(kept.collect());

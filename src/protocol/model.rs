@@ -1,5 +1,6 @@
 //! Models: what a target may answer to operations in an order that no case has.
 
+use crate::exchange::Transport;
 use crate::value::Value;
 
 /// One move of a sequence, in the words of its model: a map with the kind of the move and its arguments. A model fills in a
@@ -84,6 +85,11 @@ pub trait Offers {
 
     /// Whether it offers a feature, or its answer to the probe shows neither that it does nor that it does not.
     fn may_have(&self, name: &str) -> bool;
+
+    /// The transport of the sequence.
+    fn transport(&self) -> Transport {
+        Transport::Http
+    }
 }
 
 /// A source of choices. The same seed gives the same choices.

@@ -23,6 +23,7 @@ mod memo;
 pub mod message;
 pub mod message_id;
 mod methods;
+mod model;
 pub mod multikey;
 mod operations;
 mod party;
@@ -41,8 +42,8 @@ mod vectors;
 mod view;
 
 use super::{
-    Channel, Codec, Defect, Diagnosis, Inputs, Kin, Known, Library, Mailbox, ObservationContext, Operation, Oracle,
-    Page, Probed, Protocol, Security, Setting, TargetKnowledge,
+    Channel, Codec, Defect, Diagnosis, Inputs, Kin, Known, Library, Mailbox, Model, ObservationContext, Operation,
+    Oracle, Page, Probed, Protocol, Security, Setting, TargetKnowledge,
 };
 use crate::exchange::{Arrival, ChannelAction, Encoded, Exchange, Transport};
 use crate::matcher::Matcher;
@@ -171,6 +172,10 @@ impl Protocol for AmpCore {
 
     fn oracle(&self) -> Option<&dyn Oracle> {
         Some(self)
+    }
+
+    fn model(&self) -> Option<&dyn Model> {
+        Some(&model::Sequences)
     }
 }
 

@@ -1,0 +1,315 @@
+//! Messages that a relay stores for others, until they acknowledge them (sections 8.3 and 16.5).
+
+use std::collections::BTreeSet;
+
+use super::expect::{Step, any_of, flag, map, no_reply, number, plain, reading, refused, small, text, word};
+use super::message::{LASTING, fresh, party};
+use super::state::State;
+use crate::exchange::Transport;
+use crate::protocol::{Choices, Move, Offers, Predicted};
+use crate::value::Value;
+
+/// Readers that a sequence has.
+pub(super) const READERS: usize = 2;
+
+/// What becomes of a message that is not simply stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Stored,
+    /// It has expired when it comes, so it is never offered.
+    Expired,
+    /// Its ttl is 0 and its recipient is not there, so it is never offered.
+    Immediate,
+}
+
+/// A message to readers.
+#[derive(Clone)]
+pub(super) struct Waiting {
+    pub(super) from: usize,
+    /// The readers that it is for.
+    pub(super) to: BTreeSet<usize>,
+    /// The readers that acknowledged it, to whom it need not be offered any more.
+    pub(super) acknowledged: BTreeSet<usize>,
+    /// The readers that polled since it is there.
+    pub(super) seen: BTreeSet<usize>,
+    pub(super) fate: Fate,
+    /// Whether another sender's message has its id.
+    pub(super) has_twin: bool,
+}
+
+impl Waiting {
+    /// Whether it has to be offered to a reader.
+    pub(super) fn waits_for(&self, reader: usize) -> bool {
+        self.fate == Fate::Stored && self.to.contains(&reader) && !self.acknowledged.contains(&reader)
+    }
+}
+
+/// The name of a reader.
+pub(super) fn reader_name(reader: usize) -> String {
+    format!("r{reader}")
+}
+
+/// The reader of a move.
+pub(super) fn reader(step: &Move) -> usize {
+    small(step, "reader").min(READERS - 1)
+}
+
+/// Whether messages to others can be stored and fetched over this transport.
+pub(super) fn is_relay(offers: &dyn Offers) -> bool {
+    offers.transport() == Transport::Http && offers.has("relay") && offers.has("poll")
+}
+
+/// The reference to the id of a stored message.
+pub(super) fn id(n: usize) -> Value {
+    text(format!("${{q{n}/id}}"))
+}
+
+/// Types of messages that a relay stores like any other, each with a body (section 4.4).
+const TYPES: &[(&str, i128)] =
+    &[("ack", 3), ("proc-ok", 4), ("proc-fail", 5), ("error", 15), ("request", 17), ("response", 18)];
+
+fn body(kind: &str) -> Value {
+    match kind {
+        "ack" => map([("ack_source", text("recipient")), ("received_at", text("${now}"))]),
+        "proc-ok" => Value::map(Vec::<(String, Value)>::new()),
+        "proc-fail" => map([("error", text("proofmark"))]),
+        "error" => temporary_error(),
+        "request" => map([("op", text("echo")), ("data", text("proofmark"))]),
+        _ => map([("data", text("proofmark"))]),
+    }
+}
+
+/// The body of an ERROR that allows a retry.
+fn temporary_error() -> Value {
+    map([
+        ("code", number(5004)),
+        ("category", text("server")),
+        ("message", text("overloaded")),
+        ("retry", Value::Bool(true)),
+    ])
+}
+
+pub(super) fn propose_store(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !is_relay(offers) {
+        return None;
+    }
+    let mut step = vec![("do", text("store")), ("n", number(state.next_stored))];
+    if choices.one_in(3) {
+        step.push(("reader", number(1)));
+    }
+    match choices.below(8) {
+        0 => step.push(("both", Value::Bool(true))),
+        1 => step.push(("fate", text("expired"))),
+        2 => step.push(("fate", text("immediate"))),
+        3 => step.push(("type", text(choices.pick(TYPES)?.0))),
+        4 => step.push(("size", number(*choices.pick(&[0, 1, 24, 256, 5000, 70_000])?))),
+        _ => {}
+    }
+    let alone: Vec<usize> =
+        state.queue.iter().filter(|(_, one)| one.fate == Fate::Stored && !one.has_twin).map(|(n, _)| *n).collect();
+    if choices.one_in(3) {
+        step.push(("reordered", Value::Bool(true)));
+    }
+    match choices.pick(&alone).filter(|_| choices.one_in(5)) {
+        Some(like) if !step.iter().any(|(name, _)| *name == "fate") => {
+            step.push(("from", number(usize::from(state.queue[like].from == 0))));
+            step.push(("like", number(*like)));
+        }
+        _ if choices.one_in(3) => step.push(("from", number(1))),
+        _ => {}
+    }
+    Some(Value::map(step))
+}
+
+/// A message to one reader or to both is accepted for delivery, or refused if it cannot be kept.
+pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
+    let n = small(given, "n");
+    if state.queue.contains_key(&n) {
+        return None;
+    }
+    let from = small(given, "from").min(1);
+    let to: BTreeSet<usize> = if flag(given, "both") { (0..READERS).collect() } else { [reader(given)].into() };
+    let fate = match word(given, "fate") {
+        Some("expired") => Fate::Expired,
+        Some("immediate") => Fate::Immediate,
+        _ => Fate::Stored,
+    };
+    let has_twin = given.member("like").is_some();
+    if has_twin {
+        let like = state.queue.get_mut(&small(given, "like"))?;
+        if fate != Fate::Stored || like.fate != Fate::Stored || like.from == from || like.has_twin {
+            return None;
+        }
+        like.has_twin = true;
+    }
+    // That the relay takes messages for the reader at all was seen before.
+    let is_served =
+        |state: &State| state.queue.values().any(|one| one.fate == Fate::Stored && !one.to.is_disjoint(&to));
+    if fate == Fate::Immediate && !is_served(state) {
+        return None;
+    }
+    let sender = party(from);
+    let mut bindings = vec![fresh(&sender)];
+    bindings.extend(to.iter().map(|reader| fresh(&reader_name(*reader))));
+    let dids: Vec<Value> = to.iter().map(|reader| text(format!("${{did $r{reader}}}"))).collect();
+    let to_value = if let [only] = dids.as_slice() { only.clone() } else { Value::Array(dids.into()) };
+    let mut set = vec![("/from", text(format!("${{did ${sender}}}"))), ("/to", to_value), ("/ttl", number(LASTING))];
+    match fate {
+        Fate::Stored if has_twin => set.push(("/id", id(small(given, "like")))),
+        Fate::Stored => {}
+        Fate::Expired => {
+            bindings.push(("long_ago".to_owned(), text("${ms -1h}")));
+            set.extend([("/ts", text("${long_ago}")), ("/id", text("${message_id $long_ago}"))]);
+            set[2].1 = number(5_000);
+        }
+        Fate::Immediate => {
+            bindings.push(("soon".to_owned(), text("${ms 15s}")));
+            set.extend([("/ts", text("${soon}")), ("/id", text("${message_id $soon}"))]);
+            set[2].1 = number(0);
+        }
+    }
+    if let Some((kind, typ)) = TYPES.iter().find(|(kind, _)| Some(*kind) == word(given, "type")) {
+        set.extend([("/typ", number(*typ)), ("/reply_to", text("${message_id $now}")), ("/body", body(kind))]);
+    } else if given.member("size").is_some() {
+        set.push(("/body", text(format!("${{random_bytes {}}}", small(given, "size").min(100_000)))));
+    }
+    bindings.push((format!("q{n}"), map([("base", text("base")), ("set", Value::map(set))])));
+    if flag(given, "reordered") && given.member("type").is_none() {
+        // The first of nine members is the last one, where no encoder writes it.
+        bindings.push((format!("p{n}"), text(format!("${{signed $q{n} ${sender}}}"))));
+        bindings.push((format!("rest{n}"), text(format!("${{slice $p{n} 4}}"))));
+        bindings.push((format!("b{n}"), text(format!("${{bytes a9 $rest{n} 617601}}"))));
+    } else {
+        bindings.push((format!("b{n}"), text(format!("${{signed $q{n} ${sender}}}"))));
+    }
+    let answers = plain("/message/reply_to", "equals", id(n));
+    let of_recipient = plain("/body/ack_source", "equals", text("recipient"));
+    let mut expect = vec![no_reply("AMP-16.1-17", vec![answers, of_recipient])];
+    let mut assume = Vec::new();
+    let transition = match fate {
+        Fate::Stored => {
+            assume.push(plain("/outcome", "not-equals", text("refused")));
+            match (to.len(), word(given, "type")) {
+                _ if has_twin => "store: an id that another sender used",
+                (2.., _) => "store: a message to two readers",
+                (_, Some(_)) => "store: a message of another type",
+                _ => "store: a message",
+            }
+        }
+        Fate::Expired => "store: an expired message",
+        Fate::Immediate => {
+            // A sequence may take longer than until the message expires.
+            let error = reading("an ERROR", vec![refused(&[2003, 1003, 2004], &[])]);
+            let status = plain("/status", "one-of", Value::array([number(429), number(503)]));
+            expect.push(any_of("AMP-8.3-11", vec![error, reading("the equivalent HTTP status", vec![status])]));
+            "store: a message for immediate delivery"
+        }
+    };
+    state.next_stored = state.next_stored.max(n + 1);
+    state.queue.insert(n, Waiting { from, to, acknowledged: BTreeSet::new(), seen: BTreeSet::new(), fate, has_twin });
+    let step = Step {
+        party: sender,
+        operation: "submit",
+        with: vec![("message", text(format!("${{b{n}}}")))],
+        assume,
+        expect,
+        ..Step::default()
+    };
+    Some(Predicted { transition, needs: vec!["relay", "poll"], bindings, steps: vec![step.written()] })
+}
+
+pub(super) fn propose_many(_: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !is_relay(offers) {
+        return None;
+    }
+    let mut step = vec![("do", text("store many")), ("count", number(*choices.pick(&[11, 12, 25])?))];
+    if choices.one_in(3) {
+        step.push(("reader", number(1)));
+    }
+    Some(Value::map(step))
+}
+
+/// Many messages to one reader.
+pub(super) fn store_many(state: &mut State, given: &Move) -> Option<Predicted> {
+    let reader = reader(given);
+    let count = small(given, "count").clamp(1, 40);
+    state.many[reader] += count;
+    let name = reader_name(reader);
+    let set = [("/from", text("${did $s0}")), ("/to", text(format!("${{did ${name}}}"))), ("/ttl", number(LASTING))];
+    let of_recipient = plain("/body/ack_source", "equals", text("recipient"));
+    let step = Step {
+        party: party(0),
+        operation: "submit",
+        with: vec![("message", map([("base", text("base")), ("set", map(set))])), ("key", text("${s0}"))],
+        assume: vec![plain("/outcome", "not-equals", text("refused"))],
+        expect: vec![no_reply("AMP-16.1-17", vec![of_recipient])],
+        more: vec![("repeat", number(count))],
+        ..Step::default()
+    };
+    Some(Predicted {
+        transition: "store: more than ten messages",
+        needs: vec!["relay", "poll"],
+        bindings: vec![fresh("s0"), fresh(&name)],
+        steps: vec![step.written()],
+    })
+}
+
+pub(super) fn propose_acknowledge(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !is_relay(offers) {
+        return None;
+    }
+    let reader = choices.below(READERS);
+    let offered = |one: &Waiting| one.waits_for(reader) && one.seen.contains(&reader);
+    let known: Vec<usize> = state.queue.iter().filter(|(_, one)| offered(one)).map(|(n, _)| *n).collect();
+    let mut step = vec![("do", text("acknowledge")), ("n", number(*choices.pick(&known)?))];
+    if reader == 1 {
+        step.push(("reader", number(1)));
+    }
+    if choices.one_in(2) {
+        step.push(("who", text(*choices.pick(&["stranger", "forger", "error"])?)));
+    }
+    Some(Value::map(step))
+}
+
+/// The ACK of a recipient ends the custody for it; that of a stranger, a forged one, and an ERROR that allows a retry do not.
+pub(super) fn acknowledge(state: &mut State, given: &Move) -> Option<Predicted> {
+    let n = small(given, "n");
+    let reader = reader(given);
+    let capture = state.capture();
+    let one = state.queue.get_mut(&n).filter(|one| one.waits_for(reader) && one.seen.contains(&reader))?;
+    let name = reader_name(reader);
+    let stranger = format!("x{capture}");
+    let (transition, from, key, typ, body) = match word(given, "who") {
+        Some("stranger") => ("acknowledge: by a stranger", stranger.clone(), stranger.clone(), 3, body("ack")),
+        Some("forger") => ("acknowledge: forged", name, stranger.clone(), 3, body("ack")),
+        Some("error") => ("acknowledge: an ERROR that allows a retry", name.clone(), name, 15, temporary_error()),
+        _ => ("acknowledge: by the recipient", name.clone(), name, 3, body("ack")),
+    };
+    let is_own = typ == 3 && key == reader_name(reader);
+    if is_own {
+        one.acknowledged.insert(reader);
+    }
+    let set = [
+        ("/from", text(format!("${{did ${from}}}"))),
+        ("/to", text(format!("${{did ${}}}", party(one.from)))),
+        ("/ttl", number(LASTING)),
+        ("/typ", number(typ)),
+        ("/reply_to", id(n)),
+        ("/body", body),
+    ];
+    state.busy[reader] |= key == reader_name(reader);
+    let step = Step {
+        party: key.clone(),
+        operation: "submit",
+        with: vec![("message", map([("base", text("base")), ("set", map(set))])), ("key", text(format!("${{{key}}}")))],
+        // A relay that refuses the ACK has not been told anything.
+        assume: vec![plain("/outcome", "type", text("string"))],
+        ..Step::default()
+    };
+    Some(Predicted {
+        transition,
+        needs: vec!["relay", "poll"],
+        bindings: vec![fresh(&stranger)],
+        steps: vec![step.written()],
+    })
+}
