@@ -10,6 +10,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![
         an_exploration_finds_nothing_in_the_reference,
         faults_that_only_sequences_show_are_found_and_their_cases_fail_at_them_alone,
+        races_are_found_and_their_cases_fail_at_them_alone,
         the_same_seed_makes_the_same_sequences,
         wrong_usage_is_reported_before_anything_is_sent,
         a_target_that_cannot_be_judged_is_undecided,
@@ -65,8 +66,14 @@ fn checked(folder: &Path, finding: &Value, target: &[&str]) -> (i32, String, Str
     let record = std::fs::read_to_string(folder.join("reports/check/report.json"));
     let record: Value = serde_json::from_str(&record.unwrap_or_else(|_| panic!("{}", ran.err))).expect("JSON");
     let cases = record["protocols"][0]["cases"].as_array().expect("cases");
-    let case =
-        cases.iter().find(|found| found["id"] == case).unwrap_or_else(|| panic!("{case} did not run: {}", ran.err));
+    let is_of_it = |found: &&Value| {
+        let id = found["id"].as_str().unwrap_or_default();
+        id == case || id.strip_prefix(case).is_some_and(|row| row.starts_with('['))
+    };
+    // Of several rows, the first that fails.
+    let own = || cases.iter().filter(is_of_it);
+    let case = own().find(|found| found["verdict"] == "fail").or_else(|| own().next());
+    let case = case.unwrap_or_else(|| panic!("{finding} did not run: {}", ran.err));
     let requirement = case["findings"][0]["requirement"].as_str().unwrap_or_default();
     (ran.code, case["verdict"].as_str().expect("a verdict").to_owned(), requirement.to_owned())
 }
@@ -95,6 +102,28 @@ fn faults_that_only_sequences_show_are_found_and_their_cases_fail_at_them_alone(
         );
         let steps = finding["steps"].as_array().expect("steps").len();
         assert!(steps <= 10, "{fault} is shown in {steps} lines: {}", finding["steps"]);
+        let at_the_fault = checked(folder, &finding, &["--reference", "--fault", fault]);
+        assert_eq!(at_the_fault, (1, "fail".to_owned(), requirement.to_owned()), "{fault}");
+        let clean = checked(folder, &finding, &["--reference"]);
+        assert_eq!((clean.0, clean.1.as_str()), (0, "pass"), "{fault}");
+    }
+}
+
+fn races_are_found_and_their_cases_fail_at_them_alone() {
+    for (fault, requirements) in [
+        ("supersede-race", ["AGENTIC-7.3-07"].as_slice()),
+        ("duplicate-race", ["AGENTIC-11.2-06", "AGENTIC-11.2-07"].as_slice()),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let words = ["explore", "--reference", "--fault", fault, "--protocol", "agentic", "--findings", "1"];
+        let ran = proofmark(folder, &[&words[..], &["--for", "120s", "--seed", "2"]].concat());
+        assert_eq!(ran.code, 1, "{fault}: {}{}", ran.out, ran.err);
+        let finding = result(folder)["findings"][0].clone();
+        let requirement = finding["requirement"].as_str().expect("a requirement");
+        assert!(requirements.contains(&requirement), "{fault}: {finding}");
+        assert_eq!(finding["operation"], "requests-at-once", "{fault}: {finding}");
+        // Its case has a row for each attempt.
         let at_the_fault = checked(folder, &finding, &["--reference", "--fault", fault]);
         assert_eq!(at_the_fault, (1, "fail".to_owned(), requirement.to_owned()), "{fault}");
         let clean = checked(folder, &finding, &["--reference"]);

@@ -242,9 +242,8 @@ fn an_unknown_spelling_is_wrong_usage() {
         for command in ["check", "explore"] {
             let words = [command, "--reference", "--protocol", slug, &format!("--spellings={kind}")];
             let (code, text) = proofmark(folder.path(), &words);
-            let has_no_model = command == "explore" && slug != "agentic";
             assert_eq!(code, 2, "{words:?}: {text}");
-            assert!(has_no_model || text.contains(message), "{words:?}: {text}");
+            assert!(text.contains(message), "{words:?}: {text}");
         }
     }
 }
