@@ -253,7 +253,9 @@ fn narrowed(step: &Value, requirement: Option<&str>) -> Value {
             Value::map([("at", Value::text("/status")), ("within", Value::map([("min", Value::Integer(500))]))]);
         assumed.push(Value::map([("not", failed)]));
     }
-    let kept = members.iter().filter(|(key, _)| key.as_text() != Some("expect")).cloned();
+    // Without an expectation there is nothing to wait for.
+    let left_out: &[&str] = if judged.is_empty() { &["expect", "until", "quiet"] } else { &["expect"] };
+    let kept = members.iter().filter(|(key, _)| !key.as_text().is_some_and(|key| left_out.contains(&key))).cloned();
     let mut narrowed = Value::Map(kept.collect());
     if !assumed.is_empty() {
         narrowed.set_member("assume", Value::Array(assumed.into()));

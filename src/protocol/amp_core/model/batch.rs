@@ -79,11 +79,8 @@ pub(super) fn batch(state: &mut State, given: &Move) -> Option<Predicted> {
         expect.push(no_reply("AMP-4.5-03", vec![of_forged(), map([("not", is_1002)])]));
     }
     let own = text(format!("${{signed ${} ${from}}}", name(n)));
-    if flag(given, "first") {
-        items.insert(0, own)
-    } else {
-        items.push(own)
-    }
+    let place = if flag(given, "first") { 0 } else { items.len() };
+    items.insert(place, own);
     let set = map([
         ("/from", text(format!("${{did ${from}}}"))),
         ("/ttl", number(LASTING)),

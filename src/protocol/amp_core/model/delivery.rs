@@ -44,7 +44,7 @@ pub(super) fn propose_send(state: &State, offers: &dyn Offers, choices: &mut dyn
 
 /// Adds what is captured of the answer to a new message. Some targets acknowledge by the transport alone, so sequences differ in it.
 fn remark(step: &mut Vec<(&'static str, Value)>, offers: &dyn Offers, choices: &mut dyn Choices) {
-    if choices.mood() / AREAS.len() % 3 == 0 && choices.one_in(2) {
+    if (choices.mood() / AREAS.len()).is_multiple_of(3) && choices.one_in(2) {
         step.push(("keep", Value::Bool(true)));
     }
     if watches(offers, choices) {

@@ -137,6 +137,9 @@ pub(super) fn propose(state: &State, offers: &dyn Offers, choices: &mut dyn Choi
                 more.push(("time", text("hour")));
             }
             more.retain(|(name, value)| *name != "time" || value.as_text() != Some("immediate"));
+            if flaw.name == "forged" && offers.has("pings") && choices.one_in(3) {
+                more = vec![("kind", text("ping"))];
+            }
             step.extend(more);
         }
     }
@@ -159,12 +162,9 @@ pub(super) fn flawed(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
     let flaw = FLAWS.iter().find(|flaw| Some(flaw.name) == word(given, "flaw"))?;
     let mut made = Vec::new();
-    if !state.messages.contains_key(&n) {
-        let message = Message::new(given);
-        if !fits(flaw, &message) {
-            return None;
-        }
-        state.messages.insert(n, message);
+    let is_new = !state.messages.contains_key(&n);
+    if is_new && fits(flaw, &Message::new(given)) {
+        state.messages.insert(n, Message::new(given));
         state.next = state.next.max(n + 1);
         made = bindings(given, n);
     }

@@ -107,7 +107,10 @@ fn offered(state: &State, reader: usize) -> Vec<Value> {
         let all = plain("/body/messages", "length", map([("min", number(count))]));
         expect.push(any_of("AMP-8.3-18", vec![reading("all that waits", vec![all]), more()]));
     }
-    expect.push(at("AMP-002.6.2-07", "/body/messages", "distinct", Value::map(Vec::<(String, Value)>::new())));
+    // Of fewer than two messages it decides nothing, so the step would be repeated until its time is up.
+    if count > 1 {
+        expect.push(at("AMP-002.6.2-07", "/body/messages", "distinct", Value::map(Vec::<(String, Value)>::new())));
+    }
     for (n, one) in &state.queue {
         match one.fate {
             _ if !one.to.contains(&reader) => expect.push(no_reply("AMP-002.6.2-07", same(*n, one))),

@@ -255,7 +255,7 @@ fn surplus(stream: &Stream, given: &Move) -> Predicted {
 }
 
 pub(super) fn propose_end(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
-    let wants_gap = choices.one_in(8);
+    let wants_gap = choices.one_in(4);
     let ready = |one: &Stream| match one.end {
         End::Open => one.is_complete() || wants_gap,
         End::Verified => true,

@@ -19,9 +19,10 @@ fn after(text: &str) -> Option<Predicted> {
     last
 }
 
-/// The steps as compact JSON.
+/// The bindings and the steps as compact JSON.
 fn written(predicted: &Predicted) -> String {
-    predicted.steps.iter().map(json::compact).collect::<Vec<_>>().join("\n")
+    let bindings = predicted.bindings.iter().map(|(name, value)| format!("{name} = {}", json::compact(value)));
+    bindings.chain(predicted.steps.iter().map(json::compact)).collect::<Vec<_>>().join("\n")
 }
 
 /// Moves before, the last move, its transition, and parts of its steps.
