@@ -9,7 +9,7 @@ MAX_HEAD = 64 * 1024
 MAX_BODY = 8 * 1024 * 1024
 REASONS = {
     100: "Continue", 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 400: "Bad Request", 404: "Not Found",
-    405: "Method Not Allowed", 409: "Conflict", 413: "Content Too Large", 415: "Unsupported Media Type",
+    405: "Method Not Allowed", 408: "Request Timeout", 409: "Conflict", 413: "Content Too Large", 415: "Unsupported Media Type",
     422: "Unprocessable Content", 500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
 }  # fmt: skip
 
@@ -93,8 +93,8 @@ async def chunks(stream):
         await stream.until(b"\r\n", 2)
 
 
-async def read_request(stream, writer):
-    """The next request, or None at the end of the connection."""
+async def read_request(stream, writer, patience=None):
+    """The next request, or None at the end of the connection. `patience`: seconds for the body, beyond which TimeoutError is raised."""
     if not await stream.some():
         return None
     began = time.monotonic()
@@ -108,12 +108,12 @@ async def read_request(stream, writer):
         writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
     came = len(stream.left)
     if "chunked" in headers.get("transfer-encoding", "").lower():
-        body = await chunks(stream)
+        body = await asyncio.wait_for(chunks(stream), patience)
     else:
         length = int(headers.get("content-length", "0"))
         if length > MAX_BODY:
             raise ValueError("too long")
-        body = await stream.exactly(length)
+        body = await asyncio.wait_for(stream.exactly(length), patience)
     return Request(method, urllib.parse.urlsplit(target).path, headers, body, began, came)
 
 

@@ -744,6 +744,10 @@ bug("added-id-constant", "The augment block always uses the same id.", "4.8.3-09
 bug("added-id-taken", "The augment block uses the id of a node that is there.", "4.8.3-09", **AT_RELAY)
 bug("added-edge-unmarked", "The augment block marks the node and not the edge.", "4.8.3-09", **AT_RELAY)
 bug("annotation-replaces-metadata", "The annotate block replaces the metadata.", "4.8.3-04", side="relay", **OLD)
+ACTIVE = {"side": "relay", "needs": ("active-seals",), "target": {"intermediary": "active"}}
+bug("active-relay-skips-rules", "An active intermediary that lowers no ttl and removes no blocks.", "4.8.4-01", **ACTIVE, **OLD)
+bug("sealed-without-encryption-entry", "An active intermediary that seals the MemoryGram and does not say so.", "1.6-03", **ACTIVE)
+bug("hop-named-like-the-one-before", "A hop of a chain writes the URI of the hop before it.", "4.8.3-04", side="chain")
 bug("annotation-replaces-list", "The annotate block replaces processedBy.", "4.8.3-04", **AT_RELAY)
 bug("annotation-time-in-words", "The annotate block writes a time in words.", "4.8.3-05", **AT_RELAY)
 bug("annotation-time-without-zone", "The annotate block writes a time without zone.", "4.8.3-05", **AT_RELAY)

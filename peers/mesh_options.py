@@ -183,7 +183,10 @@ _group(
     ("media-amp-only", "Only application/amp+json is accepted, 415 without a body otherwise.", ""),
     ("media-json-only", "Only application/json is accepted, 415 without a body otherwise.", "", {"content_type": "application/json"}),
     ("media-json-any", "application/json and types that end in +json are accepted, 415 otherwise.", ""),
+    ("media-amp-only-400", "Only application/amp+json is accepted, 400 without a body otherwise.", ""),
+    ("media-json-only-400", "Only application/json is accepted, 400 without a body otherwise.", ""),
 )  # fmt: skip
+_group("slow-bodies", "E61 E03", ("slow-bodies-408", "A body that is not there after a second gets 408 without a body, and the connection is closed.", "u"))
 _group(
     "http-form", "E03",
     ("http-plain", "Answers have a Content-Length.", "*"),
@@ -229,7 +232,12 @@ _group(
     ("depth-100", "Nesting up to 100 levels is read.", ""),
     ("depth-2000", "Nesting up to 2000 levels is read.", ""),
 )  # fmt: skip
-_group("bad-bytes", "E83", ("bad-bytes-bare-400", "Bytes that are not JSON at all are answered by 400 without a fault.", "s"))
+_group(
+    "bad-bytes", "E83",
+    ("bad-bytes-as-not-json", "Bytes that are not JSON at all are answered like other text that is not JSON.", "*"),
+    ("bad-bytes-bare-400", "Bytes that are not JSON at all are answered by 400 without a fault.", "s"),
+    ("bad-bytes-own-code", "Bytes that are not JSON at all get a code of the peer's own.", "s"),
+)  # fmt: skip
 
 # --- Structure and header ---------------------------------------------------------------------------------------------
 
@@ -305,6 +313,7 @@ _group(
 )  # fmt: skip
 _group("encryption-null", "E85", ("encryption-null-refused", "encryption null is refused.", ""))
 _group("byoe", "E41 E76", ("byoe-refused", "The receiver answers declared encryption with amp:Receiver.", "ue"))
+_group("relay-byoe", "E41", ("relay-refuses-byoe", "The relay answers declared encryption with amp:Receiver.", "wr"))
 _group("byoe-code", "E41 E76", ("byoe-refused-by-own-code", "The receiver answers declared encryption with a code of its own.", "ue"))
 _group(
     "intent", "E42",
@@ -406,6 +415,7 @@ _group(
     ("trace-replaced", "The relay sets a new traceId and keeps the old one in Header.parentTraceId.", "sr"),
     ("trace-replaced-nested", "The relay sets a new traceId and keeps the old one in a list in Header.", "sr"),
 )  # fmt: skip
+_group("copy-encryption", "E85", ("copies-with-encryption-null", "Copies of messages without encryption have encryption null.", "r"))
 _group("relay-header", "E35", ("adds-header-members", "The relay adds members to Header.", "r"))
 _group(
     "relay-adds-block", "E35",
@@ -441,6 +451,7 @@ _group(
 )  # fmt: skip
 _group("graph-order", "E35", ("graph-reordered", "The relay passes nodes and edges on in reverse order.", "sr"))
 _group("graph-encrypted", "E40", ("encrypted-graph-refused", "The relay refuses an encrypted MemoryGram with amp:InvalidMemoryGram.", "sr"))
+_group("active", "E40 E66", ("active-seals", "The relay seals Body and MemoryGram of what it forwards, as an active intermediary.", "ur", {"intermediary": "active"}))
 _group("graph-members-beside", "E87", ("adds-graph-member", "The relay adds a member beside nodes and edges.", "wr"))
 _group(
     "forward-media", "E03",
@@ -456,6 +467,14 @@ _group(
     ("forward-kept-alive", "The relay forwards over one connection that it keeps.", "r"),
     ("forward-with-headers", "The relay adds HTTP headers of its own (Via, Forwarded).", "r"),
     ("forward-expecting", "The relay sends Expect: 100-continue.", "r"),
+)  # fmt: skip
+
+# --- Chain ------------------------------------------------------------------------------------------------------------
+
+_group(
+    "chain-names", "E04",
+    ("chain-names-of-binding", "The hops of a chain have the URIs and roles of the binding.", "*r"),
+    ("chain-names-own", "The hops of a chain have other URIs and act in other roles.", "ur"),
 )  # fmt: skip
 
 # Choices that do not go together, or that hide others.
@@ -475,6 +494,12 @@ CONFLICTS = (
     {"fault-error-string", "intent-own-code"},
     {"fault-error-string", "failing-own-code"},
     {"fault-error-string", "byoe-refused-by-own-code"},
+    {"fault-deep", "bad-bytes-own-code"},
+    {"fault-error-string", "bad-bytes-own-code"},
+    # In a chain a hop would refuse what the one before it wrote.
+    {"copies-with-encryption-null", "encryption-null-refused"},
+    {"active-seals", "encrypted-graph-refused"},
+    {"active-seals", "relay-refuses-byoe"},
     # A fault without a body cannot follow a 204, and without Envelope it has no Header to choose.
     {"fault-by-listener", "relay-answer-passed-on"},
 )

@@ -32,6 +32,9 @@ from mesh_options import CHOICES, Ways, chosen, defaults  # noqa: E402
 URI = "urn:proofmark:mesh:node:target"
 HOP_URI = "urn:proofmark:mesh:node:hop-{}"
 HOP_ROLE = "urn:proofmark:mesh:role:hop-{}"
+# With the choice chain-names-own.
+OWN_HOP_URI = "https://peer.example/mesh/relays/{}"
+OWN_HOP_ROLE = "urn:peer:mesh:role:relay-{}"
 AMP, JSON_TYPE = "application/amp+json", "application/json"
 HTML = b"<html><body><h1>Internal Server Error</h1></body></html>"
 LOG_LIMIT = 10_000
@@ -69,6 +72,7 @@ class Server:
 
     def build(self):
         s = self.settings
+        uri, role = (OWN_HOP_URI, OWN_HOP_ROLE) if self.ways.has("chain-names-own") else (HOP_URI, HOP_ROLE)
         self.hops = {}
         if s.kind in ("both", RECEIVER):
             self.hops["/amp"] = Hop(Node(self.ways, self.setup(RECEIVER)))
@@ -76,7 +80,8 @@ class Server:
             self.hops["/amp/relay"] = Hop(Node(self.ways, self.setup(RELAY)), s.next_hop)
         for n in range(1, s.chain + 1):
             onward = f"{self.url}/amp/chain/{n + 1}" if n < s.chain else s.next_hop
-            setup = self.setup(RELAY, HOP_URI.format(n), [*s.role, HOP_ROLE.format(n)])
+            known = max(n - 1, 1) if self.ways.bug("hop-named-like-the-one-before") else n
+            setup = self.setup(RELAY, uri.format(known), [*s.role, role.format(n)])
             self.hops[f"/amp/chain/{n}"] = Hop(Node(self.ways, setup), onward)
 
     async def stop(self):
@@ -90,7 +95,11 @@ class Server:
         self.tasks.add(task)
         try:
             while not self.dead:
-                request = await read_request(stream, writer)
+                try:
+                    request = await read_request(stream, writer, 1 if self.ways.has("slow-bodies-408") else None)
+                except asyncio.TimeoutError:
+                    await write_answer(writer, Answer(408, headers=[("Connection", "close")]), self.ways)
+                    return
                 if request is None:
                     return
                 answer = await self.answer(request)
@@ -127,7 +136,7 @@ class Server:
             await asyncio.sleep(random.random() * 0.2)
         # The hops of a chain send to each other what the choices say, so they take any media type.
         if not request.path.startswith("/amp/chain/") and not self.media(request):
-            return Answer(415)
+            return Answer(400 if self.ways.pick("media").endswith("-400") else 415)
         self.busy += 1
         try:
             return await self.message(request, hop)
@@ -141,7 +150,7 @@ class Server:
 
     def media(self, request):
         kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-        way = self.ways.pick("media")
+        way = self.ways.pick("media").removesuffix("-400")
         return {
             "media-any": True,
             "media-amp-only": kind == AMP,

@@ -64,7 +64,8 @@ def target_yaml(peer, extra):
     }  # fmt: skip
     keys = {"protocol": "agentic-mesh", "url": peer.url, "hosts": {"next-hop": {"listen": peer.next_hop}}, "settings": {}}
     keys["settings"]["refused"] = {"body": {"task": "proofmark-refuse", "expectedOutput": ["none"], "context": {}}}
-    keys["timeouts"] = {"forward": "8s", "quiet": "1s"}  # the machine may be busy
+    # The machine may be busy. What an active intermediary seals hides the message that shows that it has gone on.
+    keys["timeouts"] = {"forward": "2s" if extra.get("intermediary") == "active" else "8s", "quiet": "1s"}
     for name, value in extra.items():
         if name == "version_detect":
             keys["settings"]["version"] = {"detect": value}

@@ -23,10 +23,13 @@ class Client:
         headers = {"correlation_id": name}
         if not ways.has("requests-correlation-only"):
             headers |= {"priority": 5, "timeout_ms": 30000, "routing_hints": {}}
+        if ways.has("sends-nulls"):
+            headers |= {"authentication": None, "signature": None, "tracing": None}
         if ways.bug("client-timeout-as-text"):
             headers["timeout_ms"] = "30000"
-        destination = {n: v for n, v in (("agent_id", to), ("capability", capability)) if v is not None}
-        message = {"id": name, "type": kind, "timestamp": written(node.now(), ways), "source": {"agent_id": node.id}, "destination": destination, "headers": headers, "payload": payload}
+        destination = {n: v for n, v in (("agent_id", to), ("capability", capability)) if v is not None or ways.has("sends-nulls")}
+        source = {"agent_id": node.id, **({"session_id": None} if ways.has("sends-nulls") else {})}
+        message = {"id": name, "type": kind, "timestamp": written(node.now(), ways), "source": source, "destination": destination, "headers": headers, "payload": payload}
         if ways.bug("client-id-constant"):
             message["id"] = "1"
         if ways.bug("client-source-missing"):
@@ -77,6 +80,8 @@ class Client:
         payload = {"agent": agent, "capabilities": declared, "endpoints": endpoints}
         if ways.has("registers-credentials"):
             payload["authentication"] = {"type": "bearer", "credentials": "peer-credential"}
+        elif ways.has("sends-nulls"):
+            payload["authentication"] = None
         return ways.change("registration", payload, node)
 
     async def run(self):
@@ -128,11 +133,15 @@ class Client:
             payload = {"capability": capability, "parameters": told.get("parameters", {})}
             if "context" in told:
                 payload["context"] = told["context"]
+            elif ways.has("sends-nulls"):
+                payload["context"] = None
             return url, self.envelope("request", payload, to, named)
         if op == "discover":
             query = {"capabilities": told.get("capabilities", [])}
             if told.get("constraints"):
                 query["constraints"] = told["constraints"]
+            elif ways.has("sends-nulls"):
+                query["constraints"] = None
             return self.registry, self.envelope("request", {"query": query}, "registry", "discovery")
         if op == "negotiate":
             needs = {n: told[n] for n in ("capabilities", "estimated_tokens", "deadline") if n in told}

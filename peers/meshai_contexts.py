@@ -7,11 +7,12 @@ from meshai_wire import instant, written
 
 
 class Refused(Exception):
-    """A message that is refused: the rule that it breaks, the code, and what else the error says."""
+    """A message that is refused: the rule that it breaks, the code, and what else the error says. `bare`: a status without a
+    body. `failed`: a response with the status failed."""
 
-    def __init__(self, rule, code, text, details=None, bare=None):
+    def __init__(self, rule, code, text, details=None, bare=None, failed=False):
         super().__init__(text)
-        self.rule, self.code, self.text, self.details, self.bare = rule, code, text, details, bare
+        self.rule, self.code, self.text, self.details, self.bare, self.failed = rule, code, text, details, bare, failed
 
 
 def malformed(what):
@@ -61,6 +62,7 @@ class Contexts:
         self.kept = {}
         self.count = 0
         self.last_writer = None
+        self.coming = []  # (when, what to do): events that take effect later
 
     # --- Finding ------------------------------------------------------------------------------------------------------
 
@@ -78,8 +80,14 @@ class Contexts:
     def missing(self, what):
         return Refused("context", "CONTEXT_NOT_FOUND", f"there is no context {what}")
 
+    def settle(self):
+        """Carries out the events whose time has come."""
+        while self.coming and self.coming[0][0] <= self.now():
+            self.coming.pop(0)[1]()
+
     def by_id(self, name, operation):
         ways = self.ways
+        self.settle()
         context = self.kept.get(name)
         if context is None:
             raise self.missing(name)
@@ -99,6 +107,7 @@ class Contexts:
         return context
 
     def by_session(self, session, operation):
+        self.settle()
         found = [c for c in self.kept.values() if c.session == session]
         if self.ways.bug("expiry-not-by-session"):
             found = found[-1:]
@@ -173,7 +182,7 @@ class Contexts:
             elif ways.bug("private-keys-shown"):
                 private[name] = {key: None for key in memory} if isinstance(memory, dict) else {}
             elif not ways.has("others-removed"):
-                private[name] = {} if ways.has("others-empty") else None
+                private[name] = {"others-empty": {}, "others-null": None, "others-empty-list": []}[ways.pick("others-private")]
         if ways.bug("private-memory-hidden-from-owner"):
             private = {}
         if ways.bug("private-memory-flattened"):
@@ -187,6 +196,8 @@ class Contexts:
             value["created_at"] = written(self.now() + (5 if operation == "get" else 0), ways)
         if context.expires is not None and not ways.bug("expiry-not-shown"):
             value["expires_at"] = context.expires[1]
+        elif ways.has("optional-members-null"):
+            value["expires_at"] = None
         value["shared_memory"] = shared
         if private or not ways.has("no-private-left-out"):
             value["agent_memory"] = private
@@ -201,6 +212,8 @@ class Contexts:
             value["lineage"] = {"parent_context": None, "root_context": None}
         if context.lists is not None and not ways.has("lists-not-shown"):
             value["access_control"] = copy.deepcopy(context.lists)
+        elif ways.has("optional-members-null"):
+            value["access_control"] = None
         if value["session_id"] is None and not ways.has("optional-members-null"):
             del value["session_id"]
         if ways.bug("private-memory-in-summary"):
@@ -221,6 +234,10 @@ class Contexts:
                 return None
             raise malformed("access_control has the lists read and write")
         return copy.deepcopy(lists)
+
+    def from_events_alone(self):
+        """Whether access lists are taken from events only."""
+        return self.ways.has("lists-from-events") or self.ways.has("lists-from-events-late")
 
     def expiry_of(self, given):
         text = given.get("expires_at")
@@ -279,6 +296,8 @@ class Contexts:
         expires = self.expiry_of(given)
         if expires and expires[0] <= self.now() and ways.has("past-expiry-refused"):
             raise malformed("expires_at is in the past")
+        if expires and expires[0] <= self.now() and ways.has("past-expiry-failed"):
+            raise Refused("past", None, "expires_at is in the past", failed=True)
         if expires is None and ways.has("expires-by-default"):
             expires = (self.now() + 3600, written(self.now() + 3600, ways))
         session = given.get("session_id")
@@ -290,7 +309,7 @@ class Contexts:
         if ways.bug("private-memory-to-shared-at-creation"):
             context.own.update(memory)
         context.private = {n: copy.deepcopy(v) for n, v in memory.items() if n == agent}
-        if lists is not None and not ways.has("lists-from-events"):
+        if lists is not None and not self.from_events_alone():
             context.lists = lists
         if ways.bug("past-expiry-lasts") and expires and expires[0] <= self.now():
             context.expires = None
@@ -335,7 +354,7 @@ class Contexts:
         if ways.bug("update-answered-before-it-is-kept"):
             context = copy.deepcopy(context)
         self.write(context, agent, given, "update-replaces-memory")
-        if lists is not None and not ways.has("lists-from-events"):
+        if lists is not None and not self.from_events_alone():
             context.lists = lists
         if expires is not None:
             context.expires = expires
@@ -551,6 +570,22 @@ class Contexts:
             if ways.has("denied-event-ignored"):
                 return
             raise
+        if ways.has("lists-from-events-late"):
+
+            def late():
+                try:
+                    self.check(context, agent, "write", "event")  # by the lists that earlier events have brought since
+                    self.carry_out(context, agent, given, lists, expires)
+                except Refused:
+                    pass  # nobody waits for the outcome
+
+            self.coming.append((self.now() + 0.3, late))
+        else:
+            self.carry_out(context, agent, given, lists, expires)
+
+    def carry_out(self, context, agent, given, lists, expires):
+        """Changes a context by an event."""
+        ways = self.ways
         if ways.bug("event-kept-in-a-copy"):
             context = copy.deepcopy(context)
         before = dict(context.own)

@@ -13,6 +13,7 @@ from meshai_node import API_KEY, KEY, Answer
 from meshai_wire import make_token
 
 MAX_BODY = 8 << 20
+UNSUPPORTED = b"<html><body><h1>Error response</h1><p>Unsupported method.</p></body></html>"
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 MORE = {302: "Found", 401: "Unauthorized", 403: "Forbidden", 408: "Request Timeout", 413: "Content Too Large", 429: "Too Many Requests", 504: "Gateway Timeout"}
 
@@ -193,10 +194,12 @@ class Server:
                 return await node.handle(b"", authorization)
             return {
                 "get-405": Answer(405, headers=[("Allow", "POST")]), "get-404": Answer(404), "get-page": Answer(200, b"<html><body>POST here.</body></html>", "text/html"),
-                "get-json": Answer(200, b'{"name":"meshai peer","post":"messages"}', "application/json"),
+                "get-501": Answer(501, UNSUPPORTED, "text/html"), "get-json": Answer(200, b'{"name":"meshai peer","post":"messages"}', "application/json"),
             }[way]  # fmt: skip
         if method == "PUT" and ways.bug("put-executes"):
             return await node.handle(request.body, authorization)
+        if ways.has("get-501"):
+            return Answer(501, UNSUPPORTED, "text/html")
         return Answer(405, headers=[("Allow", "POST")])
 
 

@@ -620,6 +620,7 @@ skip("delegation-without-subtask", "subtask", "Takes a delegation without subtas
 skip("subtask-without-capability", "subtask-capability", "Takes the capability of the destination for a subtask without one.", "4.3-06")
 bug("subtask-parameters-unchecked", "The parameters of a subtask are not validated.", "4.3-07")
 bug("unknown-subtask-acknowledged", "Acknowledges a subtask that it cannot do.", "4.3-12")
+bug("unknown-subtask-reported-as-done", "Acknowledges a subtask that it cannot do, and reports that it is done.", "4.3-12", needs=("unknown-subtask-reported-later",))
 bug("delegation-acknowledged-as-failed", "The acknowledgement has the status failed.", "4.3-01 4.3-09")
 bug("delegation-without-envelope", "The acknowledgement is 202 without a body.", "4.3-01 4.3-09")
 bug("callback-on-success-only", "A subtask that does not succeed is not reported.", "4.3-07 4.3-10", needs=("subtask-checked-later",), slow=True)

@@ -287,7 +287,7 @@ class Node:
         if kind == "error" and ways.has("errors-without-headers") and asked and asked.transport == "http":
             del message["headers"]
         if nulls and "headers" in message:
-            headers |= {"authentication": None, "signature": None}
+            headers |= {"authentication": None, "signature": None, "tracing": None}
         message["payload"] = payload
         if ways.has("reply-with-extras"):
             message["x_peer"] = {"a": 1}
@@ -349,6 +349,8 @@ class Node:
         code = ways.code(refused.rule, refused.code)
         if refused.bare:
             return Answer(refused.bare)
+        if refused.failed:
+            return self.answer(200, self.reply(asked, "response", {"status": "failed", "metadata": {"reason": refused.text}}), asked)
         if refused.rule == "denied-success":
             return self.answer(200, self.reply(asked, "response", {"status": "success", "result": {}}), asked)
         details = refused.details
@@ -362,7 +364,7 @@ class Node:
         error = {"code": code, "message": refused.text}
         if details is not None:
             error["details"] = details
-        elif way == "details-null":
+        elif way == "details-null" or ways.has("optional-members-null"):
             error["details"] = None
         if ways.bug("error-code-lower"):
             error["code"] = code.lower().replace("_", "-")
@@ -461,7 +463,7 @@ class Node:
             payload["metadata"] = {"peer": "meshai", "kind": self.kind}
         elif way == "metadata-model":
             payload["metadata"] = {"model_used": "none-1", "tokens_consumed": 3}
-        elif way == "metadata-null":
+        elif way == "metadata-null" or ways.has("optional-members-null"):
             payload["metadata"] = None
         if ways.bug("metadata-as-list"):
             payload["metadata"] = ["model", "none-1"]
@@ -735,8 +737,10 @@ class Node:
             if problem is None:
                 ways.memory.setdefault("known", set()).add(asked.sender)
                 continue
-            answer = ways.pick("auth-answer")
-            raise Refused("credentials", "AUTHENTICATION_FAILED", f"the credentials are not valid: {problem}", bare={"auth-bare-401": 401, "auth-bare-403": 403}.get(answer))
+            bare = {"auth-bare-401": 401, "auth-bare-403": 403}.get(ways.pick("auth-answer"))
+            if problem == "not a token" and ways.has("malformed-credentials-400"):
+                bare = 400
+            raise Refused("credentials", "AUTHENTICATION_FAILED", f"the credentials are not valid: {problem}", bare=bare)
 
     def credential_problem(self, given, asked, way):
         ways = self.ways
@@ -774,6 +778,9 @@ class Node:
             if wire.signed_well(asked.message, signature, KEY, ways, asked.envelope):
                 return
             problem = "wrong"
+            algorithm = signature.get("algorithm") if isinstance(signature, dict) else None
+            if algorithm != "HMAC-SHA256" and ways.has("malformed-credentials-400"):
+                raise Refused("signature", None, "unknown algorithm", bare=400)
         code = "SECURITY_ERROR" if ways.has("signature-own-code") else "AUTHENTICATION_FAILED"
         raise Refused("signature", code, f"the signature is {problem}")
 
@@ -1212,7 +1219,12 @@ class Node:
         if agent not in self.agents or capability not in (c["id"] for c in self.agents[agent]):
             if ways.bug("unknown-subtask-acknowledged"):
                 return self.success(asked, {"task_id": asked.message.get("id")})
-            raise self.unknown_capability(capability, agent)
+            unknown = self.unknown_capability(capability, agent)
+            if not ways.has("unknown-subtask-reported-later") or not callable_ or ways.has("acknowledged-with-result"):
+                raise unknown
+            task = {"url": url, "id": asked.message.get("id"), "parent": parent}
+            self.later(self.complete(asked, None, parameters, task, task, callable_, unknown))
+            return self.success(asked, {"accepted": True, "task_id": asked.message.get("id")}, 202 if ways.has("acknowledged-202") else 200)
         declared = next(c for c in self.agents[agent] if c["id"] == capability)
         checked_later = ways.has("subtask-checked-later")
         if not isinstance(parameters, dict) and not checked_later:
@@ -1225,7 +1237,10 @@ class Node:
         work = self.complete(asked, declared, parameters, state if ways.bug("callback-to-last-url") else own, state if ways.bug("callback-for-last-task") else own, callable_)
         if ways.has("acknowledged-with-result"):
             await work
-            return self.success(asked, await self.outcome(asked, declared, parameters), source=agent)
+            result = await self.outcome(asked, declared, parameters)
+            if result is Refused:
+                return self.answer(200, self.reply(asked, "response", {"status": "failed", "metadata": {"reason": "it was asked to fail"}}), asked)
+            return self.success(asked, result, source=agent)
         if not ways.bug("callback-never"):
             self.later(work)
         else:
@@ -1244,8 +1259,8 @@ class Node:
         parameters = {"text": "", **parameters} if declared["id"] == "text-analysis" else parameters
         return await self.perform(declared["id"], parameters, asked)
 
-    async def complete(self, asked, declared, parameters, where, task, callable_):
-        """Runs a subtask and calls back."""
+    async def complete(self, asked, declared, parameters, where, task, callable_, unknown=None):
+        """Runs a subtask and calls back. `unknown`: nobody can do it, and the callback says so in a message."""
         ways = self.ways
         if ways.has("callback-late"):
             await asyncio.sleep(1 * self.pace)
@@ -1253,9 +1268,13 @@ class Node:
             await asyncio.sleep(12 * self.pace)
         failed = None
         try:
+            if unknown:
+                raise unknown
             result = await self.outcome(asked, declared, parameters)
         except Refused as refused:
             failed, result = refused, None
+        if unknown and ways.bug("unknown-subtask-reported-as-done"):
+            failed, result = None, {}
         if failed and ways.bug("callback-on-success-only"):
             return
         if not callable_ or not where["url"]:
@@ -1272,7 +1291,7 @@ class Node:
             "callback-task-only": {"parent_task_id": parent, "outcome": payload}, "callback-id-only": {"task": name, "outcome": payload},
             "callback-nested": {"event": "done", "data": {"task": {"id": name, "parent": [parent]}, "outcome": payload}},
         }.get(ways.pick("callback"), envelope)  # fmt: skip
-        if ways.has("no-parent-taken") and not parent:
+        if unknown or ways.has("no-parent-taken") and not parent:
             body = envelope
         if ways.bug("callback-without-reference"):
             body = {"status": "success", "result": result if result is not Refused else None}

@@ -197,6 +197,7 @@ _group(
     ("get-page", "GET on the invoke path gets a page for people.", ""),
     ("get-error", "GET on the invoke path gets an error message.", ""),
     ("get-json", "GET on the invoke path gets an object with a description.", ""),
+    ("get-501", "GET and PUT on the invoke path get 501 and a page for people.", ""),
 )  # fmt: skip
 _group(
     "http-form", "E76",
@@ -330,6 +331,7 @@ _group(
     "second-registration", "E36 E105",
     ("second-replaces", "A second registration with the same credentials replaces the first.", "*r"),
     ("second-refused", "A second registration is refused.", "r"),
+    ("second-failed", "A second registration is answered by the status failed.", "r"),
     ("second-extends", "A second registration adds capabilities and replaces the rest.", "r"),
     ("second-kept", "A second registration is answered as the first, and changes nothing.", "r"),
 )  # fmt: skip
@@ -443,6 +445,11 @@ _group(
     ("subtask-checked-at-once", "Invalid parameters of a subtask are refused at once.", "*a"),
     ("subtask-checked-later", "Invalid parameters of a subtask are reported by the callback.", "a"),
 )  # fmt: skip
+_group(
+    "unknown-subtask", "E45",
+    ("unknown-subtask-refused", "A subtask that nobody can do is refused at once.", "*a"),
+    ("unknown-subtask-reported-later", "A subtask that nobody can do is acknowledged, and reported by the callback.", "a"),
+)  # fmt: skip
 _group("no-parent", "E46", ("no-parent-taken", "A delegation without parent task is taken.", "sa"))
 _group("no-callback", "E45", ("bad-callback-taken", "A callback that is not a URL is taken, and not called.", "sa"))
 _group("callback-pace", "E45", ("callback-late", "Callbacks come a second late.", "a"))
@@ -465,6 +472,7 @@ _group(
     ("lists-from-anywhere", "Access lists are taken from creation, update and event.", "*a"),
     ("lists-from-creation", "Access lists are taken from creation and update.", "sa"),
     ("lists-from-events", "Access lists are taken from events.", "sa"),
+    ("lists-from-events-late", "Access lists are taken from events, which take effect 300 ms after their answer.", "sa"),
 )  # fmt: skip
 _group("lists-form", "E48", ("malformed-lists-taken", "Access lists of a wrong form are ignored.", "sa"))
 _group("lists-shown", "E48", ("lists-not-shown", "Contexts are returned without access_control.", "a"))
@@ -485,6 +493,7 @@ _group(
     ("others-removed", "Private entries of other agents are removed.", "*a"),
     ("others-empty", "Private entries of other agents are empty objects.", "a"),
     ("others-null", "Private entries of other agents are null.", "a"),
+    ("others-empty-list", "Private entries of other agents are empty lists, as PHP writes empty objects.", "a"),
 )  # fmt: skip
 _group("no-private", "E52 E06", ("no-private-left-out", "agent_memory is left out where it has no entry.", "a"))
 _group(
@@ -541,6 +550,7 @@ _group(
     "past-expiry", "E58 E97",
     ("past-expiry-gone", "A context created in the past is gone at once.", "*a"),
     ("past-expiry-refused", "A context created in the past is refused.", "a"),
+    ("past-expiry-failed", "A context created in the past is answered by the status failed.", "a"),
 )  # fmt: skip
 _group(
     "expiry", "E58",
@@ -581,6 +591,7 @@ _group(
     ("auth-bare-401", "A bad credential gets 401 without a body.", "s"),
     ("auth-bare-403", "A bad credential gets 403 without a body.", "s"),
 )  # fmt: skip
+_group("malformed-credentials", "E63", ("malformed-credentials-400", "A text that is no token, and a signature of an unknown algorithm, get 400 without a body.", "s"))
 _group("auth-order", "E63", ("auth-before-structure", "Credentials are checked before the structure.", ""))
 _group("auth-health", "E88", ("health-needs-credentials", "Health demands the credentials as well.", ""))
 _group("jwt-subject", "E70 E75", ("any-subject", "A token of another agent is taken.", "s"))
@@ -614,6 +625,7 @@ _group("client-ids", "E82 E41", ("registers-own-ids", "A capability has an id ou
 _group("client-schemas", "E84", ("registers-references", "Schemas are references that do not resolve.", "sc"))
 _group("client-description", "E83", ("registers-without-description", "Capabilities have no description and no constraints.", "sc"))
 _group("client-authentication", "E38", ("registers-credentials", "The registration has credentials.", "c"))
+_group("client-nulls", "E06", ("sends-nulls", "Optional members without a value are null in what the client sends.", "sc"))
 _group("client-headers", "E15", ("requests-correlation-only", "Requests have no header but correlation_id.", "sc"))
 _group("client-again", "E40", ("registers-twice", "The registration is repeated after a second.", "c"))
 _group("client-capability", "E19", ("requests-payload-capability", "Requests name the capability in the payload only.", "sc"))

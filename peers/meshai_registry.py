@@ -123,6 +123,8 @@ class Registry:
         way = ways.pick("second-registration")
         if way == "second-refused" or old["authentication"] != record["authentication"]:
             raise Refused("registered", "AGENT_EXISTS", f"{name} is registered")
+        if way == "second-failed":
+            raise Refused("registered", None, f"{name} is registered", failed=True)
         if way == "second-extends":
             ids = {c["id"] for c in record["capabilities"]}
             record["capabilities"] += [c for c in old["capabilities"] if c["id"] not in ids]

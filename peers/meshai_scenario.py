@@ -345,6 +345,8 @@ async def contexts(talk):
     content = {"k": "é v", "n": 5, "f": 0.5, "none": None, "list": [3, 1, 2], "empty": "", "deep": {"a": 1, "b": 2}}
     first = found(await talk.say("create", create(session_id="s-1", shared_memory=content)))
     bare = found(await talk.say("create bare", create()))
+    await talk.say("create with offset", create(expires_at="2050-01-01T01:30:00.250+01:30"))
+    await talk.say("create by the name of the binding", talk.ask("context-create", {"context": {}}))
     await talk.say("create without expiry", op("create", {"context": {"session_id": "s-forever"}}))
     again = found(await talk.say("create again", create(session_id="s-1")))
     await talk.say("create with private", create(session_id="s-p", agent_memory={"pm-a": {"g": "given"}, "pm-b": {"g": "foreign"}}))
@@ -533,6 +535,7 @@ async def client(talk):
 async def conversation(ways, kind, parts=None):
     """Everything that a peer says in the scenario, as (name, …) rows; the last rows are what it sent to others."""
     talk = Talk(ways, "agent" if kind == "client" else kind)
+    talk.now = 1_790_000_000.0  # so that instants that are returned as they were sent are the same in each run
     wanted = {"agent": (messages, requests, contexts, security), "registry": (messages, registry, security), "mesh": (messages, requests, registry, contexts, security), "client": (client,)}[kind]
     for part in wanted:
         await part(talk)

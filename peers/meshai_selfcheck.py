@@ -163,6 +163,8 @@ def needs_of(choice):
         return ("auth-jwt",)
     if choice.group in ("recipe", "signs", "sign-hex", "unsigned", "signature-code", "no-algorithm"):
         return ("auth-hmac", "replies-signed") if choice.group != "signs" else ("auth-hmac",)
+    if choice.name == "malformed-credentials-400":
+        return ("auth-jwt-hmac",)
     return ("rate-limited",) if choice.name == "rate-bare-429" else ()
 
 

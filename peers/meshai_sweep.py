@@ -180,6 +180,8 @@ def main():
                 words += ["--choice", "auth-jwt"]
             elif choice["group"] in ("recipe", "signs", "sign-hex", "unsigned", "signature-code", "no-algorithm"):
                 words += ["--choice", "auth-hmac", "--choice", "replies-signed"]
+            elif choice["name"] == "malformed-credentials-400":
+                words += ["--choice", "auth-jwt-hmac"]
             elif choice["name"] == "rate-bare-429":
                 words += ["--choice", "rate-limited"]
             kind = next((k for k in kinds if k in choice["kinds"]), None)

@@ -29,9 +29,6 @@ impl Matcher for FitsOne {
             .enumerate()
             .map(|(index, written)| explanation(written, compiler).map_err(|error| error.under(index.to_string())))
             .collect::<Result<Vec<_>, _>>()?;
-        if explanations.is_empty() {
-            return Err(ArgumentError::new("is an empty list, which nothing fits").hint("add an explanation to it"));
-        }
         Ok(Box::new(Explanations(explanations)))
     }
 }
@@ -123,7 +120,7 @@ mod tests {
     #[test]
     fn an_explanation_has_a_name_and_expectations() {
         for (written, says) in [
-            (r#"{"fits-one":[]}"#, "is an empty list"),
+            (r#"{"fits-one":[]}"#, "needs a list that is not empty"),
             (r#"{"fits-one":[{"all":[{"equals":1}]}]}"#, "reading"),
             (r#"{"fits-one":[{"reading":"a"}]}"#, "all"),
         ] {

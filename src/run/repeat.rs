@@ -70,7 +70,7 @@ impl Runner<'_> {
         self.send(case, walk, planned, round, message).await
     }
 
-    /// Repeats a step until its expectations hold or its time is up.
+    /// Repeats a step until its expectations hold or its time is up, with a new message each time.
     pub(super) async fn until(
         &self,
         case: &CaseSession<'_>,
@@ -81,9 +81,11 @@ impl Runner<'_> {
     ) -> Vec<Exchange> {
         let begun = Instant::now();
         let mut exchanges = Vec::new();
-        let Some(message) = messages.first() else { return exchanges };
+        let Some(first) = messages.first() else { return exchanges };
         loop {
-            let exchange = self.send(case, Some(walk), planned, exchanges.len(), message.clone()).await;
+            let again = if exchanges.is_empty() { None } else { walk.message_again(planned, exchanges.len()) };
+            let message = again.unwrap_or_else(|| first.clone());
+            let exchange = self.send(case, Some(walk), planned, exchanges.len(), message).await;
             let holds = walk.holds(planned, &exchange);
             exchanges.push(exchange);
             if holds || begun.elapsed() + PAUSE > limit || exchanges.len() >= ROUNDS {

@@ -61,6 +61,12 @@ impl<'p> Walk<'p> {
         self.messages_from(planned, 0)
     }
 
+    /// The message of a step that repeats until something shows, for a later attempt: what is generated in it, such as its id, is
+    /// new, since a target may refuse a repeated message.
+    pub fn message_again(&mut self, planned: Planned<'_>, attempt: usize) -> Option<Encoded> {
+        self.messages_from(planned, attempt).ok()?.into_iter().next()
+    }
+
     /// The messages of the set-up of a party for a new connection, with new ids.
     pub fn rebuild_setup(&self, actor: &str, times: usize) -> Vec<(Planned<'p>, Vec<Encoded>)> {
         let mut walk = Walk::retry(self.context, self.ready, self.part, self.begun_ms, self.retry);

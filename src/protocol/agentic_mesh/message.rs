@@ -149,7 +149,7 @@ pub(super) fn identities(bytes: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// The message with which a target shows that it has gone on after `message`: BASE with an identity of its own, and the value
-/// that is found in its copy.
+/// that is found in its copy, also in one whose body is sealed.
 pub(super) fn fence(message: &Encoded, context: &ObservationContext<'_>) -> (Encoded, Vec<u8>) {
     use sha2::{Digest, Sha256};
     let identity = data_encoding::HEXLOWER.encode(&Sha256::digest(&message.body)[..16]);
@@ -164,7 +164,7 @@ pub(super) fn fence(message: &Encoded, context: &ObservationContext<'_>) -> (Enc
         }
     }
     fence.action = crate::exchange::ChannelAction::Message;
-    (fence, format!("{PREFIX}nonce-fence-{identity}").into_bytes())
+    (fence, format!("fence-{identity}").into_bytes())
 }
 
 #[cfg(test)]

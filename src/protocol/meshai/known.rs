@@ -223,8 +223,11 @@ fn asked(target: &Target, library: bool, own: Option<&str>, registry_id: &str) -
     ])
 }
 
+/// The request that a library is given for a fixture.
+type OfLibrary = fn() -> Value;
+
 /// The further fixtures, each with the one that a library is given (binding, section 11).
-const FIXTURES: &[(&str, fn() -> Value)] = &[
+const FIXTURES: &[(&str, OfLibrary)] = &[
     ("second", || fixture("web-search", Value::map([("query", Value::text("proofmark"))]))),
     ("echo", || fixture("pm-echo", Value::map::<&str>([]))),
     ("slow", || fixture("pm-sleep", Value::map::<&str>([]))),

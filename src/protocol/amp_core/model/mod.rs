@@ -12,9 +12,11 @@ mod message;
 mod polls;
 mod relay;
 mod state;
+mod stream;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use expect::word;
 use state::{Area, State, prefers};

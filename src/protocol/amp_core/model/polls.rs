@@ -2,8 +2,9 @@
 
 use super::expect::{Step, any_of, at, flag, map, no_reply, number, plain, reading, some_reply, text};
 use super::message::{fresh, party};
-use super::relay::{Fate, READERS, Waiting, id, is_relay, reader, reader_name};
+use super::relay::{id, is_relay, reader, reader_name};
 use super::state::State;
+use super::waiting::{Fate, READERS, Waiting};
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 

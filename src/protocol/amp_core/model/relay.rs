@@ -5,44 +5,10 @@ use std::collections::BTreeSet;
 use super::expect::{Step, any_of, flag, map, no_reply, number, plain, reading, refused, small, text, word};
 use super::message::{LASTING, fresh, party};
 use super::state::State;
+use super::waiting::{Fate, READERS, Waiting};
 use crate::exchange::Transport;
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
-
-/// Readers that a sequence has.
-pub(super) const READERS: usize = 2;
-
-/// What becomes of a message that is not simply stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    Stored,
-    /// It has expired when it comes, so it is never offered.
-    Expired,
-    /// Its ttl is 0 and its recipient is not there, so it is never offered.
-    Immediate,
-}
-
-/// A message to readers.
-#[derive(Clone)]
-pub(super) struct Waiting {
-    pub(super) from: usize,
-    /// The readers that it is for.
-    pub(super) to: BTreeSet<usize>,
-    /// The readers that acknowledged it, to whom it need not be offered any more.
-    pub(super) acknowledged: BTreeSet<usize>,
-    /// The readers that polled since it is there.
-    pub(super) seen: BTreeSet<usize>,
-    pub(super) fate: Fate,
-    /// Whether another sender's message has its id.
-    pub(super) has_twin: bool,
-}
-
-impl Waiting {
-    /// Whether it has to be offered to a reader.
-    pub(super) fn waits_for(&self, reader: usize) -> bool {
-        self.fate == Fate::Stored && self.to.contains(&reader) && !self.acknowledged.contains(&reader)
-    }
-}
 
 /// The name of a reader.
 pub(super) fn reader_name(reader: usize) -> String {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::message::Message;
-use super::relay::{READERS, Waiting};
-use super::streams::Stream;
+use super::stream::Stream;
+use super::waiting::{READERS, Waiting};
 use crate::protocol::Choices;
 
 /// What was sent, and what the target therefore has to know.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::expect::{Step, at, flag, map, no_reply, number, plain, small, text, word};
 use super::message::{LASTING, fresh, party, sender};
 use super::state::State;
+use super::stream::{End, Stream};
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
@@ -14,40 +15,6 @@ const LAST: usize = 3;
 
 /// The most chunks of a stream.
 const CHUNKS: usize = 4;
-
-/// A stream to the target.
-#[derive(Clone)]
-pub(super) struct Stream {
-    from: usize,
-    chunks: usize,
-    /// The number of the stream with whose id it was named; its own number if it has an id of its own.
-    named: usize,
-    /// How often each chunk was sent.
-    sent: BTreeMap<usize, usize>,
-    /// The index of the last new chunk.
-    last: Option<usize>,
-    in_order: bool,
-    has_other_bytes: bool,
-    end: End,
-    /// Whether its end was encrypted.
-    is_end_sealed: bool,
-}
-
-/// What became of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Open,
-    /// It was verified.
-    Verified,
-    /// It failed: whether it is answered again in the same way is open.
-    Failed,
-}
-
-impl Stream {
-    fn is_complete(&self) -> bool {
-        self.sent.len() == self.chunks
-    }
-}
 
 /// Whether streams can be judged at a target.
 fn has_streams(offers: &dyn Offers) -> bool {

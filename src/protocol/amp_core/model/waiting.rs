@@ -1,0 +1,38 @@
+//! A message that a relay has to store, and what becomes of it (section 8.3).
+
+use std::collections::BTreeSet;
+
+/// Readers that a sequence has.
+pub(super) const READERS: usize = 2;
+
+/// What becomes of a message that is not simply stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Stored,
+    /// It has expired when it comes, so it is never offered.
+    Expired,
+    /// Its ttl is 0 and its recipient is not there, so it is never offered.
+    Immediate,
+}
+
+/// A message to readers.
+#[derive(Clone)]
+pub(super) struct Waiting {
+    pub(super) from: usize,
+    /// The readers that it is for.
+    pub(super) to: BTreeSet<usize>,
+    /// The readers that acknowledged it, to whom it need not be offered any more.
+    pub(super) acknowledged: BTreeSet<usize>,
+    /// The readers that polled since it is there.
+    pub(super) seen: BTreeSet<usize>,
+    pub(super) fate: Fate,
+    /// Whether another sender's message has its id.
+    pub(super) has_twin: bool,
+}
+
+impl Waiting {
+    /// Whether it has to be offered to a reader.
+    pub(super) fn waits_for(&self, reader: usize) -> bool {
+        self.fate == Fate::Stored && self.to.contains(&reader) && !self.acknowledged.contains(&reader)
+    }
+}
