@@ -4,24 +4,30 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::stream::{self, StreamExt};
 use tokio::sync::watch;
 
 use super::exit::Failure;
 use super::watch::finding_file;
 use crate::explore::{self, Finding, Options, Outcome, Watcher};
-use crate::plan::{self, Knowledge, Plan};
+use crate::judge::{self, Gate, Swept};
+use crate::plan::{self, Knowledge, Plan, ReadyCase};
 use crate::record::ExplorationRecord;
 use crate::report::files;
 use crate::run::Runner;
 use crate::source::Source;
 use crate::spelling::{CaseSpelling, Kind, Spellings};
-use crate::suite::{Case, read_suite};
+use crate::suite::{Action, Case, read_suite};
 use crate::target::{Target, parse_duration};
 use crate::transport::Connections;
-use crate::walk::{Context, Facts, Transcript};
+use crate::verdict::Verdict;
+use crate::walk::{CaseTranscript, Context, Facts, Transcript};
 
 /// Findings after which it ends: a target with more of them has other worries.
 const FINDINGS: usize = 20;
+
+/// How often a case with requests at the same time is tried.
+const RACES: u64 = 80;
 
 /// How long to wait for a target that stopped answering.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -125,6 +131,28 @@ pub(super) fn add<'k>(
 /// Runs the cases of a plan that have not run yet: those that were added.
 pub(super) async fn run_added(runner: &Runner<'_>, context: &Context<'_>, transcript: &mut Transcript) {
     for ready in &context.plan.cases[transcript.cases.len()..] {
-        transcript.cases.push(Some(runner.run_case(context, ready).await));
+        let is_race = ready.case.steps.iter().any(|step| matches!(step.action, Action::Parallel(_)));
+        let found = if is_race { race(runner, context, ready).await } else { runner.run_case(context, ready).await };
+        transcript.cases.push(Some(found));
     }
+}
+
+/// Runs a case with requests at the same time until it fails, because they take effect in another order each time.
+async fn race(runner: &Runner<'_>, context: &Context<'_>, ready: &ReadyCase<'_>) -> CaseTranscript {
+    let jobs = context.plan.target.limits.jobs.max(1);
+    let first = runner.run_case(context, ready).await;
+    let fails = |found: &CaseTranscript| {
+        judge::case(context, ready, &Gate::Open, Some(found), &Swept::default(), None).verdict == Verdict::Fail
+    };
+    if fails(&first) {
+        return first;
+    }
+    let tries = stream::iter(1..=RACES).map(|number| runner.run_case_again(context, ready, number));
+    let mut running = tries.buffer_unordered(jobs);
+    while let Some(found) = running.next().await {
+        if fails(&found) {
+            return found;
+        }
+    }
+    first
 }

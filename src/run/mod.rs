@@ -111,6 +111,13 @@ impl Runner<'_> {
         transcript
     }
 
+    /// Runs one case with identities of its own for each number.
+    pub async fn run_case_again(&self, context: &Context<'_>, ready: &ReadyCase<'_>, number: u64) -> CaseTranscript {
+        let transcript = self.case_once(context, ready, number).await;
+        self.released(transcript.exchanges.iter().chain(&transcript.twin));
+        transcript
+    }
+
     /// Runs the steps of one part of a case, and waits for one sufficient answer of each. Only [`Runner::run_case`] waits for
     /// contradicting answers. The text is the reason for an early end that no exchange shows.
     pub async fn run_part(
