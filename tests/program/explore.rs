@@ -9,6 +9,7 @@ use serde_json::Value;
 pub(crate) fn trials() -> Vec<Trial> {
     crate::trials![
         an_exploration_finds_nothing_in_the_reference,
+        an_exploration_of_amp_core_finds_nothing_in_the_reference_and_finds_what_is_planted,
         faults_that_only_sequences_show_are_found_and_their_cases_fail_at_them_alone,
         races_are_found_and_their_cases_fail_at_them_alone,
         the_same_seed_makes_the_same_sequences,
@@ -50,6 +51,24 @@ fn an_exploration_finds_nothing_in_the_reference() {
         let transitions = result["transitions"].as_object().expect("transitions");
         let reached = transitions.values().filter(|times| times.as_u64() > Some(0)).count();
         assert!(reached * 10 >= transitions.len() * 9, "{reached} of {}: {transitions:?}", transitions.len());
+    }
+}
+
+fn an_exploration_of_amp_core_finds_nothing_in_the_reference_and_finds_what_is_planted() {
+    let words =
+        ["explore", "--reference", "--protocol", "amp-core", "--sequences", "40", "--for", "120s", "--seed", "11"];
+    let folder = tempfile::tempdir().expect("a folder");
+    let ran = proofmark(folder.path(), &words);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let clean = result(folder.path());
+    assert_eq!(clean["findings"], serde_json::json!([]));
+    // A slow machine may leave some of them undecided.
+    assert!(clean["judged"].as_u64() >= Some(36), "{}", clean["undecided"]);
+    for fault in ["replay-key-id-only", "stream-duplicate-overwrites"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let words = ["explore", "--reference", "--fault", fault, "--protocol", "amp-core", "--findings", "1"];
+        let ran = proofmark(folder.path(), &[&words[..], &["--for", "120s", "--seed", "5"]].concat());
+        assert_eq!(ran.code, 1, "{fault}: {}{}", ran.out, ran.err);
     }
 }
 
