@@ -92,6 +92,10 @@ fn seed(id: &str, case: &Case, text: &Value, transport: Transport, named: &dyn F
     if !case.steps[..=last].iter().all(is_plain) || case.steps[..last].iter().any(Step::has_edits) {
         return None;
     }
+    // A message that is invalid without edits shows nothing of the edits of a fuzzer.
+    if !case.steps[last].has_edits() && is_to_be_refused(&case.steps[last]) {
+        return None;
+    }
     let steps = text.member("steps")?.as_array()?.get(..=last)?;
     let bare = |(position, step): (usize, &Value)| {
         let mut step = step.clone();
@@ -112,6 +116,19 @@ fn seed(id: &str, case: &Case, text: &Value, transport: Transport, named: &dyn F
         bindings: text.member("let").cloned().unwrap_or(Value::Map(Vec::new().into())),
         needs: text.member("needs").cloned().unwrap_or(Value::Array(Vec::new().into())),
         steps: steps.iter().enumerate().map(bare).collect(),
+    })
+}
+
+/// Whether a case needs a status of 400 or more.
+fn is_to_be_refused(step: &Step) -> bool {
+    let is_failure = |value: &Value| value.as_integer().is_some_and(|status| status >= 400);
+    step.assume.iter().chain(&step.expect).filter(|one| one.at.value.to_string() == "/status").any(|one| {
+        one.argument.constant().is_some_and(|argument| match one.matcher.as_str() {
+            "equals" => is_failure(argument),
+            "one-of" => argument.as_array().is_some_and(|all| all.iter().all(is_failure)),
+            "within" => argument.member("min").is_some_and(is_failure),
+            _ => false,
+        })
     })
 }
 

@@ -99,6 +99,13 @@ def without_trace(message):
     return message
 
 
+def includes(made, expected):
+    """Whether everything that a vector names is in the copy: an active node may change the rest."""
+    if isinstance(made, dict) and isinstance(expected, dict):
+        return all(name in made and includes(made[name], value) for name, value in expected.items())
+    return made == expected
+
+
 def outcome(text, node):
     try:
         return process(json.loads(text), node)
@@ -119,7 +126,7 @@ def check(test):
         findings.append(("ttl_after", test["ttl_after"], ttl))
     if "forwarded" in test and copy is not None:
         expected, made = without_trace(json.loads(test["forwarded"])), without_trace(copy)
-        if expected != made:
+        if not includes(made, expected):
             findings.append(("forwarded", expected, made))
     return findings
 

@@ -23,6 +23,9 @@ pub(super) struct State {
     pub(super) many: [usize; 2],
     /// The next number of a moment.
     pub(super) moments: usize,
+    /// Whether moves were sent at the same time. After them no project is read to which nothing was written: whether it exists
+    /// depends on what was set up, which those moves do not show.
+    pub(super) raced: bool,
     /// The moment of the next move, if it is one of several that are sent at the same time.
     pub(super) at_once: Option<usize>,
 }
