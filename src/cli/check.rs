@@ -551,6 +551,8 @@ async fn check(
         }
         hooks::claim(knowledge, &mut target);
         let mut plan = plan::build(knowledge, &target, selection);
+        // A model may use what the selected cases do not.
+        plan.is_narrow &= explore.is_none() || knowledge.protocol.model().is_none();
         let spellings = spellings::chosen(options.spellings.as_deref(), knowledge.protocol, seed)?;
         if let Some(spellings) = &spellings {
             for case in &mut plan.cases {
@@ -569,7 +571,7 @@ async fn check(
             Some(time) => {
                 progress.explores(time);
                 let spellings = spellings.clone();
-                Some(exploring::run(&plan, facts, &connections, time, spellings, begun, cancelled).await)
+                Some(exploring::run(&context, &connections, time, spellings, begun, cancelled).await)
             }
             None => None,
         };

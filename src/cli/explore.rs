@@ -94,6 +94,7 @@ pub(super) fn run(options: &ExploreOptions, program: &Program) -> Result<u8, Fai
     let seed = options.seed.unwrap_or_else(random);
     let exploration = Options {
         seed,
+        probed: None,
         spellings: spellings::chosen(options.spellings.as_deref(), knowledge.protocol, seed)?,
         time: time("for", &options.time)?,
         sequences: options.sequences.unwrap_or(u64::MAX),

@@ -21,7 +21,7 @@ use crate::suite::{Action, Case, read_suite};
 use crate::target::{Target, parse_duration};
 use crate::transport::Connections;
 use crate::verdict::Verdict;
-use crate::walk::{CaseTranscript, Context, Facts, Transcript};
+use crate::walk::{CaseTranscript, Context, Transcript};
 
 /// Findings after which it ends: a target with more of them has other worries.
 const FINDINGS: usize = 20;
@@ -48,19 +48,26 @@ struct Quiet;
 
 impl Watcher for Quiet {}
 
-/// Explores a target for a time.
+/// Explores a target for a time, with what the run has found out about it.
 pub(super) async fn run(
-    plan: &Plan<'_>,
-    facts: Facts,
+    context: &Context<'_>,
     connections: &Connections,
     time: Duration,
     spellings: Option<Spellings>,
     begun: Instant,
     cancelled: watch::Receiver<bool>,
 ) -> Outcome {
-    let options =
-        Options { seed: facts.seed, time, sequences: u64::MAX, patience: PATIENCE, findings: FINDINGS, spellings };
-    explore::run(plan, facts, connections, begun, &options, cancelled, &Quiet).await
+    let Context { plan, facts, features } = context;
+    let options = Options {
+        seed: facts.seed,
+        time,
+        sequences: u64::MAX,
+        patience: PATIENCE,
+        findings: FINDINGS,
+        spellings,
+        probed: Some(features.clone()),
+    };
+    explore::run(plan, *facts, connections, begun, &options, cancelled, &Quiet).await
 }
 
 /// What the record of a run keeps of an exploration.

@@ -188,7 +188,15 @@ async fn explore_one(
     let begun = Instant::now();
     let facts = Facts { seed, identity_seed: seed, clock: now().0, profile: Profile::Lenient };
     let plan = plan::build(knowledge, &setting.target, &Selection::default());
-    let limits = explore::Options { seed, time, sequences: u64::MAX, patience: PATIENCE, findings: 1, spellings: None };
+    let limits = explore::Options {
+        seed,
+        time,
+        sequences: u64::MAX,
+        patience: PATIENCE,
+        findings: 1,
+        spellings: None,
+        probed: None,
+    };
     let (_cancel, cancelled) = watch::channel(false);
     let outcome = explore::run(&plan, facts, &running.connections, begun, &limits, cancelled, &Quiet).await;
     running.connections.close().await;

@@ -51,13 +51,18 @@ pub async fn run(
     let Some(model) = plan.knowledge.protocol.model() else {
         return nothing(format!("{} has no model yet", plan.knowledge.protocol.slug()));
     };
-    let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
     let runner = Runner::new(connections, &plan.target.limits, start);
-    let transcript = runner.probe(plan, &all, facts).await;
-    if let Some(why) = transcript.cut_short.as_ref().map(|why| why.replace('\n', "; ")) {
-        return nothing(why);
-    }
-    let mut features = Features::read(plan, facts, &transcript);
+    let mut features = match options.probed.clone() {
+        Some(features) => features,
+        None => {
+            let all = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
+            let transcript = runner.probe(plan, &all, facts).await;
+            if let Some(why) = transcript.cut_short.as_ref().map(|why| why.replace('\n', "; ")) {
+                return nothing(why);
+            }
+            Features::read(plan, facts, &transcript)
+        }
+    };
     features.without_prerequisites = true;
     let context = Context { plan, facts, features };
     let campaign = Campaign { model, context: &context, runner: &runner, options, watcher, fresh: AtomicU64::new(0) };
@@ -332,15 +337,26 @@ impl Campaign<'_> {
     pub(super) async fn run_whole(&self, sequence: Sequence, id: String) -> Ran {
         let title = Title { suite: "explore", case: "sequence", about: "", transport: sequence.transport.name() };
         let knowledge = self.context.plan.knowledge;
-        let case = sequence::case(&sequence.predictions, Shape::Whole, &title)
-            .ok_or_else(|| "no step has an expectation".to_owned())
-            .and_then(|case| sequence::built(knowledge, &case));
+        let case = match self.lacks(&sequence.predictions, sequence.transport) {
+            Some(need) => Err(format!("the target does not offer {need}")),
+            None => sequence::case(&sequence.predictions, Shape::Whole, &title)
+                .ok_or_else(|| "no step has an expectation".to_owned())
+                .and_then(|case| sequence::built(knowledge, &case)),
+        };
         let spellings = self.options.spellings.as_ref();
         let result = match case {
             Ok(case) => Ok(self.judged(&case, sequence.transport, id, spellings).await),
             Err(why) => Err(why),
         };
         Ran { sequence, result }
+    }
+
+    /// A feature that moves need and that the target does not show to offer. A model proposes none of them, but shortening may
+    /// leave a move that needs more without those before it.
+    pub(super) fn lacks(&self, predictions: &[Option<Predicted>], transport: Transport) -> Option<&'static str> {
+        let mut needs = predictions.iter().flatten().flat_map(|found| found.needs.iter().copied());
+        let state = |need: &str| self.context.features.state(transport, need);
+        needs.find(|need| matches!(state(need), FeatureState::Absent | FeatureState::Unknown))
     }
 
     /// Runs a case, in spellings if there are any, and judges it.

@@ -149,6 +149,9 @@ impl Campaign<'_> {
     ) -> bool {
         let knowledge = self.context.plan.knowledge;
         let predictions = sequence::predict(self.model, moves);
+        if self.lacks(&predictions, transport).is_some() {
+            return false;
+        }
         let title = Title { suite: "explore", case: "sequence", about: "", transport: transport.name() };
         let text = sequence::text(knowledge, &predictions, Shape::Last(&suspicion.requirement), &title);
         let Some(case) = text.and_then(|text| sequence::read(knowledge, &text).ok()) else { return false };

@@ -18,6 +18,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::spelling::Spellings;
+use crate::walk::Features;
 
 pub use campaign::run;
 
@@ -36,6 +37,9 @@ pub struct Options {
     pub findings: usize,
     /// In which spellings messages are written, if not in the usual one alone.
     pub spellings: Option<Spellings>,
+    /// What a run against the same target has found out about it: a second probe would meet what the first one left. The target
+    /// is probed if there was none.
+    pub probed: Option<Features>,
 }
 
 /// A finding.

@@ -31,6 +31,9 @@ mod library;
 mod mailbox;
 pub mod meshai;
 mod model;
+#[cfg(test)]
+mod model_testing;
+mod moves;
 mod operation;
 mod oracle;
 mod security;

@@ -110,6 +110,16 @@ impl dyn Choices + '_ {
         self.below(times) == 0
     }
 
+    /// The position of one of several weights, each as often as it says. `None` if all are 0.
+    pub fn weighted(&mut self, weights: &[usize]) -> Option<usize> {
+        let mut at = self.below(weights.iter().sum());
+        weights.iter().position(|weight| {
+            let found = at < *weight;
+            at = at.saturating_sub(*weight);
+            found
+        })
+    }
+
     /// One of several things.
     pub fn pick<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
         of.get(self.below(of.len()))

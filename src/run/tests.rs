@@ -583,6 +583,10 @@ fn unknown_hosts_and_misplaced_keys_are_mistakes() {
             "[{ pause: 1s, within: 2s }, { receive: path, expect: [{ at: /x, equals: 1 }] }]",
             "`within` belongs to a step with `receive`",
         ),
+        (
+            "[{ request: { method: GET, path: /x }, expect: [{ of: '${answer/status}', equals: 200 }] }]",
+            "only an expectation of `expect-all` has `of`",
+        ),
         ("[{ receive: path, reply: { status: 7 }, expect: [{ at: /x, equals: 1 }] }]", "invalid status 7"),
         (
             "[{ receive: path, reply: { status: 200, close: true }, expect: [{ at: /x, equals: 1 }] }]",
@@ -696,4 +700,47 @@ async fn a_case_that_waited_in_vain_among_others_passes_only_if_it_passes_twice_
     assert_eq!((found("at-first"), ran.relay.requests("/deaf-at-first")), ((Verdict::Pass, 2), 3));
     assert_eq!((found("twice"), ran.relay.requests("/deaf-twice")), ((Verdict::Error, 0), 3), "it passed once");
     assert_eq!((found("always"), ran.relay.requests("/deaf")), ((Verdict::Error, 0), 2));
+}
+
+#[tokio::test]
+async fn each_attempt_of_a_step_that_repeats_until_something_shows_has_a_new_message() {
+    let cases = "
+  - { case: polls, covers: [TOY-1], steps: [{ request: { method: GET, path: '/poll/${hex 24}' }, until: 400ms, expect: [{ at: /status, equals: 201 }] }] }
+";
+    let knowledge = knowledge(&BINARY, cases);
+    let ran = run(&knowledge, &Selection::default(), |_| ()).await;
+    assert_eq!(ran.case("polls").verdict, Verdict::Fail);
+    let requested = ran.relay.requested.lock().expect("no panic").clone();
+    let polls: Vec<usize> = requested.iter().filter(|(path, _)| path.starts_with("/poll/")).map(|(_, n)| *n).collect();
+    assert!(polls.len() > 1 && polls.iter().all(|times| *times == 1), "{requested:?}");
+    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+}
+
+#[tokio::test]
+async fn captured_answers_are_judged_together() {
+    let case = |name: &str, last: &str| {
+        format!(
+            "  - case: {name}
+    covers: [TOY-1]
+    steps:
+      - parallel:
+          - {{ request: {{ method: GET, path: /a }}, expect: [{{ exists: true }}], capture: {{ first: /body }} }}
+          - {{ request: {{ method: GET, path: /b }}, expect: [{{ exists: true }}], capture: {{ other: '' }} }}
+      - request: {{ method: GET, path: {last} }}
+        expect: [{{ exists: true }}]
+        expect-all:
+          - of: ['${{first}}', '${{other}}', '${{answer/answers/0}}']
+            fits-one:
+              - {{ reading: never, all: [{{ at: /0, equals: /a }}, {{ at: /1/body, equals: /a }}] }}
+              - {{ reading: each, all: [{{ at: /0, equals: /a }}, {{ at: /1/body, equals: /b }}, {{ at: /2/body, equals: /c }}] }}
+"
+        )
+    };
+    let knowledge = knowledge(&BINARY, &(case("right", "/c") + &case("wrong", "/d")));
+    let ran = run(&knowledge, &Selection::default(), |_| ()).await;
+    assert_eq!(ran.case("right").verdict, Verdict::Pass, "{}", ran.case("right").because);
+    let wrong = ran.case("wrong");
+    assert_eq!(wrong.verdict, Verdict::Fail, "{}", wrong.because);
+    assert!(wrong.findings[0].expected.contains("the nearest needs \"/c\" (each)"), "{:?}", wrong.findings);
+    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
 }

@@ -225,7 +225,8 @@ fn what_an_exploration_of_a_check_finds_is_a_case_of_the_run() {
     let exploration = &record["protocols"][0]["exploration"];
     assert!(exploration["judged"].as_u64() > Some(20), "{exploration}");
     let reached = exploration["transitions"].as_object().expect("transitions").values();
-    assert!(reached.filter(|times| times.as_u64() > Some(0)).count() > 40, "{exploration}");
+    // It knows of the target what the run has found out, although the run has few cases.
+    assert!(reached.filter(|times| times.as_u64() > Some(0)).count() > 70, "{exploration}");
     let files = std::fs::read_dir(folder.join("out")).expect("a folder").flatten();
     assert!(files.into_iter().all(|file| !file.file_name().to_string_lossy().starts_with("explore-")));
 }

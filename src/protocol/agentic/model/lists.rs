@@ -81,9 +81,6 @@ pub(super) fn latest(state: &mut State, given: &Move) -> Option<Predicted> {
     let given_limit = Some(small(given, "limit")).filter(|limit| LIMITS.contains(limit));
     let limit = given_limit.unwrap_or(5);
     let (own, others) = split(state, of);
-    if state.raced && own.is_empty() {
-        return None;
-    }
     let mut with = vec![("project", project(of))];
     if let Some(limit) = given_limit {
         with.push(("limit", number(limit)));
@@ -153,9 +150,6 @@ pub(super) fn propose_orient(state: &State, offers: &dyn Offers, choices: &mut d
 /// The bundle of a project: the only package of it if that is fresh, its questions, and no package of another project (E51).
 pub(super) fn orient(state: &mut State, given: &Move) -> Option<Predicted> {
     let of = of_project(given);
-    if state.raced && !state.exists[of] {
-        return None;
-    }
     let given_window = Some(small(given, "window")).filter(|window| WINDOWS.contains(window));
     let mut with = vec![("project", project(of))];
     if let Some(window) = given_window {

@@ -20,7 +20,7 @@ mod transfer;
 mod values;
 
 use expect::word;
-use state::{AREAS, Area, State, prefers};
+use state::{Area, State, prefers};
 
 use crate::protocol::{AtOnce, Choices, Model, ModelState, Move, Offers, Predicted};
 use crate::value::Value;
@@ -166,18 +166,12 @@ impl ModelState for State {
     }
 
     fn propose(&self, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
-        let preferred: Vec<Area> = AREAS.iter().copied().filter(|area| prefers(choices, *area)).collect();
-        let weight = |proposal: &Proposal| proposal.1 * if preferred.contains(&proposal.0) { PREFERENCE } else { 1 };
-        let total: usize = PROPOSALS.iter().map(weight).sum();
+        let weight = |proposal: &Proposal| proposal.1 * if prefers(choices, proposal.0) { PREFERENCE } else { 1 };
+        let weights: Vec<usize> = PROPOSALS.iter().map(weight).collect();
         // A kind of move that the state or the target does not permit is drawn again.
         (0..8).find_map(|_| {
-            let mut at = choices.below(total);
-            let chosen = PROPOSALS.iter().find(|proposal| {
-                let found = at < weight(proposal);
-                at = at.saturating_sub(weight(proposal));
-                found
-            });
-            chosen.and_then(|(.., propose)| propose(self, offers, choices))
+            let chosen = choices.weighted(&weights)?;
+            PROPOSALS[chosen].2(self, offers, choices)
         })
     }
 

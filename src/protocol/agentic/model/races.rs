@@ -130,7 +130,6 @@ pub(super) fn take(state: &mut State, moves: &[Move], order: &[usize]) -> Option
         });
     }
     state.at_once = None;
-    state.raced = true;
     state.moments = first + moves.len();
     forget_order(state, moves);
     let (transition, requirement) = about(moves)?;

@@ -23,9 +23,6 @@ pub(super) struct State {
     pub(super) many: [usize; 2],
     /// The next number of a moment.
     pub(super) moments: usize,
-    /// Whether moves were sent at the same time. After them no project is read to which nothing was written: whether it exists
-    /// depends on what was set up, which those moves do not show.
-    pub(super) raced: bool,
     /// The moment of the next move, if it is one of several that are sent at the same time.
     pub(super) at_once: Option<usize>,
 }
@@ -51,7 +48,7 @@ pub(super) enum Area {
 }
 
 /// The areas that sequences prefer, each as often as another.
-pub(super) const AREAS: &[Area] = &[Area::Packages, Area::Facts, Area::Review, Area::Everything];
+const AREAS: &[Area] = &[Area::Packages, Area::Facts, Area::Review, Area::Everything];
 
 /// Whether a sequence prefers moves of an area.
 pub(super) fn prefers(choices: &dyn Choices, area: Area) -> bool {

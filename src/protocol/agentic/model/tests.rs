@@ -3,6 +3,7 @@
 use super::expect::{map, number, text, word};
 use super::state::State;
 use super::{PROPOSALS, TRANSITIONS, values};
+use crate::protocol::model_testing::Counting;
 use crate::protocol::{Choices, Model, ModelState, Move, Offers, Predicted};
 use crate::value::Value;
 use crate::wire::json;
@@ -198,28 +199,6 @@ impl Offers for Everything {
 
     fn may_have(&self, _: &str) -> bool {
         true
-    }
-}
-
-/// Numbers that follow from a start.
-struct Counting {
-    number: u64,
-    mood: usize,
-}
-
-impl Choices for Counting {
-    fn below(&mut self, bound: usize) -> usize {
-        // The constants of a usual linear congruential generator.
-        self.number = self.number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if bound == 0 { 0 } else { usize::try_from(self.number >> 33).unwrap_or(0) % bound }
-    }
-
-    fn mood(&self) -> usize {
-        self.mood
-    }
-
-    fn odd_text(&mut self) -> String {
-        ["", " ", "a\0b", "${x}", "'; --"][self.below(5)].to_owned()
     }
 }
 

@@ -1,43 +1,9 @@
 //! Steps and expectations as a suite writes them.
 
+pub(super) use crate::protocol::moves::{at, covering, literal, map, number, plain, small, text, word};
+
 use crate::protocol::Move;
 use crate::value::Value;
-
-/// A text value.
-pub(super) fn text(text: impl Into<String>) -> Value {
-    Value::text(text)
-}
-
-/// A number as a value.
-pub(super) fn number(number: impl TryInto<i128>) -> Value {
-    Value::Integer(number.try_into().unwrap_or_default())
-}
-
-/// A map as a value.
-pub(super) fn map<const N: usize>(members: [(&str, Value); N]) -> Value {
-    Value::map(members)
-}
-
-/// A text that is sent as it is: a template is none.
-pub(super) fn literal(text: &str) -> Value {
-    Value::Text(text.replace("${", "$${"))
-}
-
-/// The same expectation, decided by one requirement.
-pub(super) fn covering(requirement: &str, mut expectation: Value) -> Value {
-    expectation.set_member("covers", Value::array([text(requirement)]));
-    expectation
-}
-
-/// An expectation at a place, decided by one requirement.
-pub(super) fn at(requirement: &str, place: &str, matcher: &str, argument: Value) -> Value {
-    covering(requirement, plain(place, matcher, argument))
-}
-
-/// An expectation that names no requirement, for use inside another one.
-pub(super) fn plain(place: &str, matcher: &str, argument: Value) -> Value {
-    map([("at", text(place)), (matcher, argument)])
-}
 
 /// The message was accepted.
 pub(super) fn accepted() -> Value {
@@ -114,17 +80,6 @@ impl Step {
         }
         Value::map(members)
     }
-}
-
-/// An argument of a move that is a small number [default: 0].
-pub(super) fn small(step: &Move, name: &str) -> usize {
-    let given = step.member(name).and_then(Value::as_integer);
-    given.and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
-}
-
-/// An argument of a move that is a text.
-pub(super) fn word<'m>(step: &'m Move, name: &str) -> Option<&'m str> {
-    step.member(name).and_then(Value::as_text)
 }
 
 /// Whether an argument of a move is given and is not false.

@@ -146,19 +146,12 @@ impl ModelState for State {
         if offers.has("rate-limit") {
             return None;
         }
-        let weight = |proposal: &Proposal, preferred: bool| proposal.1 * if preferred { PREFERENCE } else { 1 };
-        let weights: Vec<usize> =
-            PROPOSALS.iter().map(|proposal| weight(proposal, prefers(choices, proposal.0))).collect();
-        let total: usize = weights.iter().sum();
+        let weight = |proposal: &Proposal| proposal.1 * if prefers(choices, proposal.0) { PREFERENCE } else { 1 };
+        let weights: Vec<usize> = PROPOSALS.iter().map(weight).collect();
         // A kind of move that the state or the target does not permit is drawn again.
         (0..8).find_map(|_| {
-            let mut at = choices.below(total);
-            let chosen = weights.iter().position(|weight| {
-                let found = at < *weight;
-                at = at.saturating_sub(*weight);
-                found
-            });
-            chosen.and_then(|chosen| PROPOSALS[chosen].2(self, offers, choices))
+            let chosen = choices.weighted(&weights)?;
+            PROPOSALS[chosen].2(self, offers, choices)
         })
     }
 

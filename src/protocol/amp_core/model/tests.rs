@@ -4,6 +4,7 @@ use super::expect::{map, number, text, word};
 use super::state::State;
 use super::{PROPOSALS, TRANSITIONS};
 use crate::exchange::Transport;
+use crate::protocol::model_testing::Counting;
 use crate::protocol::{Choices, Model, ModelState, Move, Offers, Predicted};
 use crate::value::Value;
 use crate::wire::json;
@@ -166,7 +167,7 @@ fn a_relay_keeps_what_the_recipient_has_not_acknowledged() {
     // Section 16.5: after the ACK it may be gone.
     let acknowledged = after(&format!(r#"{STORE};{POLL};{{"do":"acknowledge"}};{POLL}"#)).expect("a poll");
     assert!(!written(&acknowledged).contains(waits), "{}", written(&acknowledged));
-    // Nobody acknowledges what was not offered.
+    // A message that was not offered is not acknowledged.
     assert_eq!(after(&format!(r#"{STORE};{{"do":"acknowledge"}}"#)), None);
 }
 
@@ -231,28 +232,6 @@ impl Offers for Everything {
 
     fn transport(&self) -> Transport {
         self.0
-    }
-}
-
-/// Numbers that follow from a start.
-struct Counting {
-    number: u64,
-    mood: usize,
-}
-
-impl Choices for Counting {
-    fn below(&mut self, bound: usize) -> usize {
-        // The constants of a usual linear congruential generator.
-        self.number = self.number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if bound == 0 { 0 } else { usize::try_from(self.number >> 33).unwrap_or(0) % bound }
-    }
-
-    fn mood(&self) -> usize {
-        self.mood
-    }
-
-    fn odd_text(&mut self) -> String {
-        ["", " ", "a\0b", "${x}", "'; --"][self.below(5)].to_owned()
     }
 }
 
