@@ -9,6 +9,7 @@ import uuid
 from contextlib import contextmanager
 
 from agentic_rules import ACTORS, Refusal, instant, is_number, moment, spell_time
+from agentic_sequence_mutants import AFTER_ASSERT, AFTER_INVALIDATE, QUERIED, ROUNDS, ROWS
 from agentic_state_mutants import (
     ANSWERED,
     ASKED,
@@ -174,7 +175,8 @@ class Facts:
             self.check_fact_body(body)
             del self.remembered[key]
         self.check_fact_body(body)
-        if o.mutant in IN_PIECES:
+        first = o.bug("first-assert-race") and not self.current(project_id, *pair_of(body))
+        if o.mutant in IN_PIECES or first:
             return self.assert_in_pieces(project_id, body, actor)
         with self.turn((project_id, *pair_of(body))):
             self.facts_writable(project_id)
@@ -196,6 +198,10 @@ class Facts:
                         return old, []
                 if moment(start) < moment(old["valid_from"]):
                     end = self.backdate(project, body, old, start)
+            if o.mutant in ROUNDS and end is None:
+                kept = ROUNDS[o.mutant](project, body, old, start, self)
+                if kept is not None:
+                    return kept, []
             fact = self.new_fact(project, body, actor, start, now, end)
             ended = []
             if end is None and not o.bug("reassert-duplicates"):
@@ -256,6 +262,8 @@ class Facts:
             olds = [f for f in SUPERSEDES[o.mutant](rows, fact) if f is not fact]
         else:
             olds = self.current(project.id, fact["subject"], fact["predicate"])
+        if o.bug("supersede-misses-imported"):
+            olds = [f for f in olds if f["fact_id"] not in self.remembered.get("imported", ())]
         for old in olds:
             old["valid_to"] = ENDED[o.mutant](old, fact, now) if o.mutant in ENDED else fact["valid_from"]
             if o.bug("later-tags-rewrite-earlier"):
@@ -337,6 +345,8 @@ class Facts:
         if o.bug("created-at-touched"):
             for old in ended:
                 old["created_at"] = fact["valid_from"]
+        if o.mutant in AFTER_ASSERT:
+            AFTER_ASSERT[o.mutant](project, fact, ended, self)
 
     def assert_in_pieces(self, project_id, body, actor):
         """Mutants that leave the lock between reading, ending and inserting."""
@@ -398,6 +408,17 @@ class Facts:
     def invalidate(self, project_id, subject, predicate, value):
         """The facts that were ended."""
         o = self.o
+        if o.bug("refused-invalidate-ends") and predicate is None and project_id in self.projects:
+            with self.lock:
+                for fact in self.projects[project_id].facts:
+                    if fact["subject"] == subject and fact["valid_to"] is None:
+                        fact["valid_to"] = self.fact_time()
+        if o.bug("invalidate-writes-back") and project_id in self.projects:
+            with self.lock:
+                read = list(self.projects[project_id].facts)
+            time.sleep(0.003)
+            with self.lock:
+                self.projects[project_id].facts = read
         if subject is None and not o.bug("invalidate-without-subject"):
             raise self.fact_refusal("subject is required", "/subject")
         if predicate is None and not o.bug("invalidate-by-subject"):
@@ -448,6 +469,11 @@ class Facts:
                 fact["valid_to"] = ENDED[o.mutant](fact, None, now) if o.mutant in ENDED else now
                 if o.bug("invalidate-clears-confidence"):
                     fact["confidence"] = 0.5
+            self.remembered.setdefault("invalidated", set()).update(f["fact_id"] for f in facts)
+            if o.mutant in AFTER_INVALIDATE and project:
+                AFTER_INVALIDATE[o.mutant](facts, project, now, self)
+            if o.bug("invalidate-count-grows") and facts:
+                return self.remembered[life]
             if o.bug("invalidate-deletes") and project:
                 project.facts = [f for f in project.facts if f not in facts]
             if o.bug("invalidate-inserts-null"):
@@ -493,6 +519,8 @@ class Facts:
             facts = project.facts if project else []
             if same:
                 facts = [f for p in self.projects.values() for f in p.facts]
+            if o.mutant in ROWS:
+                facts = ROWS[o.mutant](facts, query, kind, self)
             out = []
             for fact in facts:
                 if same and not same(fact, project_id, query, kind):
@@ -511,6 +539,8 @@ class Facts:
             out.sort(key=lambda f: moment(f["valid_from"]), reverse=o.has("facts-newest-first"))
             if o.has("facts-shuffled"):
                 random.shuffle(out)
+            if o.mutant in QUERIED:
+                out = QUERIED[o.mutant](out, kind, self)
             if o.bug("history-cut-at-three") and kind == "history":
                 out = sorted(out, key=lambda f: moment(f["valid_from"]))[-3:]
             if o.bug("facts-cut-at-five"):
@@ -533,6 +563,8 @@ class Facts:
             return None
         if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", at) and o.has("as-of-date-midnight"):
             at += "T00:00:00Z"
+        if o.bug("pit-offset-ignored"):
+            at = re.sub("[+-][0-9]{2}:[0-9]{2}$", "Z", at)
         found = instant(at)
         good = found is not None and (found[3] == "Z" or not o.has("as-of-z"))
         if o.bug("pit-fraction-refused") and "." in at:
@@ -573,6 +605,8 @@ class Facts:
             facts = [f for p in self.projects for f in self.query_facts(p, {})]
         if o.bug("orient-shows-ended") and project:
             facts = [self.show_fact(f) for f in project.facts]
+        if o.bug("orient-forgets-second-life"):
+            facts = [f for f in facts if not self.remembered.get(("invalidated", project_id, *pair_of(f)))]
         if o.bug("orient-facts-newest-only"):
             facts = facts[:1]
         if o.bug("orient-facts-of-the-day"):

@@ -24,6 +24,7 @@ class Mutant:
     needs: tuple = field(default=())  # choices that the fault needs to be visible
     profile: str = "lenient"  # "strict" if only the strict profile has to detect it
     arguments: tuple = field(default=())  # program arguments that the fault needs to be visible
+    kind: str = ""  # of agentic_sequence_mutants.py: why a test can miss the fault
 
 
 MUTANTS, SKIPS, BEFORE, STORED, SHOWN = {}, {}, {}, {}, {}

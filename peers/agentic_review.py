@@ -4,6 +4,7 @@ import time
 
 from agentic_mutants import copied
 from agentic_rules import Refusal, STATUSES
+from agentic_sequence_mutants import AFTER_REFUSED_MOVE, remove_for_a_moment
 from agentic_state_mutants import FLAGGED, GUARDS, MOVED, WAITING
 
 MOVES = {
@@ -35,6 +36,8 @@ class Review:
         package.value = value
         package.digest = self.moved_digest(before, value)
         package.raw = None
+        if o.bug("hash-of-first-move"):
+            package.digest = self.remembered.setdefault(("hash", package.order), package.digest)
 
     def moved_digest(self, before, value):
         bug = self.o.bug
@@ -77,10 +80,21 @@ class Review:
 
     def flag(self, package_id, body):
         o = self.o
+        if o.bug("flag-race") and body.get("review_type") in ("human", "agent"):
+            with self.lock:
+                allowed = self.may(self.found(package_id), "awaiting_review", "flag")
+            time.sleep(0.003)
+            with self.lock:
+                if allowed:
+                    self.move(self.found(package_id), "awaiting_review", body["review_type"])
+                    return self.found(package_id)
         with self.lock:
             if o.mutant in FLAGGED:
                 body = FLAGGED[o.mutant](dict(body))
             package = self.found(package_id)
+            if o.bug("flag-searches-newest-fifty"):
+                if package not in self.by_time(self.projects[package.project].packages)[:50]:
+                    raise Refusal(404, "package_not_found", "unknown package")
             review = body.get("review_type")
             note = body.get("note")
             status = 422 if o.has("flag-422") else 400
@@ -106,6 +120,7 @@ class Review:
                 raise Refusal(code, "invalid_transition", f"the package is {state}")
             before = package.value
             self.move(package, "awaiting_review", review)
+            self.remembered.pop(("pulled", package.order), None)
             if o.bug("flag-merges-body"):
                 package.value = {**package.value, **{k: v for k, v in body.items() if k in package.value and k != "status"}}
             package.note = note
@@ -143,6 +158,8 @@ class Review:
                     raise self.illegal("this state", body.get("status"))
                 self.move(self.found(package_id), body["status"])
                 return self.found(package_id)
+        if o.bug("move-gap"):
+            remove_for_a_moment(self, package_id, body)
         with self.lock:
             package = self.found(package_id)
             old = package.value["status"]
@@ -163,6 +180,8 @@ class Review:
                     self.move(package, {"draft": "awaiting_review", "revision_requested": "complete"}.get(old, old))
                 return package
             if not self.may(package, new, "status") and new in STATUSES:
+                if o.mutant in AFTER_REFUSED_MOVE:
+                    AFTER_REFUSED_MOVE[o.mutant](package, self)
                 if o.bug("refused-move-stored"):
                     self.move(package, new)
                 if o.bug("illegal-move-200"):
@@ -203,7 +222,8 @@ class Review:
             if self.o.mutant in WAITING:
                 packages = WAITING[self.o.mutant](packages, self)
             else:
-                packages = [x for x in packages if x.value["status"] == "awaiting_review"]
+                left = self.remembered.get("left", ())  # of a mutant
+                packages = [x for x in packages if x.value["status"] == "awaiting_review" and x.order not in left]
             return self.by_time(packages)
 
     def edit(self, package_id, body, replace):

@@ -56,6 +56,13 @@ class JsonReader:
                 text = data.decode("utf-8")
             if self.bug("escapes-of-pairs-split"):
                 text = re.sub(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}", "\ufffd\ufffd", text)
+            if self.bug("escaped-names-kept"):
+                double = lambda f: f.group().replace("\\", "\\\\") if f.group(1) else f.group()
+                text = re.sub(r'"(?:[^"\\]|\\.)*"(\s*:)?', double, text, flags=re.DOTALL)
+            if self.bug("escaped-solidus-kept"):
+                text = re.sub(r"\\(.)", lambda f: r"\\/" if f.group(1) == "/" else f.group(), text)
+            if self.bug("white-space-before-refused") and text[:1].isspace():
+                raise invalid("the body does not begin with its value")
             if self.bug("white-space-after-refused") and text.endswith("\n"):
                 raise invalid("the body does not end after its value")
         except UnicodeDecodeError as e:
@@ -82,6 +89,8 @@ class JsonReader:
         )
 
     def _fraction(self, text):
+        if self.bug("capital-exponent-refused") and "E" in text:
+            raise ValueError("a number has no capital letter")
         try:
             return _fraction(text)
         except ValueError:

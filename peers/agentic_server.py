@@ -563,6 +563,8 @@ class Service:
             raise Refusal(415, "unsupported_media_type", "parameters are not supported")
         if self.o.bug("quoted-charset-refused") and '"' in media[2]:
             raise Refusal(415, "unsupported_media_type", "the charset is unknown")
+        if self.o.bug("media-type-in-capitals-refused") and media[0] != media[0].lower():
+            raise Refusal(415, "unsupported_media_type", "the body must be application/json")
         name = media[0].strip().lower()
         known = ("application/json", "application/x-ndjson", "application/problem+json")
         if self.o.has("media-415") and name not in known:
@@ -652,7 +654,11 @@ class Service:
         if mode != "latest" and o.has("mode-required"):
             raise Refusal(400, "invalid_request", "mode must be latest or relevant")
         default = 20 if o.bug("latest-default-20") else 10 if o.bug("latest-default-10") else 5
+        if o.bug("limit-becomes-default"):
+            default = self.store.remembered.get(("limit", project), default)
         limit = self.limit(query, default)
+        if o.bug("limit-becomes-default"):
+            self.store.remembered[("limit", project)] = limit
         packages = self.store.latest(project, limit, "limit" in query)
         if o.bug("latest-of-connection"):
             packages = request.connection.setdefault(("latest", project, limit), packages)
@@ -686,7 +692,10 @@ class Service:
                 raise RuntimeError("query is None")
             raise Refusal(400, "invalid_request", "query is required")
         limit = self.limit(query, 10)
-        return self.relevant_answer(self.store.relevant(project, text, limit))
+        found = self.store.relevant(project, text, limit)
+        if o.bug("search-cached"):
+            found = self.store.remembered.setdefault(("search", project, text, limit), found)
+        return self.relevant_answer(found)
 
     def orient(self, request, project):
         o = self.o
@@ -723,6 +732,11 @@ class Service:
             kept = self.store.remembered if o.bug("facts-cached") else kept
             if o.bug("history-of-connection") and "include_ended" in request.query:
                 kept = request.connection
+            if o.bug("history-outlives-invalidation") and "include_ended" in request.query:
+                kept = self.store.remembered.setdefault("histories", {})
+            if o.bug("as-of-sticks") and "include_ended" not in request.query:
+                request.query = {**request.connection, **request.query}
+                request.connection.update({n: v for n, v in request.query.items() if n == "as_of"})
             facts = kept.get(asked)
             if facts is None:
                 facts = kept[asked] = self.store.query_facts(project, request.query)
@@ -733,9 +747,12 @@ class Service:
         if o.bug("facts-of-connection") or o.bug("history-of-connection"):
             request.connection.clear()
         if request.method == "POST":
+            self.store.remembered.pop("histories", None)
             fact, ended = self.store.assert_fact(project, self.object_body(request), actor)
             return self.fact_answer(project, fact, ended)
         query = request.query
+        if o.bug("invalidate-subject-first") and next(iter(query), None) != "subject":
+            raise Refusal(400, "invalid_request", "the query is subject=...&predicate=...")
         return self.count_answer(
             self.store.invalidate(project, query.get("subject"), query.get("predicate"), query.get("object"))
         )
@@ -750,6 +767,8 @@ class Service:
                     package = None
             if package is None or (package.project in self.hidden_projects()):
                 return self.missing_package()
+            if o.bug("pull-outlives-move"):
+                package = self.store.remembered.setdefault(("pulled", package.order), self.store.twin(package))
             return self.package_answer(200, package, "pull", request.connection)
         if request.method in ("PUT", "PATCH"):
             if o.bug("put-edits-package") or o.bug("patch-edits-package"):
@@ -928,6 +947,8 @@ def decode_segment(o, text):
         return unquote_to_bytes(text).decode("utf-8") if "%" in text else text
     if o.bug("id-not-decoded"):
         return text
+    if o.bug("id-letters-not-decoded"):
+        text = re.sub("%(?=[46][1-9A-Fa-f]|[57][0-9Aa]|3[0-9]|2[DEde]|5[Ff]|7[Ee])", "%25", text)
     if o.bug("id-lower-hex-not-decoded"):
         text = re.sub("%(?![0-9A-F]{2})", "%25", text)
     if o.bug("id-plus-as-space"):
@@ -980,6 +1001,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.rfile.readline(8)
                 if sum(map(len, pieces)) > MAX_BODY:
                     raise ValueError("the body is too large")
+        if self.service.o.bug("header-names-compared") and "content-length" in self.headers.keys():
+            self.close_connection = True
+            return b""
         length = int(self.headers.get("Content-Length") or 0)
         if not 0 <= length <= MAX_BODY:
             raise ValueError("the body is too large")
@@ -1198,6 +1222,7 @@ def list_mutants(as_json):
                 "profile": m.profile,
                 "needs": list(m.needs),
                 "arguments": list(m.arguments),
+                "kind": m.kind,
             }
             for m in MUTANTS.values()
         ]

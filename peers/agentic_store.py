@@ -16,6 +16,7 @@ from agentic_facts import Facts
 from agentic_mutants import BEFORE, SHOWN, SKIPS, STORED, copied
 from agentic_rare_mutants import LEFT_OUT
 from agentic_review import Review
+from agentic_sequence_mutants import AFTER_ARCHIVE, AFTER_DEPOSIT, AGAIN, EXPORTED, LISTED
 from agentic_state_mutants import IMPORTED
 from agentic_rules import (
     ACTORS,
@@ -244,6 +245,8 @@ class Store(Facts, Review):
                 if self.o.bug("archive-ends-facts"):
                     for fact in project.facts:
                         fact["valid_to"] = fact["valid_to"] or self.fact_time()
+            if self.o.mutant in AFTER_ARCHIVE:
+                AFTER_ARCHIVE[self.o.mutant](project, restore, self)
             return self.show_project(project)
 
     # --- Deposit ------------------------------------------------------------------------------------------------------
@@ -421,6 +424,11 @@ class Store(Facts, Review):
             with self.lock:
                 if seen is None and self.existing(project_id, p["package_id"]):
                     raise Refusal(409, "duplicate_package_id", "unique constraint")
+        if o.bug("project-creation-race") and project_id not in self.projects:
+            fresh = Project(project_id, project_id, self.now_text())
+            time.sleep(0.003)
+            with self.lock:
+                self.projects[project_id] = fresh
         with self.lock:
             project = self.project_to_write(project_id)
             if self.refuse_when_archived(project):
@@ -433,8 +441,18 @@ class Store(Facts, Review):
                     if by.get("id") == mine.get("id") and by.get("type") != mine.get("type"):
                         raise Refusal(409, "conflict", "the actor exists with another type")
             old = self.existing(project_id, p["package_id"])
+            if o.bug("id-of-other-project-repeats") and old is None and self.packages.get(p["package_id"]):
+                return self.packages[p["package_id"]][0], False
+            if o.bug("imported-id-free") and old and old.order in self.remembered.get("imported", ()):
+                old = None
+            if o.bug("duplicate-checks-last-fifty") and old and old not in self.projects[old.project].packages[-50:]:
+                self.remove(old)
+                old = None
             if old is not None:
-                if self.is_identical(old, p, digest, raw):
+                same = self.is_identical(old, p, digest, raw)
+                if o.mutant in AGAIN:
+                    same = AGAIN[o.mutant](old, p, digest, same, self)
+                if same:
                     if o.bug("redeposit-resets-status"):
                         self.move(old, p["status"], p["review_type"])
                     if o.bug("duplicate-listed-twice"):
@@ -498,6 +516,8 @@ class Store(Facts, Review):
         if o.bug("old-packages-forgotten") and len(project.packages) > 8:
             self.remove(project.packages[0])
         self.note_session(project, package)
+        if o.mutant in AFTER_DEPOSIT:
+            AFTER_DEPOSIT[o.mutant](package, project, self)
         if o.bug("deposit-ends-facts"):
             for fact in project.facts:
                 if fact["valid_to"] is None and fact["subject"] in str(value.get("description")):
@@ -638,6 +658,8 @@ class Store(Facts, Review):
             packages = packages[:-1]
         if o.bug("reviewed-unlisted"):
             packages = [x for x in packages if not x.moves or x.value["status"] != "complete"]
+        if o.mutant in LISTED:
+            packages = LISTED[o.mutant](packages, self)
         return packages
 
     def latest(self, project_id, limit, limit_given):
@@ -663,6 +685,8 @@ class Store(Facts, Review):
                 packages = [x for x in packages if (x.value.get("significance") or 5) >= 5]
             if o.bug("latest-off-by-one"):
                 limit += 1
+            if o.bug("latest-ties-at-limit-dropped") and len(packages) > limit:
+                packages = [x for x in packages[:limit] if x.created() != packages[limit].created()]
             if o.bug("latest-cap-5"):
                 limit = min(limit, 5)
             if not (o.bug("latest-limit-ignored") and limit_given):
@@ -700,6 +724,12 @@ class Store(Facts, Review):
             found = sorted(newest, key=lambda x: x[0], reverse=True)
         if o.bug("relevant-worst-first"):
             found.reverse()
+        if o.bug("relevant-one-per-score"):
+            found = list({s: (s, x) for s, x in found}.values())
+        if o.bug("search-shows-first-status"):
+            found = [(s, self.twin(x)) for s, x in found]
+            for _, x in found:
+                x.value = {**x.value, "status": x.submitted["status"]}
         return found if o.bug("relevant-limit-ignored") else found[:limit]
 
     def score(self, p, words):
@@ -758,7 +788,7 @@ class Store(Facts, Review):
                 out += [{"package_id": identity, "questions": texts}] if texts else []
             else:
                 out += texts
-        return out
+        return out[:10] if o.bug("orient-questions-cut-at-ten") else out
 
     def orient(self, project_id, days):
         o = self.o
@@ -768,6 +798,11 @@ class Store(Facts, Review):
                 days = self.remembered.setdefault(("window", project_id), days)
             if o.bug("orient-five-hundred") and not (project and project.packages):
                 raise RuntimeError("max() of an empty sequence")
+            if o.bug("orient-ends-old-facts") and project:
+                start = (self.clock()[0] - days * 86400, "")
+                for fact in project.facts:
+                    if fact["valid_to"] is None and moment(fact["valid_from"]) < start:
+                        fact["valid_to"] = self.fact_time()
             packages = self.recent(project, days)
             recent = [self.show(x, "orient") for x in packages]
             if o.bug("orient-summaries"):
@@ -893,7 +928,7 @@ class Store(Facts, Review):
                 out += facts + rows if o.has("export-facts-first") else rows + facts
                 if o.has("sessions-listed"):
                     out += [("session", s) for s in each.sessions.values()]
-            return out
+            return EXPORTED[o.mutant](out, self) if o.mutant in EXPORTED else out
 
     def exported_facts(self, project):
         bug = self.o.bug
@@ -924,6 +959,8 @@ class Store(Facts, Review):
         packages, facts, sessions, projects = [], [], [], []
         if o.bug("import-first-line-only"):
             records = records[:1]
+        if o.bug("import-batches-lose-one"):
+            records = [r for n, r in enumerate(records) if n % 101 != 100]
         for record in records:
             if type(record) is not dict:
                 raise invalid("a record must be an object")
@@ -945,6 +982,8 @@ class Store(Facts, Review):
         with self.lock:
             for p in packages:
                 old = self.existing(p["project_id"], p["package_id"])
+                if o.bug("import-again-resets-status") and old and old.deposited == self.canon.digest(p):
+                    self.move(old, p["status"], p["review_type"])
                 if old is not None and old.digest != self.canon.digest(p):
                     if o.bug("import-overwrites"):
                         self.remove(old)
@@ -964,6 +1003,8 @@ class Store(Facts, Review):
                     fresh.append(dict(fact))
                 elif (old["value"], old["subject"]) != (fact["value"], fact["subject"]):
                     raise Refusal(409, "fact_conflict", "the id is taken by another fact")
+                elif o.bug("import-again-reopens"):
+                    old["valid_to"] = fact["valid_to"]
             for record in projects:
                 identity = record.get("project_id") or record.get("id")
                 if type(identity) is not str:
@@ -982,11 +1023,13 @@ class Store(Facts, Review):
                     p = {**p, "created_at": self.now_text()}
                 if o.bug("import-skips-custom-types") and p["package_type"] not in TYPES:
                     continue
-                self.insert(p["project_id"], p["project_id"], p, self.canon.digest(p), None)
+                package = self.insert(p["project_id"], p["project_id"], p, self.canon.digest(p), None)
+                self.remembered.setdefault("imported", set()).add(package.order)
             if o.mutant in IMPORTED:
                 fresh = [f for f in (IMPORTED[o.mutant](f, self) for f in fresh) if f is not None]
             for fact in fresh:
                 self.project(fact["project_id"], create=True).facts.append(fact)
+                self.remembered.setdefault("imported", set()).add(fact["fact_id"])
             for session in sessions:
                 if type(session.get("project_id")) is str:
                     project = self.project(session["project_id"], create=True)

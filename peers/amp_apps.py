@@ -326,6 +326,8 @@ class Apps:
             fits = []
         if len(versions) > 16 and w.bug("hello-hundred-versions"):
             return None
+        if len(set(versions)) < len(versions) and w.bug("hello-repeated-version-rejected"):
+            return None
         if not fits:
             return None
         if w.bug("hello-selects-own"):
@@ -378,6 +380,7 @@ class Apps:
             return [await self.hello_reject(m)]
         channel.negotiated, channel.failed = True, False
         channel.peer = keys.bare(m.sender)
+        self.peers_state[("open", channel.peer)] = True
         body = {"selected": selected}
         w.change("selected", body, "HELLO_ACK", self)
         answer = await self.reply(m, TYPES["HELLO_ACK"], body, m.encrypted, **self.hello_reference(m))
@@ -490,7 +493,13 @@ class Apps:
             order = order[:-1] or order
         if w.has("batch-reverse"):
             order.reverse()
+        if w.name == "batch-same-id-merged":
+            order = self.first_of_each_id(order)
+        refusal = None
         for index, item in order:
+            if refusal and w.bug("batch-item-after-bad-lost"):
+                refusal = None
+                continue
             if isinstance(item, bytes):
                 done, refusal = await self.take(item, channel, batch=(m, index, level))
             else:
@@ -505,6 +514,9 @@ class Apps:
             if w.bug("batch-errors-dropped") and refusal:
                 continue
             replies += done
+        for item, answers in getattr(m, "later", ()):
+            item.batch = None
+            self.remember(item, answers)
         if w.has("batch-container-acked"):
             replies.insert(0, await self.ack(m))
         elif w.has("batch-container-acked-last"):
@@ -514,6 +526,18 @@ class Apps:
         if w.bug("batch-acked-not-processed"):
             return [await self.ack(m)]
         return replies
+
+    def first_of_each_id(self, order):
+        """A bug: of several items with one id only the first is processed."""
+        first = {}
+        for index, item in order:
+            try:
+                name = cbor.decode(item).get("id")
+            except (cbor.CborError, AttributeError, TypeError):
+                name = index
+            if first.setdefault(name if isinstance(name, bytes) else index, (index, item))[0] != index:
+                self.ways.bug("batch-same-id-merged")
+        return list(first.values())
 
     async def rename(self, raw, reference):
         fields = dict(cbor.decode(raw).pairs)
@@ -547,6 +571,9 @@ class Apps:
             "id": name, "total": total, "chunks": chunks, "size": size, "parts": {}, "arrival": [], "count": 0, "verified": False,
             "channel": m.channel,
         }  # fmt: skip
+        before = self.peers_state.get(("finished", scope, name))
+        if before and before["chunks"] == chunks and w.bug("stream-restart-keeps-chunks"):
+            self.streams[(scope, name)].update(parts=dict(before["parts"]), count=before["count"])
         if w.bug("stream-start-final-ack"):
             return [await self.ack(m, stream=self.streams[(scope, name)])]
         return await self.plain(m)
@@ -593,6 +620,11 @@ class Apps:
             w.refuse("stream-order", 4001)
         if len(data) < stream["size"] and index < stream["chunks"] - 1 and w.has("chunk-sizes-checked"):
             w.refuse("stream-chunk-size", 4001)
+        if index not in stream["parts"]:
+            if data in stream["parts"].values() and w.bug("stream-equal-chunks-merged"):
+                return await self.plain(m)
+            if index > 63 and index & 63 in stream["parts"] and w.bug("stream-sixty-fifth-chunk-lost"):
+                return await self.plain(m)
         if index in stream["parts"] and not w.bug("stream-duplicate-overwrites"):
             if w.bug("stream-duplicate-refused"):
                 w.refuse("stream-duplicate", 4001)
@@ -603,6 +635,11 @@ class Apps:
             return await self.plain(m)
         if m.encrypted and w.bug("stream-encrypted-chunk-lost") or m.batch and w.bug("stream-chunk-in-batch-lost"):
             return await self.plain(m)
+        if w.name == "stream-chunks-overwritten":
+            parts = dict(stream["parts"])
+            await asyncio.sleep(0.004)
+            if len(parts) < len(stream["parts"]) and w.bug("stream-chunks-overwritten"):
+                stream["parts"] = parts
         if index not in stream["parts"]:
             stream["count"] += 1
         stream["parts"][index] = data
@@ -669,6 +706,15 @@ class Apps:
         scope = "" if w.bug("stream-scope-global") else keys.bare(m.sender)
         if not w.bug("stream-open-after-end"):
             self.streams.pop((scope, stream["id"]), None)
+        for key in [k for k in self.streams if k[0] == scope]:
+            if w.bug("stream-end-closes-others"):
+                del self.streams[key]
+        if stream["verified"]:
+            self.peers_state[("finished", scope, stream["id"])] = stream if w.name == "stream-restart-keeps-chunks" else None
+            before = self.peers_state.get(("chunks", scope), 0)
+            self.peers_state[("chunks", scope)] = before + stream["count"]
+            if before and w.bug("stream-count-of-sender"):
+                stream["count"] += before
         if not stream["verified"]:
             if w.bug("stream-failure-silent"):
                 return []

@@ -22,8 +22,8 @@ REASONS = {200: "OK", 201: "Created", 202: "Accepted", 204: "No Content", 400: "
 class Request:
     def __init__(self, method, target, headers):
         self.method, self.headers, self.body = method, headers, b""
-        self.path, _, query = target.partition("?")
-        self.query = dict(urllib.parse.parse_qsl(query))
+        self.path, _, self.query_text = target.partition("?")
+        self.query = dict(urllib.parse.parse_qsl(self.query_text))
 
 
 class Answer:
@@ -36,7 +36,7 @@ class Bad(Exception):
         self.status = status
 
 
-async def read_request(reader, limit, writer):
+async def read_request(reader, limit, writer, ways):
     """The next request, or None at the end of the connection."""
     try:
         line = await reader.readuntil(b"\r\n")
@@ -61,6 +61,8 @@ async def read_request(reader, limit, writer):
         name, colon, value = line.decode("latin-1").partition(":")
         if not colon:
             raise Bad(400)
+        if name.lower() == "content-length" and name not in ("Content-Length", "content-length") and ways.bug("http-length-two-cases"):
+            continue
         headers[name.strip().lower()] = value.strip()
     request = Request(parts[0], parts[1], headers)
     request.version = parts[2]
@@ -70,14 +72,21 @@ async def read_request(reader, limit, writer):
         if "chunked" in headers.get("transfer-encoding", "").lower():
             body = bytearray()
             while True:
-                count = int((await reader.readuntil(b"\r\n")).split(b";")[0], 16)
+                line = await reader.readuntil(b"\r\n")
+                if b";" in line and ways.bug("http-chunk-extension-refused"):
+                    raise Bad(400)
+                count = int(line.split(b";")[0], 16)
                 if count < 0 or len(body) + count > limit:
                     raise Bad(413)
                 if count == 0:
+                    if ways.bug("http-chunked-end-unread"):
+                        break
                     while await reader.readuntil(b"\r\n") != b"\r\n":
                         pass
                     break
-                body += await reader.readexactly(count)
+                part = await reader.readexactly(count)
+                if not (body and ways.bug("http-first-chunk-only")):
+                    body += part
                 await reader.readexactly(2)
             request.body = bytes(body)
         elif "content-length" in headers:
@@ -165,11 +174,11 @@ class HttpFace:
 
     async def serve(self, reader, writer):
         w = self.ways
-        served = 0
+        served, first = 0, None
         try:
             while True:
                 try:
-                    request = await asyncio.wait_for(read_request(reader, w.max_size, writer), 30)
+                    request = await asyncio.wait_for(read_request(reader, w.max_size, writer, w), 30)
                 except Bad as bad:
                     data, _ = self.write(writer, Answer(bad.status), None)
                     await self.send(writer, data)
@@ -177,6 +186,10 @@ class HttpFace:
                     return
                 if request is None:
                     return
+                principal = {k: request.headers[k] for k in ("authorization", "x-principal-did") if k in request.headers}
+                first = first or principal
+                if principal and principal != first and w.bug("http-principal-of-first-request"):
+                    request.headers.update(first)
                 if request.path == "/amp/v1/ws" and "upgrade" in request.headers and not self.server.http_only:
                     await self.server.websocket(request, reader, writer)
                     return
@@ -210,6 +223,8 @@ class HttpFace:
         if path == "/amp/v1/messages" or (w.bug("http-any-version-path") and path == "/amp/v2/messages"):
             if method == "POST":
                 return await self.submit(request)
+            if method == "GET" and w.name == "relay-poll-drops-arrivals":
+                return await self.poll_and_write_back(request)
             if method == "GET":
                 return self.poll(request)
             return Answer(405, headers=[("Allow", "GET, POST")])
@@ -381,8 +396,19 @@ class HttpFace:
             return self.server.tokens[bearer[7:]]
         return request.headers.get("x-principal-did")
 
+    async def poll_and_write_back(self, request):
+        """A bug: what arrives between reading the queue and writing it back is lost."""
+        box = self.node.boxes.get(keys.bare(self.principal(request) or ""), [])
+        answer, before = self.poll(request), list(box)
+        await asyncio.sleep(0.004)
+        if any(e not in before for e in box) and self.ways.bug("relay-poll-drops-arrivals"):
+            box[:] = [e for e in box if e in before]
+        return answer
+
     def poll(self, request):
         w, node = self.ways, self.node
+        if "%" in request.query_text and w.bug("poll-query-undecoded"):
+            request.query = dict(part.partition("=")[::2] for part in request.query_text.split("&"))
         if not self.server.polled:
             return Answer(404 if w.has("poll-absent-404") else 405)
         did = self.principal(request)

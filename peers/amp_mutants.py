@@ -8,7 +8,7 @@ Each names the requirements that it breaks. A bug is
 - or a place in the server that checks `bug(name)`.
 
 `shows`: where it is visible (any, http, ws, tcp, relay, poll, initiator, clock, parallel). `fatal`: almost nothing works, so a
-harness may stop before its first case; a run with any exit code but 0 has detected it.
+harness may stop before its first case; a run with any exit code but 0 has detected it. `kind`: see `amp_sequence_mutants`.
 """
 
 from dataclasses import dataclass, field
@@ -34,11 +34,13 @@ class Mutant:
     fatal: bool = False
     slow: bool = False
     where: object = None  # for which message, as `Taken`, a rule of `skip` is left out
+    kind: str = ""  # of the bugs of `amp_sequence_mutants`
 
     def row(self):
         return {
             "name": self.name, "about": self.about, "breaks": self.breaks, "shows": self.shows, "profile": self.profile,
             "needs": self.needs, "claims": self.claims, "role": self.role, "fatal": self.fatal, "slow": self.slow,
+            "kind": self.kind,
         }  # fmt: skip
 
 
@@ -1016,3 +1018,4 @@ bug("hello-out-implementation-map", "HELLO of its own has implementation as a ma
 
 
 import amp_narrow_mutants  # noqa: E402, F401
+import amp_sequence_mutants  # noqa: E402, F401

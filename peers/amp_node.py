@@ -180,10 +180,16 @@ class Node(Apps):
         thread = message.thread_id if isinstance(message.thread_id, bytes) else None
         if thread and len(thread) > 32 and w.bug("thread-echo-32-bytes"):
             thread = thread[:32]
+        if thread and w.bug("thread-of-first-kept"):
+            thread = self.peers_state.setdefault(("thread", to), thread)
         encrypt = (encrypted or w.has("replies-always-encrypted")) and not w.has("encrypted-answered-plain")
         reference = more.pop("reply_to", message.id)
         if w.bug("reply-ts-is-request-ts"):
             more["ts"] = message.ts
+        if w.name == "replies-name-latest" and hasattr(message.channel, "latest"):
+            await asyncio.sleep(0.003)
+            if message.channel.latest != message.id and w.bug("replies-name-latest"):
+                reference = message.channel.latest
         return await self.build(typ, body, to, reply_to=reference, thread_id=thread, encrypt=encrypt, **more)
 
     def error_body(self, code, rule, details=None, typ=None, batch_index=None):
@@ -548,6 +554,8 @@ class Node(Apps):
 
     def step_type(self, m):
         w = self.ways
+        if isinstance(m.ext, cbor.Map) and is_uint(m.ext.get("typ")) and w.bug("ext-shadows-typ"):
+            m.typ = m.ext.get("typ")
         if not self.supported(m):
             if w.bug("type-unknown-dropped"):
                 refusal = Refusal("type", 1005)
@@ -589,6 +597,8 @@ class Node(Apps):
             m = read(data, w)
             m.batch, m.channel = batch, channel
             Taken.now().message = m
+            if channel.kind != "http":
+                channel.latest = m.id
             m.relay_header = getattr(channel, "relay_header", False)
             if self.forwards(m):
                 return await self.forward(m, channel), None
@@ -623,6 +633,7 @@ class Node(Apps):
                     channel.negotiated, channel.peer = True, keys.bare(m.sender)
                 if w.bug("replay-errors-kept-before-verify"):
                     self.remember(m, [])
+                self.after_refusal(m, refusal, channel)
             if refusal.rule == "hello-version" and w.has("hello-version-reject") and m is not None:
                 return [await self.hello_reject(m)], None
             if refusal.rule == "from-unresolved" and w.has("unresolved-bare"):
@@ -635,6 +646,27 @@ class Node(Apps):
                 extra = [await self.ack(m)]
             return extra + ([error] if error is not None else []), refusal
 
+    def after_refusal(self, m, refusal, channel):
+        """State that a bug changes although the message was refused."""
+        w = self.ways
+        sender, key = keys.bare(m.sender), self.cache_key(m)
+        if refusal.rule in ("version", "version-zero") and channel.negotiated and w.bug("refused-version-ends-negotiation"):
+            channel.negotiated = False
+        if refusal.rule == "id-reused" and w.bug("replay-other-content-replaces"):
+            self.seen[key][0] = self.digest(m)
+        if refusal.rule != "signature":
+            return
+        self.peers_state[("forged", key)] = times = self.peers_state.get(("forged", key), 0) + 1
+        if key not in self.seen:
+            if times > 1 and w.bug("replay-second-forgery-blocks") or m.batch and w.bug("batch-forged-item-remembered"):
+                self.remember(m, [])
+        if m.typ == TYPES["STREAM_END"] and isinstance(m.body, cbor.Map) and (sender, self.stream_name(m.body)) in self.streams:
+            if w.bug("stream-forged-end-closes"):
+                del self.streams[(sender, self.stream_name(m.body))]
+        for box in self.boxes.values():
+            if any(e[1] == m.id and e[4] == sender for e in box) and w.bug("relay-forgery-removes"):
+                box[:] = [e for e in box if e[1] != m.id or e[4] != sender]
+
     def before_hello(self, m, channel, batch):
         """RFC 002 3.3: HELLO is the first message of a connection."""
         w = self.ways
@@ -645,6 +677,8 @@ class Node(Apps):
         if w.bug("tcp-hello-not-required") and channel.kind == "tcp":
             return
         if w.bug("hello-reject-negotiates") and channel.failed:
+            return
+        if self.peers_state.get(("open", keys.bare(m.sender))) and w.bug("hello-known-party-excused"):
             return
         if w.bug("ping-before-hello") and m.typ == TYPES["PING"]:
             return
@@ -674,6 +708,14 @@ class Node(Apps):
             return sender, m.id, id(m.channel)
         if w.bug("replay-key-transport"):
             return sender, m.id, m.channel.kind
+        if m.ext is not None and w.bug("replay-ext-apart"):
+            return sender, m.id, cbor.encode(m.ext)
+        if m.encrypted and w.bug("replay-reencrypted-processed"):
+            return sender, m.id, m.enc["nonce"]
+        if m.batch and w.bug("replay-batch-apart"):
+            return sender, m.id, "item"
+        if m.batch and w.bug("batch-index-as-id"):
+            return sender, m.batch[1]
         return sender, m.id
 
     def repeat_of(self, m):
@@ -715,6 +757,16 @@ class Node(Apps):
             return
         if w.bug("replay-old-not-remembered") and now - m.ts > MINUTE:
             return
+        if m.ts > now + 2000 and w.bug("replay-ahead-not-remembered"):
+            return
+        if self.peers_state.get(("forged", self.cache_key(m))) and replies and w.bug("replay-after-forgery-not-remembered"):
+            return
+        if m.batch and w.bug("batch-equal-items-processed"):
+            m.batch[0].later = [*getattr(m.batch[0], "later", ()), (m, replies)]
+            return
+        if len(self.seen) >= 64 and w.bug("replay-cleared-when-full"):
+            self.seen.clear()
+        self.peers_state[("replies", keys.bare(m.sender))] = list(replies)
         if w.bug("replay-remembers-sixteen") and len(self.seen) >= 16:
             self.seen.pop(next(iter(self.seen)))
         if len(self.seen) > 20_000:
@@ -726,6 +778,8 @@ class Node(Apps):
         w = self.ways
         m.channel = channel
         key = self.cache_key(m)
+        if w.name == "replay-lock-per-connection":
+            key = (*key, channel.kind == "http" or id(channel))
         while key in self.busy and w.name != "replay-race":
             await asyncio.wait([self.busy[key]])
         kept = self.repeat_of(m)
@@ -740,6 +794,9 @@ class Node(Apps):
                 w.refuse("replay", 1003)
             if w.bug("replay-acks-only"):
                 return [await self.ack(m)]
+            latest = self.peers_state.get(("replies", keys.bare(m.sender)), kept[1])
+            if latest != kept[1] and w.bug("replay-last-replies-of-sender"):
+                return list(latest)
             if w.has("replay-rebuilt") and kept[1]:
                 return [await self.rebuild(r, m) for r in kept[1]]
             if not w.bug("replay-other-content-processed") or same:
@@ -749,6 +806,9 @@ class Node(Apps):
         try:
             if w.bug("replay-race"):
                 await asyncio.sleep(0.15)
+            if w.bug("replay-lock-per-connection"):
+                await asyncio.sleep(0.005)
+            self.in_thread(m)
             self.step_type(m)
             replies = [r for r in await self.process(m, channel) if r is not None]
             self.remember(m, replies)
@@ -761,6 +821,14 @@ class Node(Apps):
         finally:
             self.busy.pop(key, None)
             done.set_result(None)
+
+    def in_thread(self, m):
+        """A bug: the times within a thread must rise."""
+        thread = ("time", keys.bare(m.sender), m.thread_id)
+        if m.thread_id is not None and m.ts < self.peers_state.get(thread, 0) and self.ways.bug("thread-times-must-rise"):
+            self.ways.refuse("thread-order", 1003)
+        if self.ways.name == "thread-times-must-rise":
+            self.peers_state[thread] = m.ts
 
     async def rebuild(self, raw, m):
         """The cached reply again with a new id and time: same typ, reply_to and body."""
@@ -788,8 +856,32 @@ class Node(Apps):
         if any(e[1] == m_id for e in box) and self.ways.bug("relay-same-id-lost"):
             return box[-1]
         entry = [self.sequence, m_id, raw, expires, sender]
+        if self.ways.name == "poll-cursor-as-text":  # it numbers the messages of each recipient
+            entry[0] = self.peers_state[("sequence", did)] = self.peers_state.get(("sequence", did), 0) + 1
+        if self.lost_in(box, entry):
+            return entry
         box.append(entry)
         return entry
+
+    def lost_in(self, box, entry):
+        """Bugs of the queue: True if the new entry is not stored; or another entry is changed."""
+        w = self.ways
+        _, m_id, raw, _, sender = entry
+        if sum(e[3] >= w.now() for e in box) >= 32 and w.bug("relay-thirty-third-lost"):
+            return True
+        if m_id in self.peers_state.get("acknowledged", ()) and w.bug("relay-unmatched-ack-poisons"):
+            return True
+        if w.name == "relay-equal-bodies-merged":
+            body = lambda e: cbor.encode(cbor.decode(e[2]).get("body")) + e[4].encode() if cbor.decode(e[2]).has("body") else id(e)
+            if any(body(e) == body(entry) for e in box) and w.bug("relay-equal-bodies-merged"):
+                return True
+        if any(e[1][:8] == m_id[:8] and e[4] == sender for e in box) and w.bug("relay-equal-times-replaced"):
+            box[:] = [e for e in box if e[1][:8] != m_id[:8] or e[4] != sender]
+        for other in self.boxes.values():
+            for e in other:
+                if e[1] == m_id and e[2] != raw and w.bug("relay-stored-by-id"):
+                    e[2] = raw
+        return False
 
     async def forward(self, m, channel):
         """Store and forward by `to`, section 8.3 and 16.5; the bytes are forwarded unchanged."""
@@ -815,6 +907,11 @@ class Node(Apps):
             self.step_signature(m)
         kept = self.repeat_of(m)
         if kept and not w.bug("relay-repeat-stored-twice"):
+            for e in (e for box in self.boxes.values() for e in box if e[1] == m.id and e[4] == keys.bare(m.sender)):
+                if kept[0] != self.digest(m) and w.bug("relay-reused-id-replaces"):
+                    e[2] = m.raw
+                elif kept[0] == self.digest(m) and w.bug("relay-repeat-renews-custody"):
+                    e[3] = now + m.ttl
             return list(kept[1])
         raw = m.raw
         if w.bug("relay-reencodes"):
@@ -835,6 +932,7 @@ class Node(Apps):
             self.confirmed(keys.bare(m.sender), m.reply_to, m.typ)
         recipients = m.to[:1] if w.bug("relay-first-recipient-only") else m.to
         named = (lambda t: t) if w.name == "relay-keeps-fragment-of-recipient" else keys.bare
+        pushed = False
         for recipient in dict.fromkeys(named(t) for t in recipients):
             if "#" in recipient:
                 w.bug("relay-keeps-fragment-of-recipient")
@@ -844,7 +942,10 @@ class Node(Apps):
                 online = fresh if len(fresh) == len(online) or not w.bug("relay-pushes-once") else fresh
                 for c in online:
                     c.pushed = True
+            if pushed and w.bug("relay-pushed-copy-for-all"):
+                continue
             reached = [c for c in online if c.deliver(raw)]
+            pushed = pushed or bool(reached)
             if w.bug("relay-never-pushes"):
                 reached = []
             again = m.ttl == 0 and w.name == "relay-ttl-zero-once" and self.peers_state.get(("zero", recipient))
@@ -859,6 +960,8 @@ class Node(Apps):
                 w.refuse("recipient-unknown", 2001)
             if w.bug("relay-stores-nothing"):
                 continue
+            if recipient == keys.bare(m.sender) and w.bug("relay-to-sender-dropped") or m.batch and w.bug("relay-items-not-stored"):
+                continue
             if m.encrypted and w.bug("relay-encrypted-not-stored") or m.typ in CONTROL and w.bug("relay-control-not-stored"):
                 continue
             expires = m.ts + m.ttl
@@ -866,6 +969,11 @@ class Node(Apps):
                 expires = m.ts + m.ttl * 1000
             elif w.bug("relay-forgets-after-ten-seconds"):
                 expires = min(expires, now + 10_000)
+            if w.name == "relay-box-overwritten":
+                box = list(self.boxes.get(recipient, ()))
+                await asyncio.sleep(0.004)
+                if len(box) < len(self.boxes.get(recipient, ())) and w.bug("relay-box-overwritten"):
+                    self.boxes[recipient] = box
             entry = self.hold(recipient, m.id, raw, expires, keys.bare(m.sender))
             if reached and w.bug("relay-forgets-when-pushed"):
                 self.boxes[recipient].remove(entry)
@@ -885,8 +993,41 @@ class Node(Apps):
             boxes = list(self.boxes.values())
         if self.ways.bug("relay-ack-of-stranger-clears"):
             boxes = list(self.boxes.values())
+        self.also_removed(self.boxes.get(recipient, []), m_id, typ)
         for box in boxes:
             box[:] = [e for e in box if e[1] != m_id]
+
+    def also_removed(self, box, m_id, typ):
+        """Bugs of the acknowledgement: it changes what it does not name."""
+        w = self.ways
+        at = next((n for n, e in enumerate(box) if e[1] == m_id), None)
+        if at is None:
+            if not any(e[1] == m_id for other in self.boxes.values() for e in other):
+                self.peers_state.setdefault("acknowledged", set()).add(m_id)
+            if box and typ == TYPES["ACK"] and w.bug("relay-second-ack-pops"):
+                box.pop(0)
+            return
+        if at and w.bug("relay-ack-cumulative"):
+            del box[:at]
+        if sum(e[1][:8] == m_id[:8] for e in box) > 1 and w.bug("relay-ack-same-millisecond"):
+            box[:] = [e for e in box if e[1][:8] != m_id[:8]]
+
+    def purge(self, box, now):
+        """Removes the expired messages."""
+        w = self.ways
+        live = [e for e in box if e[3] >= now]
+        if w.name == "relay-purge-head-only":
+            while box and box[0][3] < now:
+                box.pop(0)
+            if len(live) < len(box):
+                w.bug("relay-purge-head-only")
+            return
+        if w.name == "poll-page-before-expiry":
+            return
+        last = max((n for n, e in enumerate(box) if e[3] < now), default=-1)
+        if last >= 0 and len(box) - last - 1 < len(live) and w.bug("relay-purge-drops-before"):
+            live = box[last + 1 :]
+        box[:] = live
 
     def poll(self, did, cursor, limit):
         """(entries, next cursor, has_more) for one consumer."""
@@ -894,7 +1035,9 @@ class Node(Apps):
         now = w.now()
         box = self.boxes.get(did, [])
         if not w.bug("relay-delivers-expired"):
-            box[:] = [e for e in box if e[3] >= now]
+            self.purge(box, now)
+        if cursor and any(e[0] <= cursor for e in box) and w.bug("poll-cursor-acknowledges"):
+            box[:] = [e for e in box if e[0] > cursor]
         size = max(1, min(limit, 2 if w.has("poll-pages-of-two") else 1 if w.has("poll-one-at-a-time") else 100))
         if w.bug("poll-limit-off-by-one"):
             size += 1
@@ -904,6 +1047,10 @@ class Node(Apps):
         counting = cursor if w.name == "poll-cursor-counts" and w.bug("poll-cursor-counts") else None
         if counting is not None:
             after = box[counting:]
+        if cursor and w.bug("poll-cursor-as-text"):
+            after = [e for e in box if str(e[0]) > str(cursor)]
+        if cursor and after and all(e[0] != cursor for e in box) and w.bug("poll-cursor-of-removed"):
+            after = []
         if w.bug("poll-newest-first"):
             after.reverse()
         page = after[:size]
@@ -917,6 +1064,14 @@ class Node(Apps):
             last -= 1
         elif w.bug("poll-cursor-stuck"):
             last = cursor
+        if len(after) == len(page) + 1 and w.bug("poll-one-left-unsaid"):
+            more = False
+        if w.name == "poll-page-before-expiry" and any(e[3] < now for e in page) and w.bug("poll-page-before-expiry"):
+            page = [e for e in page if e[3] >= now]
+            more = more and bool(page)
+        for other in self.boxes.values() if w.name == "relay-group-copy-once" else ():
+            if other is not box and any(e[2] == p[2] for e in other for p in page) and w.bug("relay-group-copy-once"):
+                other[:] = [e for e in other if e[2] not in [p[2] for p in page]]
         if w.bug("poll-has-more-always-false"):
             more = False
         elif w.bug("poll-has-more-when-full"):
@@ -927,16 +1082,25 @@ class Node(Apps):
 
     def connected(self, channel):
         if channel.peer and channel.kind != "http":
+            if channel.kind == "tcp" and self.role != "agent" and self.ways.bug("relay-tcp-not-online"):
+                return
             self.online.setdefault(channel.peer, set()).add(channel)
             if self.role != "agent" and not self.ways.has("relay-poll-only"):
                 now = self.ways.now()
                 for entry in list(self.boxes.get(channel.peer, [])):
                     if entry[3] >= now or self.ways.bug("relay-delivers-expired"):
                         channel.deliver(entry[2])
+                if self.boxes.get(channel.peer) and self.ways.bug("relay-backlog-cleared-on-connect"):
+                    self.boxes[channel.peer].clear()
 
     def disconnected(self, channel):
-        if channel.peer in self.online:
+        w = self.ways
+        if channel.peer in self.online and w.name != "relay-online-after-close":
             self.online[channel.peer].discard(channel)
+            if self.online[channel.peer] and w.bug("relay-close-unregisters-all"):
+                self.online[channel.peer].clear()
+        if channel.peer and w.bug("replay-cleared-on-close"):
+            self.seen = {k: v for k, v in self.seen.items() if k[0] != channel.peer}
 
 
 Refusal.silent = Refusal.late = False

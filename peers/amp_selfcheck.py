@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the AMP peers: every correct server accepts a valid message and refuses a forged one over HTTP, WebSocket and TCP;
-every choice and every bug is visible in a fixed conversation (its hook exists). Bugs of `amp_narrow_mutants` show with messages
-that it does not hold; the sweep shows them.
+every choice and every bug is visible in a fixed conversation (its hook exists); those of `amp_sequence_mutants` in that of
+`amp_sequences`. Bugs of `amp_narrow_mutants` show with messages that it does not hold; the sweep shows them.
 
     python3 peers/amp_selfcheck.py [--quick] [--only NAME]... [--jobs 2] [--basics] [--choices] [--mutants] [--verbose]
 
@@ -23,7 +23,12 @@ from amp_mutants import MUTANTS  # noqa: E402
 from amp_narrow_mutants import NARROW  # noqa: E402
 from amp_options import CHOICES  # noqa: E402
 from amp_scenario import RUNS, World, good_hello, polled  # noqa: E402
+from amp_sequence_mutants import SEQUENCES  # noqa: E402
+from amp_sequences import RUNS as SEQUENCE_RUNS  # noqa: E402
 from amp_server import Server, make_ways  # noqa: E402
+
+
+RUNS = RUNS | SEQUENCE_RUNS
 
 
 async def started(choice=(), mutant=None, preset=None, role="agent"):
@@ -184,6 +189,9 @@ def reference_of(part, needs, role):
 
 
 def parts_for(shows, name, role):
+    if name in SEQUENCES:
+        part = "-relay" if role != "agent" else {"ws": "-ws", "parallel": "-ws", "tcp": "-tcp"}.get(shows, "")
+        return ("sequence" + part,)
     if shows == "initiator":
         return ("initiator",)
     if shows == "clock":
@@ -263,12 +271,12 @@ def main():
     parser.add_argument("--basics", action="store_true")
     parser.add_argument("--choices", action="store_true")
     parser.add_argument("--mutants", action="store_true")
-    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--only", action="append", default=[], help="part of a name; `sequences` for those of amp_sequence_mutants")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
     every = not (options.basics or options.choices or options.mutants)
-    wanted = lambda name: not options.only or any(part in name for part in options.only)
+    wanted = lambda name: not options.only or any(part in name or part == "sequences" and name in SEQUENCES for part in options.only)
     passed = failed = 0
     thin = (lambda names: names[::10]) if options.quick else (lambda names: names)
     with concurrent.futures.ProcessPoolExecutor(options.jobs) as pool:

@@ -46,7 +46,7 @@ class Persistent(Channel):
         self.server, self.node, self.ways = server, server.node, server.ways
         self.reader, self.writer = reader, writer
         self.tasks = set()
-        self.open, self.known = True, False
+        self.open, self.known, self.working = True, False, False
         self.most, self.theirs = self.ways.max_size, None  # our maximum, and that of the other side
 
     def later(self, coroutine):
@@ -56,7 +56,7 @@ class Persistent(Channel):
 
     def deliver(self, raw):
         if not self.open:
-            return False
+            return self.ways.bug("relay-online-after-close")
         self.write_message(raw)
         return True
 
@@ -108,6 +108,15 @@ class Persistent(Channel):
         return await self.node.build(0x0F, body, to, reply_to=message.get("reply_to"))
 
     async def guarded(self, data):
+        if self.ways.name == "ws-busy-drops" and self.kind == "ws":
+            if self.working and self.ways.bug("ws-busy-drops"):
+                return
+            self.working = True
+            await asyncio.sleep(0.003)
+        await self.unguarded(data)
+        self.working = False
+
+    async def unguarded(self, data):
         try:
             if not await self.handle(data):
                 self.open = False
@@ -231,6 +240,8 @@ class WebSocket(Persistent):
                     await linger(self.reader, self.writer, 1.0)
                     return
                 if opcode == PING:
+                    if parts and w.bug("ws-ping-drops-fragments"):
+                        parts = []
                     if w.bug("ws-ping-ignored"):
                         continue
                     self.writer.write(ws_frame(PONG, b"" if w.bug("ws-pong-empty") else payload))
@@ -241,6 +252,9 @@ class WebSocket(Persistent):
                     if parts is not None:
                         raise Closed(1002)
                     parts, kind = [payload], opcode
+                    if not final and w.bug("ws-fragments-shared"):
+                        parts = self.server.__dict__.setdefault("fragments", [])
+                        parts[:] = [payload]
                     if w.bug("ws-fragments-refused") and not final:
                         raise Closed(1003)
                     if w.bug("ws-fragments-taken-alone") and not final:
@@ -249,6 +263,8 @@ class WebSocket(Persistent):
                     if parts is None:
                         raise Closed(1002)
                     parts.append(payload)
+                    if len(parts) > 32 and w.bug("ws-thirty-third-fragment-refused"):
+                        raise Closed(1009)
                     if not payload and w.bug("ws-empty-fragment-refused"):
                         raise Closed(1002)
                     if sum(map(len, parts)) > self.most and not w.bug("ws-maximum-of-each-fragment"):
@@ -473,11 +489,24 @@ class Tcp(Persistent):
             if self.ways.bug("tcp-zero-length-ignored"):
                 return 3, b""
             raise Closed(1001)
-        if size - 1 > self.most or (self.ways.bug("size-limit-too-small") and size > 512 * 1024):
+        most = getattr(self.server, "tcp_most", self.most) if self.ways.name == "tcp-maximum-shared" else self.most
+        if most < size - 1 <= self.most:
+            self.ways.bug("tcp-maximum-shared")
+        if size - 1 > most or (self.ways.bug("size-limit-too-small") and size > 512 * 1024):
             if self.ways.bug("tcp-length-awaited"):
                 await asyncio.sleep(60)
             raise Closed(1001)
+        if self.ways.name == "tcp-short-read-taken":
+            data = await asyncio.wait_for(self.reader.read(size), 30)
+            if not data:
+                raise asyncio.IncompleteReadError(data, size)
+            if len(data) < size:
+                self.ways.bug("tcp-short-read-taken")
+            return data[0], data[1:]
         data = await asyncio.wait_for(self.reader.readexactly(size), 30)
+        if self.ways.name == "tcp-second-frame-dropped" and self.negotiated and self.reader._buffer:
+            self.ways.bug("tcp-second-frame-dropped")
+            await self.reader.read(len(self.reader._buffer))
         return data[0], data[1:]
 
     async def handshake(self):
@@ -534,7 +563,7 @@ class Tcp(Persistent):
         if text is None:
             self.theirs = size
             if not w.bug("tcp-agreed-maximum-ignored"):
-                self.most = min(self.most, size)
+                self.most = self.server.tcp_most = min(self.most, size)
         if text and w.bug("tcp-refused-stays-open"):
             return True
         if text:

@@ -145,8 +145,20 @@ def check(options, peer, extra, more):
         return code, record, errors
 
 
+def explore(options, peer, extra, spellings, findings):
+    with tempfile.TemporaryDirectory() as out:
+        target = Path(out) / "target.yaml"
+        target.write_text(target_yaml(peer, extra))
+        command = [options.binary, "--target", str(target), *(["--suites", options.suites] if options.suites else [])]
+        return sweeping.explore(command, out, options.explore, options.seed, spellings, findings, options.limit)
+
+
 def correct(options, name, arguments, extra, more):
     with Peer(arguments) as peer:
+        if options.explore:
+            code, result, errors = explore(options, peer, extra, "random" in name, 50)
+            found, line = sweeping.explored(peer, code, result, errors)
+            return name, code, found, line
         code, record, errors = check(options, peer, extra, more)
         narrow = any(w in more for w in ("--requirement", "--only"))
         found = sweeping.findings(peer, code, record, errors, "amp-core", narrow)
@@ -155,20 +167,32 @@ def correct(options, name, arguments, extra, more):
 
 def mutant(options, entry):
     """A bug that the cases of its requirements do not show may be noticed under others, so then all cases run."""
+    if options.explore and options.explore_alone:
+        return mutant_explored(options, entry, "", 0)
     found = mutant_once(options, entry, options.whole)
-    return found if found[1] or options.whole or options.quick else mutant_once(options, entry, True)
+    if not (found[1] or options.whole or options.quick):
+        found = mutant_once(options, entry, True)
+    if not options.explore:
+        return *found, None
+    return (*found, "suites") if found[1] else mutant_explored(options, *found[0:1], *found[2:4])
 
 
-def mutant_once(options, entry, whole):
+def mutant_explored(options, entry, states, took):
+    arguments, extra = mutant_at(options, entry)
+    started = time.monotonic()
+    with Peer(arguments) as peer:
+        code, result, errors = explore(options, peer, extra, True, 1)
+    caught, more = sweeping.discovered(result, errors, entry["breaks"])
+    return entry, bool(caught), states + more, took + time.monotonic() - started, "exploration" if caught else "neither"
+
+
+def mutant_at(options, entry):
+    """The arguments of the server with a bug, and what its target file says besides."""
     arguments = ["--mutant", entry["name"]]
     if entry["role"] != "agent":
         arguments += ["--role", entry["role"]]
     if entry["shows"] in ("initiator", "clock"):
         arguments.append("--control")
-    more = ["--profile", entry["profile"]]
-    if not whole:
-        for requirement in entry["breaks"]:
-            more += ["--requirement", requirement]
     extra = {"features": {"initiator": True}} if entry["shows"] == "initiator" else {}
     for choice in entry["needs"]:
         extra |= options.choices[choice]["target"]
@@ -176,6 +200,15 @@ def mutant_once(options, entry, whole):
         extra["features"] = extra.get("features", {}) | dict.fromkeys(entry["claims"], True)
     if entry["role"] != "agent":
         extra["role"] = "relay"
+    return arguments, extra
+
+
+def mutant_once(options, entry, whole):
+    arguments, extra = mutant_at(options, entry)
+    more = ["--profile", entry["profile"]]
+    if not whole:
+        for requirement in entry["breaks"]:
+            more += ["--requirement", requirement]
     started = time.monotonic()
     with Peer(arguments) as peer:
         code, record, errors = check(options, peer, extra, more)
@@ -219,6 +252,7 @@ def named(value):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sweeping.common_arguments(parser, "how many servers with a bug, without the slow ones, or all")
+    sweeping.exploring_arguments(parser)
     parser.add_argument("--disputed", action="store_true", help="choices too that the register can be read against, and pending ones")
     parser.add_argument("--shows", help="bugs that show there: any, http, ws, tcp, relay, poll, initiator, clock, parallel; with commas")
     parser.add_argument("--profile", help="bugs of this profile only: lenient or strict")
@@ -282,14 +316,16 @@ def main():
     mutants = [m for m in sweeping.listing(SERVER, "--list-mutants") if wanted(m["name"]) and m["shows"] != "library"]
     if options.shows:
         mutants = [m for m in mutants if m["shows"] in options.shows.split(",")]
+    if options.kind:
+        mutants = [m for m in mutants if m["kind"] in options.kind]
     if options.profile:
         mutants = [m for m in mutants if m["profile"] == options.profile]
     if options.no_slow or options.mutants != "all":  # a sample has to be fast
         mutants = [m for m in mutants if not m["slow"]]
     known = sweeping.survivors(options.survivors)
     jobs = [(options, m) for m in sweeping.sample(mutants, options.mutants, options.seed)]
-    for entry, caught, states, took in sweeping.in_parallel(options.jobs, mutant, jobs):
-        tally.bug(entry, caught, states, took, known, f"{entry['profile']}, {entry['shows']}")
+    for entry, caught, states, took, how in sweeping.in_parallel(options.jobs, mutant, jobs):
+        tally.bug(entry, caught, states, took, known, f"{entry['profile']}, {entry['shows']}", how)
     return tally.end()
 
 

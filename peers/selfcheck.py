@@ -548,7 +548,8 @@ def racing(port, f):
 def scenario(part="all"):
     """Steps (method, path, body, headers) that cover everything, with the same bytes each time.
 
-    `core` leaves out the detailed steps on facts and review, `state` most of the earlier steps.
+    `core` leaves out the detailed steps on facts and review, `state` most of the earlier steps. `sequence` has only the steps
+    for the bugs of agentic_sequence_mutants.py, which no other part has.
     """
     steps = []
     add = lambda method, path, body=None, headers=None: steps.append((method, path, body, headers))
@@ -560,6 +561,9 @@ def scenario(part="all"):
         if pull and type(package.get("package_id")) is str:
             add("GET", "/v1/packages/" + segment(package["package_id"]))
 
+    if part == "sequence":
+        sequence_steps(add, deposit, json_of)
+        return steps
     add("GET", "/v1/conformance")
     for project in ("proj_a", "proj_b", "proj_ab", "PROJ_A", "proj_a"):
         add("POST", "/v1/projects", json_of({"project_id": project, "name": project}))
@@ -1290,6 +1294,218 @@ def rare_steps(add, deposit, json_of):
         add("GET", "/v1/projects/proj_q/packages?mode=latest&limit=50")
 
 
+def sequence_steps(add, deposit, json_of):
+    """Repeats, ties, long lists, effects on other things, spellings, and the same state read in several ways."""
+    facts = lambda project, tail="": add("GET", f"/v1/projects/{project}/facts{tail}")
+    latest = lambda project, limit=50: add("GET", f"/v1/projects/{project}/packages?mode=latest&limit={limit}")
+    orient = lambda project, tail="": add("GET", f"/v1/projects/{project}/orient{tail}")
+    move = lambda identity, status: add("PATCH", f"/v1/packages/{identity}/status", json_of({"status": status}))
+    flag = lambda identity, kind="human": add("POST", f"/v1/packages/{identity}/flag", json_of({"review_type": kind}))
+    take = lambda *lines: add(
+        "POST", "/v1/import", b"".join(json_of(x) + b"\n" for x in lines), {"Content-Type": "application/x-ndjson"}
+    )
+
+    def claim(project, subject, value, predicate="p", **more):
+        body = {"subject": subject, "predicate": predicate, "value": value, **more}
+        add("POST", f"/v1/projects/{project}/facts", json_of(body))
+
+    def end(project, subject, predicate="p"):
+        add("DELETE", f"/v1/projects/{project}/facts?subject={subject}&predicate={predicate}")
+
+    def look(project, subject, predicate="p", *whens):
+        for tail in ("", "&include_ended=true", *(f"&as_of={segment(w)}" for w in whens)):
+            facts(project, f"?subject={subject}&predicate={predicate}{tail}")
+
+    # Rounds of a pair
+    for n in range(3):
+        claim("seq_rounds", "s", "same")
+        look("seq_rounds", "s")
+        orient("seq_rounds")
+        end("seq_rounds", "s")
+        look("seq_rounds", "s", "p", at(days=-1))
+    add("GET", "/v1/projects/seq_rounds/export")
+    for n, value in enumerate(("one", "two", "one")):
+        claim("seq_rounds", "back", value, valid_from=at(hours=9 - n))
+    look("seq_rounds", "back", "p", at(hours=9), at(hours=8), at(hours=7), at(hours=1))
+    facts("seq_rounds", "?subject=back&predicate=p")
+    facts("seq_rounds", f"?subject=back&predicate=p&as_of={segment(at(hours=6, minutes=30).replace('Z', '+02:00'))}")
+    # Repeats of a deposit
+    whole = p_min("seq_whole", "seq_repeats", **{"x-list": [], "x-n": 1})
+    for change in ({}, {}, {}, {"title": "other"}, {"title": "other"}, {}, {"x-list": None}, {"x-n": "1"}, {"x-n": 1.0}):
+        deposit({**whole, **change})
+    deposit({k: v for k, v in whole.items() if k != "x-list"})
+    deposit(p_min("seq_repeats", "seq_repeats"))
+    deposit(p_min("seq_whole", "seq_elsewhere", title="of another project"))
+    latest("seq_elsewhere")
+    # Archiving
+    for project in ("seq_archive", "seq_neighbour"):
+        deposit(p_min(f"pkg_{project}", project))
+    for n in range(2):
+        add("POST", "/v1/projects/seq_neighbour/archive")
+        add("POST", "/v1/projects/seq_archive/archive")
+        deposit(p_min(f"seq_meanwhile{n}", "seq_archive"))
+        add("POST", "/v1/projects/seq_archive/restore")
+        orient("seq_neighbour")
+        latest("seq_archive")
+    # Import
+    row = {"project_id": "seq_import", "predicate": "p", "created_at": at(hours=9), "valid_from": at(hours=9)}
+    lines = [p_min("seq_i1", "seq_import", status="awaiting_review", review_type="human")]
+    lines += [{**row, "fact_id": f"fact_{n:032x}", "subject": f"i{n}", "value": "v"} for n in range(2)]
+    deposit(p_min("seq_i0", "seq_import"))
+    take(*lines)
+    claim("seq_import", "i0", "later")
+    look("seq_import", "i0")
+    add("GET", "/v1/projects/seq_import/review-queue")
+    latest("seq_import")
+    deposit({**lines[0], "title": "other"})
+    move("seq_i1", "complete")
+    take(*lines[1:])
+    look("seq_import", "i0")
+    take(lines[0])
+    add("GET", "/v1/packages/seq_i1")
+    many = [p_min(f"seq_m{n}", "seq_many", created_at=at(minutes=n)) for n in range(110)]
+    take(*many)
+    add("GET", "/v1/packages/seq_m100")
+    add("GET", "/v1/projects/seq_many/export")
+    # Review
+    deposit(p_min("seq_r", "seq_review", status="draft"))
+    for step in ("awaiting_review", "draft", "revision_requested", "awaiting_review", "complete", "draft"):
+        flag("seq_r") if step == "awaiting_review" else move("seq_r", step)
+        add("GET", "/v1/packages/seq_r")
+        add("GET", "/v1/projects/seq_review/review-queue")
+        add("GET", "/v1/projects/seq_review/packages?mode=relevant&query=seq_r")
+    deposit(p_min("seq_r2", "seq_review", title="pm seq_r again"))
+    add("GET", "/v1/projects/seq_review/packages?mode=relevant&query=seq_r")
+    # Ties
+    for n in range(5):
+        deposit(p_min(f"seq_t{n}", "seq_ties", created_at=at(hours=1 + n // 2)))
+    for n in range(5, 0, -1):
+        latest("seq_ties", n)
+    add("GET", "/v1/projects/seq_ties/packages?mode=latest")
+    add("GET", "/v1/projects/seq_ties/packages?mode=relevant&query=pm")
+    for value in ("one", "two"):
+        claim("seq_ties", "tie", value, valid_from=at(hours=5))
+    look("seq_ties", "tie", "p", at(hours=5))
+    for predicate in ("p", "q"):
+        claim("seq_ties", "equal", "v", predicate)
+    orient("seq_ties")
+    for more in ({"confidence": 0.75, "tags": ["a"]}, {"confidence": 1, "tags": []}):
+        claim("seq_ties", "members", str(more), **more)
+    claim("seq_ties", "members", "v", "q", tags=["q"])
+    look("seq_ties", "members")
+    # Long lists
+    claim("seq_long", "early", "1")
+    for n in range(12):
+        claim("seq_long", "chain", str(n), valid_from=at(hours=30 - n))
+    look("seq_long", "chain", "p", at(hours=30), at(hours=19))
+    for n in range(104):
+        claim("seq_long", "filler", str(n))
+    end("seq_long", "filler")
+    claim("seq_long", "last", "1")
+    look("seq_long", "early")
+    orient("seq_long")
+    claim("seq_long", "early", "2")
+    look("seq_long", "early")
+    words = [f"{n}?" for n in range(12)]
+    deposit(p_min("seq_words", "seq_words", tags=words, open_questions=words, **{"x-list": list(range(12))}))
+    orient("seq_words")
+    first = p_min("seq_d0", "seq_long", status="draft", created_at=at(days=3))
+    deposit(first)
+    for n in range(1, 54):
+        deposit(p_min(f"seq_d{n}", "seq_long", created_at=at(hours=60 - n)), pull=False)
+    latest("seq_long", 3)
+    deposit({**first, "title": "other"})
+    flag("seq_d0")
+    add("GET", "/v1/projects/seq_long/review-queue")
+    # Effects on other things
+    for n, by in enumerate((("sam", "human"), ("sam", "agent"), ("kim", "human"))):
+        by = {"id": by[0], "type": by[1], "session_id": "sess_seq"}
+        deposit(p_min(f"seq_u{n}", "seq_other", created_by=by, parent_package_id="seq_u0" if n else None))
+        add("GET", "/v1/packages/seq_u0")
+    for subject in ("a", "b"):
+        claim("seq_other", subject, "v", source_package_id="seq_u0", valid_from=at(days=5))
+    end("seq_other", "a")
+    look("seq_other", "b")
+    add("DELETE", "/v1/projects/seq_other/facts?subject=b")
+    look("seq_other", "b")
+    claim("seq_other", "c", "v", valid_from=at(days=5))
+    orient("seq_other", "?window_days=1")
+    look("seq_other", "c", "p", at(days=6))
+    look("seq_other", "c")
+    # Spellings
+    add("DELETE", "/v1/projects/seq_other/facts?predicate=p&subject=c")
+    for n, (old, new) in enumerate(
+        (
+            (b"x-name", b"x-\\u006eame"),
+            (b"MARK", b"\\/"),
+            (b'"x-name": 1', b'"x-name": 1E2'),
+            (b"{", b"\n{"),
+        )
+    ):
+        body = json_of(p_min(f"seq_s{n}", "seq_spelled", description="MARK", **{"x-name": 1})).replace(old, new, 1)
+        add("POST", "/v1/projects/seq_spelled/packages", body)
+        add("GET", f"/v1/packages/seq_s{n}")
+    body = json_of(p_min("seq_headers", "seq_spelled"))
+    add("POST", "/v1/projects/seq_spelled/packages", body, {"content-length": str(len(body))})
+    add("POST", "/v1/projects/seq_spelled/packages", body, {"Content-Type": "Application/JSON"})
+    add("GET", "/v1/packages/%73eq%5Fheaders")
+
+
+def sequence_races(port):
+    """What the races of agentic_sequence_mutants.py break: booleans only."""
+    c = Client(port)
+    marks = []
+    base = "/v1/projects/seq_races/facts"
+    claim = lambda c, subject, value: c.ask("POST", base, {"subject": subject, "predicate": "p", "value": value})
+    current = lambda subject: facts_view(c.ask("GET", f"{base}?subject={subject}&predicate=p").json)
+    claim(c, "other", "v")
+    ids = [r.json["fact_id"] for _ in range(4) for r in at_once(port, 8, lambda c, i: claim(c, f"id{i}", str(time.time())))]
+    marks.append(len(set(ids)) == len(ids))
+    marks.append([len(current(f"first{n}")) for n in range(6) if at_once(port, 4, lambda c, i: claim(c, f"first{n}", str(i)))])
+
+    def lost(n):
+        end = lambda c: c.ask("DELETE", f"{base}?subject=nothing&predicate=p")
+        at_once(port, 6, lambda c, i: claim(c, f"lost{n}_{i}", "v") if i % 2 else end(c))
+        return [len(current(f"lost{n}_{i}")) for i in (1, 3, 5)]
+
+    marks.append([lost(n) for n in range(6)])
+
+    def created(n):
+        at_once(port, 6, lambda c, i: c.deposit(p_min(f"seq_c{n}_{i}", f"seq_new{n}")))
+        return len(list_view(c.latest(f"seq_new{n}", 50).json))
+
+    marks.append([created(n) for n in range(4)])
+
+    def flagged(n):
+        c.deposit(p_min(f"seq_f{n}", "seq_races", status="draft"))
+        path = f"/v1/packages/seq_f{n}"
+
+        def one(c, i):
+            if i % 2:
+                return c.ask("POST", path + "/flag", {"review_type": "human"})
+            time.sleep(0.002)
+            return c.ask("PATCH", path + "/status", {"status": "complete"})
+
+        at_once(port, 2, one)
+        return package_view(c.pull(f"seq_f{n}").json)["status"]
+
+    marks.append(sorted({flagged(n) for n in range(12)}))
+
+    def gap(n):
+        c.deposit(p_min(f"seq_g{n}", "seq_races", status="draft"))
+
+        def one(c, i):
+            if i == 0:
+                return c.ask("PATCH", f"/v1/packages/seq_g{n}/status", {"status": "complete"}).ok
+            return all(c.pull(f"seq_g{n}").ok for _ in range(8))
+
+        return all(at_once(port, 3, one))
+
+    marks.append(all([gap(n) for n in range(8)]))
+    c.close()
+    return marks
+
+
 TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?")
 
 
@@ -1469,8 +1685,11 @@ def trace(choices, mutant=None, level="L3", auth=False, part="all"):
                     out.append((reply.status, normalise(reply.body, sent)))
                 c.token = token
                 out.append(c.pull(f"pkg_auth_{wrong}").status)
-        out.append(race_marks(running.port, token))
+        if part != "sequence":
+            out.append(race_marks(running.port, token))
         out.append(["slow"] if fastest > 0.045 else [])
+        if part == "sequence" and (mutant is None or MUTANTS[mutant].kind == "race"):
+            out += sequence_races(running.port)
         c.close()
     return out
 
@@ -1508,6 +1727,8 @@ CACHE = {}
 def shows(name):
     choices, level, auth = base_of(name)
     part = "all" if name in CHOICES else "state" if MUTANTS[name].level in ("L2", "L3") else "core"
+    if name in MUTANTS and MUTANTS[name].kind:
+        part = "sequence"
     key = (choices, level, auth, part)
     if key not in CACHE:
         CACHE[key] = trace(*key[:1], None, *key[1:])
@@ -1606,9 +1827,10 @@ def one_visible(name):
 def stable(_):
     """Part 2 requires a deterministic scenario."""
     f = Findings("the scenario is deterministic")
-    first, second = trace(resolve([])), trace(resolve([]))
-    odd = [(i, a, b) for i, (a, b) in enumerate(zip(first, second)) if a != b]
-    f.check("two runs agree", not odd, odd[:1])
+    for part in ("all", "sequence"):
+        first, second = (trace(resolve([]), part=part) for _ in range(2))
+        odd = [(i, a, b) for i, (a, b) in enumerate(zip(first, second)) if a != b]
+        f.check(f"two runs agree ({part})", not odd, odd[:1])
     return f
 
 

@@ -40,36 +40,52 @@ class Peer(sweeping.Peer):
         return f"http://127.0.0.1:{self.line}"
 
 
+ENVIRONMENT = {"PEER_KEY_A": "key-a", "PEER_KEY_B": "key-b", "PEER_KEY_WRONG": "not-a-key"}
+
+
+def target(binary, suites, url, out, auth):
+    """The program and the arguments that name the target, without the subcommand."""
+    if auth:
+        file = Path(out) / "target.yaml"
+        file.write_text(
+            f"protocol: agentic\nurl: {url}\nfeatures: {{ auth: true }}\ncredentials:\n"
+            "  a: { env: PEER_KEY_A, prefix: 'Bearer ' }\n  b: { env: PEER_KEY_B, prefix: 'Bearer ' }\n"
+            "  wrong: { env: PEER_KEY_WRONG, prefix: 'Bearer ' }\n"
+        )
+        words = ["--target", str(file)]
+    else:
+        words = [url, "--protocol", "agentic"]
+    return [binary, *words, *(["--suites", suites] if suites else [])]
+
+
 def check(binary, suites, url, more=(), auth=False):
     """The exit code and the record of one run."""
     with tempfile.TemporaryDirectory() as out:
-        command = [binary, "check", "--out", out, "--quiet", "--timeout", "20s"]
-        environment = dict(os.environ, PEER_KEY_A="key-a", PEER_KEY_B="key-b", PEER_KEY_WRONG="not-a-key")
-        if auth:
-            target = Path(out) / "target.yaml"
-            target.write_text(
-                f"protocol: agentic\nurl: {url}\nfeatures: {{ auth: true }}\ncredentials:\n"
-                "  a: { env: PEER_KEY_A, prefix: 'Bearer ' }\n  b: { env: PEER_KEY_B, prefix: 'Bearer ' }\n"
-                "  wrong: { env: PEER_KEY_WRONG, prefix: 'Bearer ' }\n"
-            )
-            command += ["--target", str(target)]
-        else:
-            command += [url, "--protocol", "agentic"]
-        if suites:
-            command += ["--suites", suites]
-        return sweeping.run(command + list(more), out, 600, environment)
+        program, *words = target(binary, suites, url, out, auth)
+        command = [program, "check", *words, "--out", out, "--quiet", "--timeout", "20s", *more]
+        return sweeping.run(command, out, 600, dict(os.environ, **ENVIRONMENT))
 
 
-def correct(binary, suites, arguments, more):
+def explore(options, url, auth, spellings, findings):
+    with tempfile.TemporaryDirectory() as out:
+        command = target(options.binary, options.suites, url, out, auth)
+        return sweeping.explore(command, out, options.explore, options.seed, spellings, findings, environment=dict(os.environ, **ENVIRONMENT))
+
+
+def correct(options, number, arguments, more):
     auth = "--auth" in arguments
     with Peer(arguments) as peer:
-        code, record, errors = check(binary, suites, peer.url, more, auth)
+        if options.explore:
+            code, result, errors = explore(options, peer.url, auth, number % 2 == 1, 50)
+            found, line = sweeping.explored(peer, code, result, errors)
+            return arguments, code, found, line
+        code, record, errors = check(options.binary, options.suites, peer.url, more, auth)
         narrow = "--requirement" in more or "--only" in more
         found = sweeping.findings(peer, code, record, errors, "agentic", narrow)
     return arguments, code, found, record["summary"]["cases"] if record else {}
 
 
-def mutant(binary, suites, entry):
+def mutant(options, entry):
     arguments = ["--mutant", entry["name"], *entry["arguments"]]
     for need in entry["needs"]:
         arguments += ["--choice", need]
@@ -80,18 +96,26 @@ def mutant(binary, suites, entry):
     for requirement in entry["breaks"]:
         more += ["--requirement", requirement]
     started = time.monotonic()
-    with Peer(arguments) as peer:
-        code, record, errors = check(binary, suites, peer.url, more, auth)
-    took = time.monotonic() - started
-    if record is None:
-        return entry, False, f"no record: {errors[-300:]}", took
-    caught, states, _ = sweeping.outcome(record, "agentic", entry["breaks"])
-    return entry, bool(caught), states, took
+    caught, states, how = [], "", None
+    if not (options.explore and options.explore_alone):
+        with Peer(arguments) as peer:
+            code, record, errors = check(options.binary, options.suites, peer.url, more, auth)
+        if record is None:
+            return entry, False, f"no record: {errors[-300:]}", time.monotonic() - started, how
+        caught, states, _ = sweeping.outcome(record, "agentic", entry["breaks"])
+        how = "suites" if caught else None
+    if options.explore and not caught:
+        with Peer(arguments) as peer:
+            code, result, errors = explore(options, peer.url, auth, True, 1)
+        caught, more = sweeping.discovered(result, errors, entry["breaks"])
+        states, how = states + more, "exploration" if caught else "neither"
+    return entry, bool(caught), states, time.monotonic() - started, how if options.explore else None
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     sweeping.common_arguments(parser, "how many servers with a bug, or all")
+    sweeping.exploring_arguments(parser)
     parser.add_argument(
         "--level", help="level that the servers offer, and of the bugs; L1 also means L0; L2,L3 means both"
     )
@@ -111,14 +135,15 @@ def main():
         names = [c["name"] for c in sweeping.listing(SERVER, "--list-choices") if wanted(c["name"])]
         runs = [["--choice", n] + (KEYS if n in AUTHENTICATED else []) for n in names]
     runs = [(r + offered, more + (["--profile", "strict"] if "strict" in r else [])) for r in runs]
-    jobs = [(options.binary, options.suites, *run) for run in runs]
+    jobs = [(options, number, *run) for number, run in enumerate(runs)]
     for arguments, code, found, cases in sweeping.in_parallel(options.jobs, correct, jobs):
         tally.server(" ".join(arguments) or "the default choices", code, found, cases)
     mutants = [m for m in sweeping.listing(SERVER, "--list-mutants") if m["level"] in levels and wanted(m["name"])]
+    mutants = [m for m in mutants if not options.kind or m["kind"] in options.kind]
     known = sweeping.survivors(options.survivors)
-    jobs = [(options.binary, options.suites, m) for m in sweeping.sample(mutants, options.mutants, options.seed)]
-    for entry, caught, states, took in sweeping.in_parallel(options.jobs, mutant, jobs):
-        tally.bug(entry, caught, states, took, known, entry["level"])
+    jobs = [(options, m) for m in sweeping.sample(mutants, options.mutants, options.seed)]
+    for entry, caught, states, took, how in sweeping.in_parallel(options.jobs, mutant, jobs):
+        tally.bug(entry, caught, states, took, known, entry["level"], how)
     return tally.end()
 
 

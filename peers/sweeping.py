@@ -60,6 +60,45 @@ def run(command, out, limit, environment=None):
     return done.returncode, json.loads(report.read_text()) if report.exists() else None, done.stderr
 
 
+def explore(command, out, time, seed, spellings, findings, limit=900, environment=None):
+    """What `proofmark explore` finds within `time`: (exit code, result or None, errors). `command` has the binary and the target;
+    the exploration ends after so many `findings`."""
+    words = ["--out", out, "--quiet", "--timeout", "20s", "--for", time, "--seed", str(seed), "--new-ids", "--findings", str(findings)]
+    command = [command[0], "explore", *command[1:], *words, *(["--spellings"] if spellings else [])]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit, env=environment)
+    except subprocess.TimeoutExpired:
+        return -1, None, f"no end within {limit} s"
+    result = Path(out) / "explore.json"
+    return done.returncode, json.loads(result.read_text()) if result.exists() else None, done.stderr
+
+
+def explored(peer, code, result, errors):
+    """What is wrong with an exploration of a correct server, and a line about it."""
+    if result is None:
+        return [("-", "no result", errors[-500:])], ""
+    found = [(f["case"], "found", f"{f['requirement']}: expected {str(f['expected'])[:200]}, observed {str(f['observed'])[:300]}") for f in result["findings"]]
+    said = peer.said()
+    if peer.process.poll() is not None:
+        found.append(("-", "the server ended", said[-500:]))
+    elif said:
+        found.append(("-", "an exception in the server, which has to be fixed first", said[-700:]))
+    if code != 0 and not found:
+        found.append(("-", f"exit {code}", f"{result['end']} {errors[-300:]}"))
+    reached = sum(1 for count in result["transitions"].values() if count)
+    line = f"{result['seconds']:.0f} s, {result['judged']} of {result['sequences']} sequences judged, {result['requests']} requests, {reached} of {len(result['transitions'])} transitions"
+    return found, line
+
+
+def discovered(result, errors, breaks):
+    """(requirements of `breaks` or others that an exploration of a server with a bug names, as text)."""
+    if result is None:
+        return [], f"no result: {errors[-200:]}"
+    named = sorted({f["requirement"] for f in result["findings"]})
+    other = [name for name in named if name not in breaks]
+    return named, f"; explored {result['seconds']:.0f} s, {result['judged']} sequences" + (f", under other requirements: {' '.join(other)}" if other else "")
+
+
 def keep(record, folder, arguments):
     """Writes a record to a folder, under the arguments of its server."""
     Path(folder).mkdir(parents=True, exist_ok=True)
@@ -145,6 +184,7 @@ class Tally:
         self.started = time.monotonic()
         self.servers = self.bugs = self.accused = self.missed = self.passed = 0
         self.timed = {}
+        self.how = {}
 
     def server(self, name, code, found, cases, counted=True):
         """A correct server, with what is wrong."""
@@ -156,7 +196,7 @@ class Tally:
                 print(f"    {verdict} {case}\n        {what}", flush=True)
             return
         self.passed += 1
-        counts = ", ".join(f"{cases.get(word)} {word}" for word in ("pass", "warn", "inconclusive"))
+        counts = cases if isinstance(cases, str) else ", ".join(f"{cases.get(word)} {word}" for word in ("pass", "warn", "inconclusive"))
         print(f"ok {name}: exit {code}, {counts}", flush=True)
 
     def library(self, name, found):
@@ -167,9 +207,12 @@ class Tally:
         for case, verdict, what in found[:12]:
             print(f"    {verdict} {case}\n        {what}", flush=True)
 
-    def bug(self, entry, caught, states, took, known, label):
-        """A server with a bug. Survivors whose reason begins with `at times: ` may be caught."""
+    def bug(self, entry, caught, states, took, known, label, how=None):
+        """A server with a bug. Survivors whose reason begins with `at times: ` may be caught. `how`: suites, exploration or neither."""
         self.bugs += 1
+        if how:
+            self.how.setdefault(how, []).append(entry["name"])
+            print(f"{how}: {entry['name']} ({took:.0f} s){states if how == 'exploration' else ''}", flush=True)
         name, reason = entry["name"], known.get(entry["name"])
         self.timed[name] = took
         if caught and reason is not None and not reason.startswith("at times: "):
@@ -189,6 +232,8 @@ class Tally:
         slowest = max(self.timed, key=self.timed.get, default=None)
         if slowest:
             print(f"slowest bug: {slowest}, {self.timed[slowest]:.1f} s")
+        for how, names in sorted(self.how.items()):
+            print(f"detected by {how}: {len(names)} of {self.bugs}: {' '.join(sorted(names))}")
         seconds = time.monotonic() - self.started
         summary = f"{self.servers} correct servers, {self.accused} with false positives; {self.bugs} with a bug, {self.missed} undetected; {seconds:.0f} s"
         print(f"{summary}: {self.passed} passed, {self.accused + self.missed} failed")
@@ -209,3 +254,10 @@ def common_arguments(parser, mutants, jobs=2):
         "--survivors", help="file with names of known undetected bugs, each with a reason, after 'at times: ' if detection is random"
     )
     parser.add_argument("--case", action="append", default=[], help="correct servers: only cases like this; repeatable")
+
+
+def exploring_arguments(parser):
+    """The arguments of the sweeps of protocols that have a model."""
+    parser.add_argument("--explore", metavar="TIME", help="explore correct servers for TIME instead, and bugs that the cases do not detect")
+    parser.add_argument("--explore-alone", action="store_true", help="with --explore: bugs are only explored, no case runs")
+    parser.add_argument("--kind", action="append", default=[], help="bugs of this kind only; repeatable")

@@ -253,7 +253,7 @@ impl Campaign<'_> {
                 let planned = state.planned.entry(transport.name()).or_default();
                 let offers = Offered { context: self.context, transport };
                 let moves = sequence::generate(self.model, &offers, self.options.seed, number, planned);
-                let predictions = sequence::predict(self.model, &moves);
+                let predictions = self.predict(&moves, transport);
                 Sequence { number, transport, moves, predictions }
             })
             .collect();
@@ -349,6 +349,14 @@ impl Campaign<'_> {
             Err(why) => Err(why),
         };
         Ran { sequence, result }
+    }
+
+    /// What each move sends over a transport and what may be observed. Moves that mean nothing are `None`.
+    pub(super) fn predict(&self, moves: &[Move], transport: Transport) -> Vec<Option<Predicted>> {
+        let Plan { knowledge, scope, .. } = self.context.plan;
+        let shows =
+            |id: &str| knowledge.catalogue.find(id).is_some_and(|requirement| scope.shows(transport, requirement));
+        sequence::predict(self.model, moves, &shows)
     }
 
     /// A feature that moves need and that the target does not show to offer. A model proposes none of them, but shortening may

@@ -40,7 +40,7 @@ impl Campaign<'_> {
         if suspicion.is_of_section() {
             // What the moves show one after the other does not come of what runs at the same time.
             for moves in section::in_turn(&moves) {
-                let predictions = sequence::predict(self.model, &moves);
+                let predictions = self.predict(&moves, sequence.transport);
                 let turn = Sequence { number: sequence.number, transport: sequence.transport, moves, predictions };
                 let ran = self.run_whole(turn, self.fresh_id()).await;
                 let Ran { sequence: turn, result: Ok((record, exchanges)) } = ran else { continue };
@@ -133,7 +133,7 @@ impl Campaign<'_> {
             (format!("explore-{short}"), format!("answers-{}-as-specified-{short}", suspicion.operation));
         let about = format!("Found by exploration (seed {}, sequence {}).", self.options.seed, sequence.number);
         let title = Title { suite: &suite, case: &case, about: &about, transport: sequence.transport.name() };
-        let predictions = sequence::predict(self.model, moves);
+        let predictions = self.predict(moves, sequence.transport);
         let text = sequence::text(knowledge, &predictions, Shape::Last(&suspicion.requirement), &title)?;
         Some((predictions, text, format!("{}/{suite}#{case}", knowledge.protocol.slug())))
     }
@@ -148,7 +148,7 @@ impl Campaign<'_> {
         times: usize,
     ) -> bool {
         let knowledge = self.context.plan.knowledge;
-        let predictions = sequence::predict(self.model, moves);
+        let predictions = self.predict(moves, transport);
         if self.lacks(&predictions, transport).is_some() {
             return false;
         }

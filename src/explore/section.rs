@@ -46,6 +46,9 @@ pub(super) fn advance(state: &mut dyn ModelState, own: &[Move]) -> Option<&'stat
     state.take_at_once(own, &order).map(|taken| taken.transition)
 }
 
+/// Whether a requirement, by its id, is observable at the target.
+pub(super) type Shows<'s> = &'s dyn Fn(&str) -> bool;
+
 /// One order of the moves of a section.
 struct Order {
     /// The moves that took effect, in this order; the others were refused.
@@ -59,7 +62,13 @@ struct Order {
 /// What a section and the moves after it send, and what may be observed. A later move that sends several messages is left out.
 /// `None` if the section has too few moves, too many, or moves that the model cannot take
 /// in each order.
-pub(super) fn predict(model: &dyn Model, state: &dyn ModelState, own: &[Move], after: &[Move]) -> Option<Predicted> {
+pub(super) fn predict(
+    model: &dyn Model,
+    state: &dyn ModelState,
+    own: &[Move],
+    after: &[Move],
+    shows: Shows<'_>,
+) -> Option<Predicted> {
     if !(2..=MOST).contains(&own.len()) {
         return None;
     }
@@ -82,14 +91,14 @@ pub(super) fn predict(model: &dyn Model, state: &dyn ModelState, own: &[Move], a
             if !is_same_request(&sent[*position], found) {
                 return None;
             }
-            all.extend(expectations(found).map(|one| under(*position, one)));
+            all.extend(expectations(found, shows).map(|one| under(*position, one)));
         }
         let refused = (0..own.len()).filter(|position| !positions.contains(position));
         all.extend(refused.flat_map(|position| crowded_out.iter().map(move |one| under(position, one))));
         orders.push(Order { positions, state: Some(state), all });
     }
     for step in after.iter().take(READS) {
-        if let Some(found) = read(step, &mut orders, sent.len()) {
+        if let Some(found) = read(step, &mut orders, sent.len(), shows) {
             sent.push(found);
         }
     }
@@ -109,7 +118,7 @@ pub(super) fn predict(model: &dyn Model, state: &dyn ModelState, own: &[Move], a
 }
 
 /// Takes a move after the section in each order: what it sends, whose answer has this position.
-fn read(step: &Move, orders: &mut [Order], position: usize) -> Option<Predicted> {
+fn read(step: &Move, orders: &mut [Order], position: usize, shows: Shows<'_>) -> Option<Predicted> {
     // The first order has the moves as they are written, and decides what is sent.
     let mut state = orders.first()?.state.as_ref()?.duplicate();
     let shown = state.take(step)?;
@@ -119,7 +128,7 @@ fn read(step: &Move, orders: &mut [Order], position: usize) -> Option<Predicted>
     for order in orders {
         let Some(mut state) = order.state.take() else { continue };
         if let Some(found) = state.take(step).filter(|found| is_same_request(&shown, found)) {
-            order.all.extend(expectations(&found).map(|one| under(position, one)));
+            order.all.extend(expectations(&found, shows).map(|one| under(position, one)));
             order.state = Some(state);
         }
     }
@@ -160,10 +169,14 @@ fn is_same_request(one: &Predicted, other: &Predicted) -> bool {
     one.needs == other.needs && one.bindings == other.bindings && requests(one) == requests(other)
 }
 
-/// What a prediction with one step expects.
-fn expectations(found: &Predicted) -> impl Iterator<Item = &Value> {
+/// What a prediction with one step expects, without what its requirements do not show: once it is a part of an order, only the
+/// requirement of the section is named.
+fn expectations<'f>(found: &'f Predicted, shows: Shows<'f>) -> impl Iterator<Item = &'f Value> {
     let all = found.steps.first().and_then(|step| step.member("expect")).and_then(Value::as_array);
-    all.unwrap_or_default().iter()
+    all.unwrap_or_default().iter().filter(move |one| {
+        let ids = one.member("covers").and_then(Value::as_array).unwrap_or_default();
+        ids.is_empty() || ids.iter().filter_map(Value::as_text).any(shows)
+    })
 }
 
 /// An expectation on the answer at a position.

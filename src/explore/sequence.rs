@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::choices::Seeded;
-use super::section;
+use super::section::{self, Shows};
 use crate::fuzz::yaml;
 use crate::plan::{self, Knowledge};
 use crate::protocol::{Choices, Model, Move, Offers, Predicted};
@@ -102,7 +102,7 @@ pub(super) fn generate(
 }
 
 /// What each move sends and what may be observed. Moves that mean nothing are `None`.
-pub(super) fn predict(model: &dyn Model, moves: &[Move]) -> Vec<Option<Predicted>> {
+pub(super) fn predict(model: &dyn Model, moves: &[Move], shows: Shows<'_>) -> Vec<Option<Predicted>> {
     let mut state = model.start();
     let mut found = Vec::with_capacity(moves.len());
     for (index, step) in moves.iter().enumerate() {
@@ -110,7 +110,7 @@ pub(super) fn predict(model: &dyn Model, moves: &[Move]) -> Vec<Option<Predicted
             found.push(state.take(step));
             continue;
         };
-        let predicted = section::predict(model, state.as_ref(), own, &moves[index + 1..]);
+        let predicted = section::predict(model, state.as_ref(), own, &moves[index + 1..], shows);
         let takes_all = predicted.is_some();
         found.push(predicted);
         if takes_all {

@@ -4,7 +4,7 @@ use super::expect::{Alternative, any_of, at, map, number, of_project, party, pla
 use super::instant::{Age, FRACTIONS, spelled_with_fraction};
 use super::package::{Package, id, known, name, sent, whole};
 use super::state::{Area, State, prefers};
-use super::values::{FLAWS, members};
+use super::values::{FLAWS, NO_PACKAGES, VOLCANO, members};
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
@@ -70,7 +70,8 @@ pub(super) fn propose_deposit(state: &State, offers: &dyn Offers, choices: &mut 
     {
         step.push(("parent", number(*parent)));
     }
-    let set = members(choices);
+    let set =
+        if choices.one_in(16) { VOLCANO.map(|(place, words)| (place, text(words))).to_vec() } else { members(choices) };
     if !set.is_empty() {
         step.push(("set", Value::map(set)));
     }
@@ -223,6 +224,10 @@ pub(super) fn propose_invalid(state: &State, offers: &dyn Offers, choices: &mut 
     if !offers.has("L1") {
         return None;
     }
+    if choices.one_in(12) {
+        let (kind, ..) = choices.pick(NO_PACKAGES)?;
+        return Some(Value::map([("do", text("no package")), ("kind", text(*kind))]));
+    }
     let (flaw, ..) = choices.pick(FLAWS)?;
     let mut step = vec![("do", text("invalid")), ("n", number(state.next)), ("flaw", text(*flaw))];
     if choices.one_in(3) {
@@ -255,6 +260,19 @@ pub(super) fn invalid(state: &mut State, given: &Move) -> Option<Predicted> {
         bindings: bindings(given, n),
         steps: vec![step(party(given), "deposit", with, expect)],
     })
+}
+
+/// JSON that is no package is refused.
+pub(super) fn no_package(state: &State, given: &Move) -> Option<Predicted> {
+    // A refused first write need not make a project.
+    if !state.exists[0] {
+        return None;
+    }
+    let (_, value, requirement) = NO_PACKAGES.iter().find(|(kind, ..)| Some(*kind) == word(given, "kind"))?;
+    let expect = vec![at(requirement, "/status", "equals", number(400))];
+    let mut sent = step(party(given), "deposit", vec![("package", map([("base", text("min"))]))], expect);
+    sent.set_member("edit", Value::array([map([("replace-message", value())])]));
+    Some(Predicted { transition: "deposit: no package", needs: Vec::new(), bindings: Vec::new(), steps: vec![sent] })
 }
 
 pub(super) fn propose_pull(state: &State, _: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {

@@ -25,6 +25,11 @@ pub(super) fn any_of(requirement: &str, mut alternatives: Vec<Alternative>) -> V
         let only = alternatives.pop().map(|only| only.all).unwrap_or_default();
         return only.into_iter().map(|one| covering(requirement, one)).collect();
     }
+    vec![covering(requirement, one_of_readings(alternatives))]
+}
+
+/// Several permitted readings, as one expectation that names no requirement.
+pub(super) fn one_of_readings(alternatives: Vec<Alternative>) -> Value {
     let written = alternatives.into_iter().map(|one| {
         let mut members = vec![("reading", Value::Text(one.reading))];
         if one.tolerated {
@@ -33,7 +38,7 @@ pub(super) fn any_of(requirement: &str, mut alternatives: Vec<Alternative>) -> V
         members.push(("all", Value::Array(one.all.into())));
         Value::map(members)
     });
-    vec![covering(requirement, Value::map([("any-of", Value::array(written))]))]
+    Value::map([("any-of", Value::array(written))])
 }
 
 /// A step: the party, the operation, its inputs and its expectations.

@@ -20,6 +20,11 @@ impl Age {
         Self(minutes * MINUTE - known)
     }
 
+    /// Whether it is at most so many minutes before the start.
+    pub(super) fn is_within_minutes(self, minutes: i128) -> bool {
+        self.0 <= minutes * MINUTE
+    }
+
     /// Whether it is within so many days before the start.
     pub(super) fn is_within_days(self, days: i128) -> bool {
         self.0 < days * 1440 * MINUTE

@@ -3,6 +3,7 @@
 //! Written from the specification and the errata register alone; it shares nothing with the implementation of this
 //! repository. Where the register leaves a reading open, the state holds each of them, or nothing is expected.
 
+mod bundles;
 mod deposits;
 mod expect;
 mod facts;
@@ -53,6 +54,7 @@ const TRANSITIONS: &[&str] = &[
     "deposit again: other content",
     "deposit again: after its status changed",
     "deposit: an invalid package",
+    "deposit: no package",
     "pull: a package",
     "pull: a package after its status changed",
     "pull: a refused package",
@@ -71,6 +73,10 @@ const TRANSITIONS: &[&str] = &[
     "import: a stored package",
     "import: other content of a stored package",
     "search",
+    "search: for the words of a package",
+    "digest",
+    "sessions",
+    "describe",
     "export: packages",
     "export: packages and facts",
     "list: every current fact",
@@ -149,6 +155,9 @@ const PROPOSALS: &[Proposal] = &[
     (Area::Everything, 1, lists::propose_export),
     (Area::Everything, 2, transfer::propose_import),
     (Area::Packages, 1, transfer::propose_search),
+    (Area::Everything, 1, bundles::propose_digest),
+    (Area::Everything, 1, bundles::propose_sessions),
+    (Area::Everything, 1, bundles::propose_describe),
     (Area::Facts, 1, lists::propose_list),
     (Area::Facts, 10, facts::propose_assert),
     (Area::Facts, 2, facts::propose_invalid),
@@ -196,6 +205,7 @@ impl ModelState for State {
             "deposit" => deposits::deposit(self, step),
             "again" => deposits::again(self, step),
             "invalid" => deposits::invalid(self, step),
+            "no package" => deposits::no_package(self, step),
             "pull" => deposits::pull(self, step),
             "latest" => lists::latest(self, step),
             "orient" => lists::orient(self, step),
@@ -204,6 +214,9 @@ impl ModelState for State {
             "import" => transfer::import(self, step),
             "import again" => transfer::import_again(self, step),
             "search" => transfer::search(self, step),
+            "digest" => bundles::digest(self, step),
+            "sessions" => bundles::sessions(self, step),
+            "describe" => Some(bundles::describe()),
             "list" => lists::list(self, step),
             "assert" => facts::assert(self, step),
             "bad fact" => facts::invalid(self, step),

@@ -40,6 +40,16 @@ impl Package {
         self.status == ["complete"]
     }
 
+    /// The title that its move gives, if it has not that of its base.
+    pub(super) fn title(&self) -> Option<&str> {
+        self.given("/title")
+    }
+
+    /// The text that its move gives a member.
+    pub(super) fn given(&self, place: &str) -> Option<&str> {
+        self.set.iter().find(|(known, _)| known.as_text() == Some(place)).and_then(|(_, value)| value.as_text())
+    }
+
     /// The matcher that compares it.
     pub(super) fn comparison(&self) -> &'static str {
         if self.noted { "includes" } else { "same-package" }

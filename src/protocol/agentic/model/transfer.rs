@@ -5,6 +5,7 @@ use super::expect::{at, map, number, of_project, party, project, small, step, te
 use super::instant::Age;
 use super::package::{Package, id, name};
 use super::state::State;
+use super::values::{VOLCANO, VOLCANO_WORDS};
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
@@ -12,7 +13,7 @@ use crate::value::Value;
 const LIMITS: &[usize] = &[1, 3, 5];
 
 /// Words of a query: of a title that packages have, of none, and of other letters.
-const QUERIES: &[&str] = &["pm", "volcano lava", "changed", "größenprüfung", "a%b_c*"];
+const QUERIES: &[&str] = &["pm", VOLCANO_WORDS, VOLCANO_WORDS, "changed", "größenprüfung", "a%b_c*"];
 
 pub(super) fn propose_import(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     if !offers.has("import") || !offers.has("L1") {
@@ -148,11 +149,27 @@ pub(super) fn search(state: &mut State, given: &Move) -> Option<Predicted> {
     if !state.refused.is_empty() {
         expect.push(at("AGENTIC-8.1-03", "/ids", "none", ids(state.refused.iter().copied().collect())));
     }
+    // Where a project has no more packages than a search gives, one with the words of the query is among them.
+    let own: Vec<(&usize, &Package)> = state.packages.iter().filter(|(_, package)| in_project(package)).collect();
+    let has_words = |package: &Package| {
+        package.is_complete()
+            && !package.noted
+            && VOLCANO.iter().all(|(place, words)| package.given(place) == Some(words))
+    };
+    let wanted: Vec<usize> = own.iter().filter(|(_, package)| has_words(package)).map(|(n, _)| **n).collect();
+    let finds = query == VOLCANO_WORDS && !wanted.is_empty() && own.len() <= limit;
+    if finds {
+        expect.extend(wanted.iter().map(|n| at("AGENTIC-8.2-11", "/ids", "contains", id(*n))));
+    }
     let with = vec![("project", project(of)), ("query", text(query)), ("limit", number(limit))];
+    let mut sent = step(party(given), "pull-relevant", with, expect);
+    if finds {
+        sent.set_member("until", text("index"));
+    }
     Some(Predicted {
-        transition: "search",
-        needs: vec!["search"],
+        transition: if finds { "search: for the words of a package" } else { "search" },
+        needs: if finds { vec!["search", "search-answers"] } else { vec!["search"] },
         bindings: Vec::new(),
-        steps: vec![step(party(given), "pull-relevant", with, expect)],
+        steps: vec![sent],
     })
 }

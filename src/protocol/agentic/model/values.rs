@@ -32,6 +32,15 @@ const TEXTS: &[&str] = &[
     "1e3",
 ];
 
+/// A package that a search for [`VOLCANO_WORDS`] has to find.
+pub(super) const VOLCANO: [(&str, &str); 2] = [
+    ("/title", "Volcano eruption report"),
+    ("/description", "Lava and magma rose from the crater of the volcano, ash covered the slopes."),
+];
+
+/// Words of [`VOLCANO`].
+pub(super) const VOLCANO_WORDS: &str = "magma volcano lava";
+
 /// A text that may stand anywhere: none is empty, and none has U+0000, which some stores cannot hold (E101).
 pub(super) fn any_text(choices: &mut dyn Choices) -> Value {
     let chosen = if choices.one_in(2) { choices.odd_text() } else { String::new() };
@@ -61,8 +70,29 @@ fn list(choices: &mut dyn Choices) -> Value {
     Value::Array(items.into())
 }
 
+/// Values on which JSON writers differ, as JSON text: numbers, names of members in another order, members that are null.
+const JSON: &[&str] = &[
+    "[1.0, 100e-2, 1E2, -7, 1e20, 9007199254740991, -9007199254740991]",
+    "[1e21, 1e-7, 0.000001, 1.25e-7, 1.5e300]",
+    "[0, -0, 0.0, -0.0, 0e5]",
+    "[0.1, 0.30000000000000004, 1.50, 123.456, 5e-324, 1.7976931348623157e308]",
+    "{\"s\": \"\", \"l\": [], \"o\": {}, \"n\": 0, \"f\": false, \"d\": {\"b\": [[]], \"a\": [{}]}}",
+    "{\"b\": 1, \"10\": 2, \"9\": 3, \"01\": 4, \"1\": 5}",
+    "{\"b\": 1, \"B\": 2, \"a\": 3, \"A\": 4, \"aa\": 5, \"_\": 6, \"-\": 7}",
+    "{\"\u{e9}\": 1, \"z\": 2, \"Z\": 3, \"e\u{301}\": 4, \"\u{df}\": 5, \"\u{65e5}\": 6}",
+    "{\"0\": \"a\", \"1\": \"b\", \"2\": \"c\"}",
+    "{\"gone\": null, \"kept\": {\"gone\": null}}",
+    "[[\"zeta\", \"alpha\", \"mid\", \"alpha\"], [3, 1, 2, 10]]",
+    "\"C:\\\\n \\u007f \\u0080\"",
+];
+
 /// A value of any JSON type.
 fn anything(choices: &mut dyn Choices) -> Value {
+    if choices.one_in(4)
+        && let Some(json) = choices.pick(JSON)
+    {
+        return map([("json", text(*json))]);
+    }
     match choices.below(9) {
         0 => number(choices.below(1000)),
         1 => Value::Integer(-7),
@@ -80,7 +110,7 @@ fn anything(choices: &mut dyn Choices) -> Value {
 pub(super) fn members(choices: &mut dyn Choices) -> Vec<(&'static str, Value)> {
     let mut found = Vec::new();
     for _ in 0..choices.below(5) {
-        let member = match choices.below(20) {
+        let member = match choices.below(24) {
             0 | 1 => ("/title", title(choices)),
             2 => ("/description", any_text(choices)),
             3 => ("/tags", list(choices)),
@@ -98,6 +128,9 @@ pub(super) fn members(choices: &mut dyn Choices) -> Vec<(&'static str, Value)> {
             16 => ("/x-trust", anything(choices)),
             17 => ("/future_field", anything(choices)),
             18 => ("/x-title", anything(choices)),
+            19 | 20 => ("/package_id", package_id(choices)),
+            21 => ("/created_by/session_id", Value::Null),
+            22 => (*choices.pick(NULLABLE).unwrap_or(&"/x-nothing"), Value::Null),
             _ => ("/deliverables", deliverables(choices)),
         };
         if !found.iter().any(|(place, _)| *place == member.0) {
@@ -105,6 +138,23 @@ pub(super) fn members(choices: &mut dyn Choices) -> Vec<(&'static str, Value)> {
         }
     }
     found
+}
+
+/// Members that may be null (section 6.4, E48), and one that nobody knows.
+const NULLABLE: &[&str] = &["/estimated_next_actor", "/topic", "/artifact_type", "/x-nothing"];
+
+/// An id is any text (section 6.1): white space, capitals, other letters, punctuation.
+fn package_id(choices: &mut dyn Choices) -> Value {
+    const IDS: &[&str] = &[
+        "PM ${hex 24} Note",
+        "release:${hex 24}:2026.01",
+        "\u{43f}\u{430}\u{43a}\u{435}\u{442}-${hex 24}",
+        "\u{1f680}-${hex 24}",
+        "${hex 24}.json",
+        "${hex 255}",
+        "pkg_${hex 24}+a;b=c",
+    ];
+    text(*choices.pick(IDS).unwrap_or(&"pkg_${hex 32}"))
 }
 
 fn deliverables(choices: &mut dyn Choices) -> Value {
@@ -173,4 +223,82 @@ pub(super) const FLAWS: &[Flaw] = &[
         || Some(Value::array([map([("path", text("a.md"))])])),
         "AGENTIC-6.5-04",
     ),
+    ("no project", "/project_id", || None, "AGENTIC-6.1-10"),
+    ("null project", "/project_id", || Some(Value::Null), "AGENTIC-6.1-44"),
+    ("number as project", "/project_id", || Some(number(7)), "AGENTIC-6.1-11"),
+    ("number as id", "/package_id", || Some(number(42)), "AGENTIC-6.1-03"),
+    ("null version", "/relay_version", || Some(Value::Null), "AGENTIC-6.1-44"),
+    ("version as list", "/relay_version", || Some(Value::array([text("0.1")])), "AGENTIC-6.1-17"),
+    ("title as list", "/title", || Some(Value::array([text("x")])), "AGENTIC-6.1-20"),
+    ("null status", "/status", || Some(Value::Null), "AGENTIC-6.1-44"),
+    ("status with more", "/status", || Some(text("complete_with_notes")), "AGENTIC-6.1-26"),
+    ("status as list", "/status", || Some(Value::array([text("complete")])), "AGENTIC-6.1-26"),
+    ("null review", "/review_type", || Some(Value::Null), "AGENTIC-6.1-44"),
+    ("type as number", "/package_type", || Some(number(1)), "AGENTIC-6.3-12"),
+    ("null time", "/created_at", || Some(Value::Null), "AGENTIC-6.1-44"),
+    ("time as number", "/created_at", || Some(number(1_767_323_045)), "AGENTIC-6.1-37"),
+    ("time without zone", "/created_at", || Some(text("2026-01-02T03:04:05")), "AGENTIC-6.1-37"),
+    ("30 February", "/created_at", || Some(text("2026-02-30T00:00:00Z")), "AGENTIC-6.1-37"),
+    ("null actor", "/created_by", || Some(Value::Null), "AGENTIC-6.1-44"),
+    (
+        "actor in a list",
+        "/created_by",
+        || Some(Value::array([map([("id", text("kim")), ("type", text("human"))])])),
+        "AGENTIC-6.1-43",
+    ),
+    ("null actor id", "/created_by/id", || Some(Value::Null), "AGENTIC-6.2-03"),
+    ("number as actor id", "/created_by/id", || Some(number(12)), "AGENTIC-6.2-03"),
+    ("actor type in a list", "/created_by/type", || Some(Value::array([text("agent")])), "AGENTIC-6.2-09"),
+    ("session as object", "/created_by/session_id", || Some(map([("id", text("s"))])), "AGENTIC-6.2-12"),
+    ("description as list", "/description", || Some(Value::array([])), "AGENTIC-6.4-02"),
+    ("tags as object", "/tags", || Some(map([("a", number(1))])), "AGENTIC-6.4-04"),
+    ("decisions as text", "/decisions_made", || Some(text("a")), "AGENTIC-6.4-06"),
+    ("object in decisions", "/decisions_made", || Some(Value::array([map([("text", text("a"))])])), "AGENTIC-6.4-06"),
+    ("questions as text", "/open_questions", || Some(text("a")), "AGENTIC-6.4-08"),
+    ("next actor in a list", "/estimated_next_actor", || Some(Value::array([text("human")])), "AGENTIC-6.4-12"),
+    ("deliverables as object", "/deliverables", || Some(map([])), "AGENTIC-6.4-14"),
+    ("text in deliverables", "/deliverables", || Some(Value::array([text("docs/a.md")])), "AGENTIC-6.4-14"),
+    ("number as parent", "/parent_package_id", || Some(number(3)), "AGENTIC-6.4-16"),
+    ("half significance", "/significance", || Some(Value::Decimal("5.5".into())), "AGENTIC-6.4-18"),
+    ("significance as list", "/significance", || Some(Value::array([number(5)])), "AGENTIC-6.4-18"),
+    ("content as object", "/content_md", || Some(map([])), "AGENTIC-6.4-22"),
+    ("artifact type as number", "/artifact_type", || Some(number(1)), "AGENTIC-6.4-26"),
+    (
+        "deliverable with a number as path",
+        "/deliverables",
+        || Some(deliverable([("path", number(1)), ("type", text("md"))])),
+        "AGENTIC-6.5-02",
+    ),
+    (
+        "deliverable with a number as type",
+        "/deliverables",
+        || Some(deliverable([("path", text("a.md")), ("type", number(1))])),
+        "AGENTIC-6.5-05",
+    ),
+    (
+        "deliverable with a text as size",
+        "/deliverables",
+        || Some(deliverable([("path", text("a.md")), ("type", text("md")), ("size_bytes", text("2"))])),
+        "AGENTIC-6.5-10",
+    ),
+    (
+        "deliverable with a number as hash",
+        "/deliverables",
+        || Some(deliverable([("path", text("a.md")), ("type", text("md")), ("hash", number(1))])),
+        "AGENTIC-6.5-07",
+    ),
+];
+
+fn deliverable<const N: usize>(members: [(&'static str, Value); N]) -> Value {
+    Value::array([map(members)])
+}
+
+/// JSON that is no package (section 6): the value that is sent in its place, and the requirement that it breaks.
+pub(super) type NoPackage = (&'static str, fn() -> Value, &'static str);
+
+pub(super) const NO_PACKAGES: &[NoPackage] = &[
+    ("list", || Value::array([]), "AGENTIC-6-01"),
+    ("text", || text("package"), "AGENTIC-6-01"),
+    ("number", || number(42), "AGENTIC-6-01"),
+    ("null", || Value::Null, "AGENTIC-6-01"),
 ];
