@@ -108,6 +108,7 @@ pub(super) fn deposit(state: &mut State, given: &Move) -> Option<Predicted> {
         noted: false,
         was_read: false,
         questions: questions.unwrap_or_default().to_vec(),
+        clashed: None,
         variant: None,
     };
     state.next = state.next.max(n + 1);
@@ -154,7 +155,8 @@ pub(super) fn propose_again(state: &State, offers: &dyn Offers, choices: &mut dy
     match choices.below(3) {
         0 => step.push(("layout", text("reversed"))),
         1 if !state.packages[&n].moved => {
-            step.push(("set", other_content(choices)?));
+            let again = state.packages[&n].clashed.clone().filter(|_| choices.one_in(2));
+            step.push(("set", again.or_else(|| other_content(choices))?));
         }
         _ => {}
     }
@@ -177,7 +179,7 @@ pub(super) fn other_content(choices: &mut dyn Choices) -> Option<Value> {
 /// A package is deposited again: the same content succeeds, other content is a clash (sections 8.1 and 11.2, E20, E21).
 pub(super) fn again(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
-    let package = state.packages.get(&n)?;
+    let package = state.packages.get_mut(&n)?;
     let this = sent(n, package.variant.as_ref());
     let set = given.member("set").filter(|set| set.as_map().is_some_and(|set| !set.is_empty()));
     let layout = word(given, "layout");
@@ -186,7 +188,13 @@ pub(super) fn again(state: &mut State, given: &Move) -> Option<Predicted> {
             return None;
         }
         let expect = vec![at("AGENTIC-11.2-05", "/status", "equals", number(409))];
-        ("deposit again: other content", map([("base", text(name(n))), ("set", set.clone())]), expect)
+        let transition = if package.clashed.as_ref() == Some(set) {
+            "deposit again: the same other content"
+        } else {
+            "deposit again: other content"
+        };
+        package.clashed = Some(set.clone());
+        (transition, map([("base", text(name(n))), ("set", set.clone())]), expect)
     } else if package.moved || package.touched {
         // Success or a clash, but never a change (E21).
         let allowed = Value::array([number(200), number(201), number(409)]);

@@ -184,26 +184,6 @@ pub(super) fn orient(state: &mut State, given: &Move) -> Option<Predicted> {
     Some(Predicted { transition, needs: needs(state, of), bindings: Vec::new(), steps })
 }
 
-pub(super) fn propose_archive(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
-    let of = choices.below(2);
-    let possible = state.exists[of] && offers.has("archive");
-    possible.then(|| Value::map([("do", text("archive")), ("project", number(of))]))
-}
-
-/// A project is archived and restored, after which everything is there as before (E36).
-pub(super) fn archive(state: &mut State, given: &Move) -> Option<Predicted> {
-    let of = of_project(given);
-    if !state.exists[of] {
-        return None;
-    }
-    let success = || map([("min", number(200)), ("max", number(299))]);
-    let with = || vec![("project", project(of))];
-    let one =
-        |operation: &str| step("a", operation, with(), vec![at("AGENTIC-5.2-04", "/status", "within", success())]);
-    let steps = vec![one("project-archive"), one("project-restore")];
-    Some(Predicted { transition: "archive and restore", needs: vec!["archive"], bindings: Vec::new(), steps })
-}
-
 pub(super) fn propose_export(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     let of = choices.below(2);
     let possible = state.exists[of] && offers.has("export");

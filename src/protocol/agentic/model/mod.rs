@@ -3,6 +3,7 @@
 //! Written from the specification and the errata register alone; it shares nothing with the implementation of this
 //! repository. Where the register leaves a reading open, the state holds each of them, or nothing is expected.
 
+mod archive;
 mod bundles;
 mod deposits;
 mod expect;
@@ -52,6 +53,7 @@ const TRANSITIONS: &[&str] = &[
     "deposit again: the same content",
     "deposit again: the same content in another order",
     "deposit again: other content",
+    "deposit again: the same other content",
     "deposit again: after its status changed",
     "deposit: an invalid package",
     "deposit: no package",
@@ -69,8 +71,11 @@ const TRANSITIONS: &[&str] = &[
     "orient: one package",
     "orient: several packages",
     "archive and restore",
+    "archive and restore: with the time of it",
+    "archive and restore: with a deposit",
     "import: a new package",
     "import: a stored package",
+    "import: a package whose status changed",
     "import: other content of a stored package",
     "search",
     "search: for the words of a package",
@@ -151,7 +156,7 @@ const PROPOSALS: &[Proposal] = &[
     (Area::Packages, 3, deposits::propose_pull),
     (Area::Packages, 3, lists::propose_latest),
     (Area::Everything, 2, lists::propose_orient),
-    (Area::Everything, 1, lists::propose_archive),
+    (Area::Everything, 1, archive::propose),
     (Area::Everything, 1, lists::propose_export),
     (Area::Everything, 2, transfer::propose_import),
     (Area::Packages, 1, transfer::propose_search),
@@ -209,7 +214,7 @@ impl ModelState for State {
             "pull" => deposits::pull(self, step),
             "latest" => lists::latest(self, step),
             "orient" => lists::orient(self, step),
-            "archive" => lists::archive(self, step),
+            "archive" => archive::archive(self, step),
             "export" => lists::export(self, step),
             "import" => transfer::import(self, step),
             "import again" => transfer::import_again(self, step),

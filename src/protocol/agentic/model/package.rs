@@ -30,6 +30,8 @@ pub(super) struct Package {
     pub(super) was_read: bool,
     /// The texts of its open questions that the move gives.
     pub(super) questions: Vec<Value>,
+    /// Other content that was refused under its id.
+    pub(super) clashed: Option<Value>,
     /// Places and values in which it differs from its binding, if any: one of several packages with one id was accepted.
     pub(super) variant: Option<Value>,
 }
@@ -38,6 +40,11 @@ impl Package {
     /// Whether it is certainly complete.
     pub(super) fn is_complete(&self) -> bool {
         self.status == ["complete"]
+    }
+
+    /// Whether a member that its move gives is null, or may have one that is.
+    pub(super) fn has_null(&self) -> bool {
+        self.set.iter().any(|(_, value)| crate::wire::show(value).contains("null"))
     }
 
     /// The title that its move gives, if it has not that of its base.

@@ -33,7 +33,7 @@ pub(super) fn propose_flag(state: &State, offers: &dyn Offers, choices: &mut dyn
     let n = if choices.one_in(10) { state.next } else { any_package(state, choices)? };
     let review = *choices.pick(&["human", "agent", "human", "agent", "none"])?;
     let mut step = vec![("do", text("flag")), ("n", number(n)), ("review", text(review))];
-    if choices.one_in(3) {
+    if choices.one_in(3) && !state.packages.get(&n).is_some_and(Package::has_null) {
         step.push(("note", any_text(choices)));
     }
     Some(Value::map(step))
@@ -56,6 +56,10 @@ pub(super) fn flag(state: &mut State, given: &Move) -> Option<Predicted> {
         return Some(Predicted { transition: "flag: an unknown package", needs: vec!["flag-route"], bindings, steps });
     };
     with.insert(0, ("package_id", id(n)));
+    // With a note the package may have more members, and then it is not compared without those that are null.
+    if word(given, "note").is_some() && package.has_null() {
+        return None;
+    }
     let [status] = package.status.as_slice() else { return None };
     // A draft may be hidden from others (E55), and who may review is open.
     let by = package.owner;

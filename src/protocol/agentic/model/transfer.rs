@@ -51,7 +51,7 @@ pub(super) fn propose_import(state: &State, offers: &dyn Offers, choices: &mut d
 
 /// Whether nothing about a package is open.
 fn is_settled(package: &Package) -> bool {
-    package.is_complete() && !package.moved && !package.noted && package.variant.is_none()
+    package.status.len() == 1 && package.review.len() == 1 && package.variant.is_none()
 }
 
 /// A package that an import brings is stored as if it had been deposited.
@@ -76,6 +76,7 @@ pub(super) fn import(state: &mut State, given: &Move) -> Option<Predicted> {
         noted: false,
         was_read: false,
         questions: Vec::new(),
+        clashed: None,
         variant: None,
     };
     state.next = state.next.max(n + 1);
@@ -105,7 +106,11 @@ pub(super) fn import_again(state: &mut State, given: &Move) -> Option<Predicted>
     let expect = vec![at("AGENTIC-5.2-07", "/status", "within", answered)];
     let with = vec![("records", Value::Text(format!("${{{record}}}\n")))];
     Some(Predicted {
-        transition: if is_changed { "import: other content of a stored package" } else { "import: a stored package" },
+        transition: match (is_changed, package.moved) {
+            (true, _) => "import: other content of a stored package",
+            (false, true) => "import: a package whose status changed",
+            (false, false) => "import: a stored package",
+        },
         needs: vec!["import"],
         bindings: if is_changed { vec![(record, changed)] } else { Vec::new() },
         steps: vec![step("a", "import", with, expect)],

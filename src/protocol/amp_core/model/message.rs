@@ -181,7 +181,8 @@ pub(super) fn bindings(step: &Move, n: usize) -> Vec<(String, Value)> {
         set.push(("/to", Value::array(to)));
     }
     if flag(step, "thread") {
-        set.push(("/thread_id", text("${random_bytes 16}")));
+        let length = small(step, "length").clamp(1, 64);
+        set.push(("/thread_id", text(format!("${{random_bytes {length}}}"))));
     }
     if flag(step, "reply") {
         set.push(("/reply_to", text("${message_id $now}")));
@@ -214,7 +215,35 @@ pub(super) fn bindings(step: &Move, n: usize) -> Vec<(String, Value)> {
 
 /// A body that MESSAGE may have: any value (section 4.4, E40), without floats, tags and big numbers (E11).
 fn body(choices: &mut dyn Choices) -> Value {
-    match choices.below(10) {
+    match choices.below(16) {
+        10 => Value::Integer((1 << 64) - 1),
+        11 => Value::array(
+            [23, 24, 255, 256, 65535, 65536, 4_294_967_295, 4_294_967_296, -24, -25, -256, -257, -65537]
+                .map(Value::Integer),
+        ),
+        12 => map([
+            ("B", number(1)),
+            ("a", number(2)),
+            ("A", number(3)),
+            ("aa", number(4)),
+            ("10", number(5)),
+            ("9", number(6)),
+        ]),
+        13 => map([
+            ("e\u{301}", number(1)),
+            ("z", number(2)),
+            ("\u{ff}", number(3)),
+            ("\u{6f22}", number(4)),
+            ("zz", number(5)),
+        ]),
+        14 => map([
+            ("a", Value::array([])),
+            ("b", map([])),
+            ("c", text("")),
+            ("d", Value::array([Value::Null])),
+            ("e", Value::Null),
+        ]),
+        15 => (0..9).fold(number(1), |inner, _| map([("a", inner)])),
         0 => Value::Null,
         1 => number(choices.below(1 << 20)),
         2 => Value::Integer(-1),
@@ -254,10 +283,13 @@ pub(super) fn arguments(offers: &dyn Offers, choices: &mut dyn Choices) -> Vec<(
         found
             .push(("time", text(*choices.pick(&["hour", "hour", "minutes", "ahead", "immediate"]).unwrap_or(&"hour"))));
     }
-    for name in ["thread", "reply"] {
-        if choices.one_in(10) {
-            found.push((name, Value::Bool(true)));
-        }
+    if choices.one_in(8) {
+        // A thread is named by any bytes (section 4.1.1).
+        let length = number(*choices.pick(&[16, 16, 8, 1, 32]).unwrap_or(&16));
+        found.extend([("thread", Value::Bool(true)), ("length", length)]);
+    }
+    if choices.one_in(10) {
+        found.push(("reply", Value::Bool(true)));
     }
     if choices.one_in(6) {
         found.push(("ext", text(*choices.pick(&["trace", "short", "long", "verified"]).unwrap_or(&"trace"))));

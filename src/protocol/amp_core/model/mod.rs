@@ -4,6 +4,7 @@
 //! repository. Where the register leaves a reading open, each of them is permitted, or nothing is expected.
 
 mod batch;
+mod broken;
 mod delivery;
 mod expect;
 mod flaws;
@@ -76,6 +77,7 @@ const TRANSITIONS: &[&str] = &[
     "refuse: a message of the future",
     "refuse: an id of another time",
     "refuse: an unknown type",
+    "refuse: a broken message",
     "store: a message",
     "store: a message to two readers",
     "store: a message of another type",
@@ -125,6 +127,7 @@ const PROPOSALS: &[Proposal] = &[
     (Area::Recipient, 2, delivery::propose_other),
     (Area::Recipient, 1, delivery::propose_elsewhere),
     (Area::Recipient, 4, flaws::propose),
+    (Area::Recipient, 3, broken::propose),
     (Area::Relay, 6, relay::propose_store),
     (Area::Relay, 1, relay::propose_many),
     (Area::Relay, 3, relay::propose_acknowledge),
@@ -169,6 +172,7 @@ impl ModelState for State {
             "repeat" => delivery::repeat(self, step),
             "other" => delivery::other(self, step),
             "elsewhere" => delivery::elsewhere(self, step),
+            "broken" => broken::broken(self, step),
             "flawed" => flaws::flawed(self, step),
             "store" => relay::store(self, step),
             "store many" => relay::store_many(self, step),
