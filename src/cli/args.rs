@@ -306,7 +306,7 @@ pub struct ExploreOptions {
     #[arg(long, value_name = "KINDS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub spellings: Option<String>,
     /// Number of sequences that run concurrently
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 16)]
     pub jobs: usize,
     /// Transports: http, ws, tcp, adapter [default: all that the target has]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]

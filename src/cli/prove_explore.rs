@@ -30,7 +30,7 @@ const SCHEMA: &str = "proofmark-prove-explore/1";
 const AT_ONCE: usize = 2;
 
 /// Sequences of one exploration that run at once.
-const JOBS: usize = 4;
+const JOBS: usize = 12;
 
 /// How long to wait for a faulty reference that stopped answering.
 const PATIENCE: Duration = Duration::from_secs(3);

@@ -23,7 +23,7 @@ use crate::verdict::Verdict;
 use crate::walk::{Context, Facts, Features};
 
 /// Sequences of a batch per concurrent job.
-const ROUNDS: usize = 2;
+const ROUNDS: usize = 4;
 
 /// Batches without a judged sequence after which the target counts as gone.
 const SILENT_BATCHES: usize = 3;

@@ -22,6 +22,9 @@ pub(super) fn propose(state: &State, offers: &dyn Offers, choices: &mut dyn Choi
     let reads: Vec<&str> = READS.iter().filter(|read| offers.has(read.1)).map(|read| read.0).collect();
     if choices.one_in(2) {
         given.extend(choices.pick(&reads).map(|read| ("read", text(*read))));
+        if state.exists == [true, true] && choices.one_in(2) {
+            given.push(("both", Value::Bool(true)));
+        }
     } else if offers.has("archived-deposits") && choices.one_in(2) {
         given.extend([("n", number(state.next)), ("full", Value::Bool(true))]);
     }
@@ -47,24 +50,40 @@ pub(super) fn archive(state: &mut State, given: &Move) -> Option<Predicted> {
     };
     let read = given.member("read").and_then(Value::as_text);
     if let Some((_, feature, operation, place)) = READS.iter().find(|(name, ..)| Some(*name) == read) {
+        found.needs.push(feature);
+        let look = |project_of: usize, requirement: &str, expected: Value| {
+            let expect = vec![covering(requirement, expected)];
+            let mut look = step("a", operation, vec![("project", project(project_of))], expect);
+            look.set_member("assume", Value::array([plain("/status", "equals", number(200))]));
+            look
+        };
+        if given.member("both").is_some() {
+            // The other project stays archived.
+            if state.exists != [true, true] {
+                return None;
+            }
+            let other = |operation: &str| {
+                let expect = vec![at("AGENTIC-5.2-04", "/status", "within", success())];
+                step("a", operation, vec![("project", project(1 - of))], expect)
+            };
+            found.transition = "archive and restore: beside another project";
+            let is_archived = plain(place, "time", text("rfc3339-utc"));
+            let looked = look(1 - of, "AGENTIC-5.2-03", is_archived);
+            found.steps = vec![archived, other("project-archive"), restored, looked, other("project-restore")];
+            return Some(found);
+        }
         let moment = state.moment();
         let (from, to) = (format!("from{moment}"), format!("to{moment}"));
         let captures = [(from.as_str(), text("/span/from")), (to.as_str(), text("/span/to"))];
         archived.set_member("capture", Value::map(captures));
         let reference = |name: &str| text(format!("${{{name}}}"));
         let form = [("form", text("rfc3339-utc")), ("from", reference(&from)), ("to", reference(&to))];
-        let look = |requirement: &str, expected: Value| {
-            let mut look = step("a", operation, with(), vec![covering(requirement, expected)]);
-            look.set_member("assume", Value::array([plain("/status", "equals", number(200))]));
-            look
-        };
         found.transition = "archive and restore: with the time of it";
-        found.needs.push(feature);
         found.steps = vec![
             archived,
-            look("AGENTIC-5.2-03", plain(place, "time", map(form))),
+            look(of, "AGENTIC-5.2-03", plain(place, "time", map(form))),
             restored,
-            look("AGENTIC-5.2-04", plain(place, "absent", text("or-null"))),
+            look(of, "AGENTIC-5.2-04", plain(place, "absent", text("or-null"))),
         ];
     } else if given.member("n").is_some() {
         // Its answer is that of any deposit (E36).

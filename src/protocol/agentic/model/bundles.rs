@@ -6,6 +6,7 @@ use super::expect::{
 };
 use super::package::{Package, id, name};
 use super::state::State;
+use super::values::ID_OF_PROJECT;
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
@@ -36,7 +37,7 @@ pub(super) fn digest(state: &mut State, given: &Move) -> Option<Predicted> {
         package.is_complete() && package.created.is_within_minutes(RECENT) && package.title().is_none()
     };
     let mut waits = false;
-    if own.len() <= MENTIONED {
+    if own.len() <= MENTIONED && state.many_packages[of] == 0 {
         for (n, _) in own.iter().filter(|(_, package)| is_named(package)) {
             let has = |what: Value| plain("/body", "contains-text", Value::array([what]));
             let title = text(format!("${{{}/title}}", name(**n)));
@@ -50,7 +51,9 @@ pub(super) fn digest(state: &mut State, given: &Move) -> Option<Predicted> {
             waits = true;
         }
     }
-    let foreign: Vec<Value> = others.iter().map(|(n, _)| id(**n)).collect();
+    // One that has the id of the project stands in the digest as that.
+    let is_foreign = |package: &Package| package.given("/package_id") != Some(ID_OF_PROJECT);
+    let foreign: Vec<Value> = others.iter().filter(|(_, package)| is_foreign(package)).map(|(n, _)| id(**n)).collect();
     if !foreign.is_empty() {
         let none = map([("none", Value::Array(foreign.into()))]);
         expect.push(at("AGENTIC-8.4-08", "/body", "contains-text", none));

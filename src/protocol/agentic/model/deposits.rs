@@ -4,7 +4,7 @@ use super::expect::{Alternative, any_of, at, map, number, of_project, party, pla
 use super::instant::{Age, FRACTIONS, spelled_with_fraction};
 use super::package::{Package, id, known, name, sent, whole};
 use super::state::{Area, State, prefers};
-use super::values::{FLAWS, NO_PACKAGES, VOLCANO, members};
+use super::values::{FLAWS, ID_OF_PROJECT, NO_PACKAGES, VOLCANO, members};
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
 
@@ -91,6 +91,14 @@ pub(super) fn deposit(state: &mut State, given: &Move) -> Option<Predicted> {
         // A parent that is not stored may be refused (E78).
         state.packages.get(&small(given, "parent")).filter(|parent| parent.project == of_project(given))?;
     }
+    let has_id_of_project = |set: Option<&Value>| {
+        set.and_then(|set| set.member("/package_id")).and_then(Value::as_text) == Some(ID_OF_PROJECT)
+    };
+    if has_id_of_project(given.member("set"))
+        && state.packages.values().any(|package| package.given("/package_id") == Some(ID_OF_PROJECT))
+    {
+        return None;
+    }
     let status = word(given, "status").and_then(known).unwrap_or("complete");
     let review = if status == "complete" { "none" } else { word(given, "review").and_then(known).unwrap_or("human") };
     let fraction = word(given, "fraction").unwrap_or_default();
@@ -145,6 +153,42 @@ fn bindings(given: &Move, n: usize) -> Vec<(String, Value)> {
     vec![(name(n), body(given))]
 }
 
+pub(super) fn propose_many(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    let of = choices.below(2);
+    let possible = offers.has("L1") && state.many_packages == [0, 0] && choices.one_in(6);
+    possible.then(|| Value::map([("do", text("many packages")), ("project", number(of)), ("count", number(60))]))
+}
+
+/// Many packages of one instant before that of any other package.
+pub(super) fn many(state: &mut State, given: &Move) -> Option<Predicted> {
+    let of = of_project(given);
+    let count = small(given, "count").clamp(1, 150);
+    if state.many_packages[of] > 0 {
+        return None;
+    }
+    state.many_packages[of] = count;
+    state.exists[of] = true;
+    let set = map([
+        ("/package_id", text(format!("${{stem{of}}}${{item}}"))),
+        ("/project_id", project(of)),
+        ("/created_at", spelled_with_fraction(OLDEST, "")),
+        ("/title", text("pm one of many ${item}")),
+    ]);
+    let with = vec![("project", project(of)), ("package", map([("base", text("lone_min")), ("set", set)]))];
+    let expect = vec![at("AGENTIC-11.2-01", "/status", "one-of", Value::array([number(200), number(201)]))];
+    let mut sent = step(party(given), "deposit", with, expect);
+    sent.set_member("for", Value::array((0..count).map(number)));
+    Some(Predicted {
+        transition: "deposit: many packages",
+        needs: Vec::new(),
+        bindings: vec![(format!("stem{of}"), text("pkg_${hex 28}"))],
+        steps: vec![sent],
+    })
+}
+
+/// The age in minutes of the packages of [`many`], which no other package has.
+const OLDEST: i128 = 13_500;
+
 pub(super) fn propose_again(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     if !offers.has("L1") {
         return None;
@@ -155,13 +199,19 @@ pub(super) fn propose_again(state: &State, offers: &dyn Offers, choices: &mut dy
     match choices.below(3) {
         0 => step.push(("layout", text("reversed"))),
         1 if !state.packages[&n].moved => {
-            let again = state.packages[&n].clashed.clone().filter(|_| choices.one_in(2));
-            step.push(("set", again.or_else(|| other_content(choices))?));
+            let package = &state.packages[&n];
+            let again = package.clashed.clone().filter(|_| choices.one_in(2));
+            let counted = package.set.iter().any(|(place, _)| place.as_text() == Some(COUNTED)) && choices.one_in(2);
+            let like = counted.then(|| map([(COUNTED, if choices.one_in(2) { text("1") } else { Value::Bool(true) })]));
+            step.push(("set", again.or(like).or_else(|| other_content(choices))?));
         }
         _ => {}
     }
     Some(Value::map(step))
 }
+
+/// A member that packages may have with the number 1.
+const COUNTED: &str = "/x-count";
 
 /// A member with a value that no base has.
 pub(super) fn other_content(choices: &mut dyn Choices) -> Option<Value> {
@@ -172,6 +222,11 @@ pub(super) fn other_content(choices: &mut dyn Choices) -> Option<Value> {
         ("/created_by/type", text("script")),
         ("/significance", number(9)),
         ("/tags", Value::array([text("pm-changed")])),
+        ("/x-changed", Value::array([])),
+        ("/x-changed", text("")),
+        ("/x-changed", map([])),
+        (COUNTED, text("1")),
+        (COUNTED, Value::Bool(true)),
     ];
     Some(Value::map([choices.pick(&changes)?.clone()]))
 }
@@ -221,7 +276,9 @@ pub(super) fn again(state: &mut State, given: &Move) -> Option<Predicted> {
 /// Whether members certainly differ from those of a package. No base has one of the values of [`other_content`].
 pub(super) fn changes(package: &Package, set: &Value) -> bool {
     set.as_map().unwrap_or_default().iter().all(|(place, value)| {
-        let is_empty = value.as_array().is_some_and(<[_]>::is_empty) || value.as_text() == Some("");
+        // An unknown member has no default.
+        let is_unknown = place.as_text().is_some_and(|place| place.starts_with("/x-"));
+        let is_empty = !is_unknown && (value.as_array().is_some_and(<[_]>::is_empty) || value.as_text() == Some(""));
         let is_known = package.set.iter().any(|(known, given)| known == place && given.same_as(value));
         // A default that is written out may be the same content (E21).
         !is_empty && !is_known && *value != Value::Integer(5)

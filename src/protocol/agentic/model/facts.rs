@@ -70,18 +70,23 @@ pub(super) fn propose_assert(state: &State, offers: &dyn Offers, choices: &mut d
         step.extend(start.map(|start| ("age", number(*start))));
     }
     if choices.one_in(4) {
-        step.push(("confidence", Value::Decimal((*choices.pick(&["0.5", "0.75", "0.9"])?).into())));
+        // Facts of less confidence may be left out of lists and bundles.
+        step.push(("confidence", Value::Decimal((*choices.pick(&["0.5", "0.75", "0.9", "1.0"])?).into())));
     }
     if choices.one_in(4) {
-        step.push(("tags", Value::array([text("b"), text("a"), text("b")])));
+        const TAGS: &[&[&str]] = &[&["b", "a", "b"], &["c"], &[]];
+        let tags = choices.pick(TAGS)?;
+        step.push(("tags", Value::array(tags.iter().map(|tag| text(*tag)))));
     }
     if choices.one_in(4) {
         let actors = ["human", "agent", "script"];
         step.push(("by", map([("id", text("kim")), ("type", text(*choices.pick(&actors)?))])));
     }
     if choices.one_in(4) {
-        // The number of a package, or of none.
-        step.push(("source", number(choices.below(state.next + 1))));
+        // The number of a package, or of none; often the same one.
+        let known = state.packages.iter().find(|(_, package)| package.is_complete()).map(|(n, _)| *n);
+        let any = choices.below(state.next + 1);
+        step.push(("source", number(known.filter(|_| !choices.one_in(3)).unwrap_or(any))));
     }
     if choices.one_in(3) {
         step.push(("as", text("b")));
@@ -103,7 +108,7 @@ pub(super) fn assert(state: &mut State, given: &Move) -> Option<Predicted> {
     for (argument, name, place) in
         [("confidence", "confidence", "/confidence"), ("tags", "tags", "/tags"), ("by", "asserted_by", "/asserted_by")]
     {
-        if let Some(given) = given.member(argument).filter(|given| !is_empty(given)) {
+        if let Some(given) = given.member(argument).filter(|given| given.as_map().is_none_or(|map| !map.is_empty())) {
             fact.push((name, given.clone()));
             extras.push((place, given.clone()));
         }
@@ -162,13 +167,48 @@ fn timed(sent: &mut Value, number: usize) {
     sent.set_member("capture", Value::map(names));
 }
 
-fn is_empty(value: &Value) -> bool {
-    value.as_map().is_some_and(<[_]>::is_empty) || value.as_array().is_some_and(<[_]>::is_empty)
-}
-
 /// An argument that is sent as it is; it may already be escaped.
 fn literal_or(given: &Move, name: &str, plain: &str) -> Value {
     text(word(given, name).filter(|text| !text.is_empty() && !text.ends_with('$')).unwrap_or(plain))
+}
+
+/// The ages of a long history, the earliest first.
+fn ages_of_series() -> impl Iterator<Item = i128> {
+    (0..SERIES).map(|row| 12_000 - 300 * row)
+}
+
+/// Number of facts of a long history.
+const SERIES: i128 = 14;
+
+pub(super) fn propose_series(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    let of = choices.below(2);
+    let key = (of, "disk".to_owned(), "series".to_owned());
+    let possible = offers.has("L2") && offers.may_have("fact-query") && !state.facts.contains_key(&key);
+    (possible && choices.one_in(6)).then(|| Value::map([("do", text("series")), ("project", number(of))]))
+}
+
+/// A pair gets many values, one after the other, and is asked for what held at first.
+pub(super) fn series(state: &mut State, given: &Move) -> Option<Predicted> {
+    let of = of_project(given);
+    let pair = || [("project", number(of)), ("subject", text("disk")), ("predicate", text("series"))];
+    if state.facts.contains_key(&(of, "disk".to_owned(), "series".to_owned())) {
+        return None;
+    }
+    let mut found = Predicted {
+        transition: "assert: a long history",
+        needs: vec!["fact-query"],
+        bindings: Vec::new(),
+        steps: Vec::new(),
+    };
+    for (row, age) in ages_of_series().enumerate() {
+        let one = pair().into_iter().chain([("value", text(format!("v{row}"))), ("age", number(age))]);
+        found.steps.extend(assert(state, &Value::map(one))?.steps);
+    }
+    for age in ages_of_series().take(3) {
+        let asked = pair().into_iter().chain([("do", text("as of")), ("age", number(age))]);
+        found.steps.extend(super::queries::query(state, &Value::map(asked))?.steps);
+    }
+    Some(found)
 }
 
 /// Flaws of assertions: the place, the value there (`None`: the member is missing), and the requirement.

@@ -20,6 +20,9 @@ impl Age {
         Self(minutes * MINUTE - known)
     }
 
+    /// An instant before any other.
+    pub(super) const EARLIEST: Self = Self(i128::MAX);
+
     /// Whether it is at most so many minutes before the start.
     pub(super) fn is_within_minutes(self, minutes: i128) -> bool {
         self.0 <= minutes * MINUTE

@@ -1,6 +1,7 @@
 //! Lists of packages, bundles and projects (sections 5.2, 8.2 and 8.3).
 
 use super::expect::{at, map, number, of_project, party, plain, project, small, step, text};
+use super::instant::Age;
 use super::package::{Package, id, same, shapes};
 use super::queries;
 use super::state::State;
@@ -48,7 +49,7 @@ fn add_project(
 }
 
 fn has_packages(state: &State, of: usize) -> bool {
-    state.packages.values().any(|package| package.project == of)
+    state.many_packages[of] > 0 || state.packages.values().any(|package| package.project == of)
 }
 
 /// Reading a project to which nothing was written decides only where projects can be created (E34).
@@ -88,18 +89,20 @@ pub(super) fn latest(state: &mut State, given: &Move) -> Option<Predicted> {
     let first = if own.is_empty() { "AGENTIC-8.2-06" } else { "AGENTIC-8.2-01" };
     let mut expect = vec![at(first, "/status", "equals", number(200))];
     expect.extend(without("AGENTIC-5.2-01", &others));
-    let shown = own.len().min(limit);
+    let many = state.many_packages[of];
+    let shown = (own.len() + many).min(limit);
     let is_settled = own.iter().all(|(_, package)| package.is_complete());
     let mut ties = false;
     if is_settled {
-        let length = match (own.len(), given_limit) {
+        let length = match (own.len() + many, given_limit) {
             (0, _) => "AGENTIC-8.2-06",
             (total, _) if total < limit => "AGENTIC-8.2-04",
             (_, None) => "AGENTIC-8.2-05",
             (_, Some(_)) => "AGENTIC-8.2-03",
         };
         expect.push(at(length, "/packages", "length", number(shown)));
-        ties = own.windows(2).take(shown).any(|pair| pair[0].1.created == pair[1].1.created);
+        // The many of one instant are older than all others.
+        ties = shown > own.len() || own.windows(2).take(shown).any(|pair| pair[0].1.created == pair[1].1.created);
         let order =
             if own.iter().any(|(_, package)| package.has_fraction) { "AGENTIC-8.2-02" } else { "AGENTIC-8.2-01" };
         if shown > 0 && !ties {
@@ -109,7 +112,7 @@ pub(super) fn latest(state: &mut State, given: &Move) -> Option<Predicted> {
             expect.extend(same(newest, package, "/packages/0", "AGENTIC-6-02"));
         } else if shown > 0 {
             // Packages of one instant come in any order, and at the limit any of them (E65).
-            let last = own[shown - 1].1.created;
+            let last = own.get(shown - 1).map_or(Age::EARLIEST, |(_, package)| package.created);
             let fit = own.iter().filter(|(_, package)| package.created <= last).count() == shown;
             let certain = own.iter().filter(|(_, package)| package.created < last || fit && package.created == last);
             expect.extend(certain.map(|(n, _)| at("AGENTIC-8.2-01", "/ids", "contains", id(*n))));
@@ -123,15 +126,16 @@ pub(super) fn latest(state: &mut State, given: &Move) -> Option<Predicted> {
     if own.len() > 1 {
         expect.push(at("AGENTIC-8.2-01", "/packages", "ordered", by));
     }
-    let transition = match own.len() {
+    let transition = match own.len() + many {
         0 => "latest: no package",
+        _ if many > 0 => "latest: many packages",
         _ if !is_settled => "latest: with drafts or packages under review",
         _ if ties => "latest: packages of one instant",
         total if total > limit => "latest: more packages than the limit",
         _ => "latest: fewer packages than the limit",
     };
     let steps = vec![step(party(given), "pull-latest", with, expect)];
-    let needs = if own.is_empty() { vec!["project-create"] } else { Vec::new() };
+    let needs = if own.is_empty() && many == 0 { vec!["project-create"] } else { Vec::new() };
     Some(Predicted { transition, needs, bindings: Vec::new(), steps })
 }
 
@@ -164,6 +168,7 @@ pub(super) fn orient(state: &mut State, given: &Move) -> Option<Predicted> {
     expect.extend(without("AGENTIC-8.3-04", &others));
     if let [(n, package)] = own.as_slice()
         && package.is_complete()
+        && state.many_packages[of] == 0
         && window > 1
         && package.created.is_within_days(FRESH_DAYS)
     {
@@ -210,10 +215,11 @@ pub(super) fn export(state: &mut State, given: &Move) -> Option<Predicted> {
     // A draft of another actor may be hidden (E55).
     let seen: Vec<&(usize, &Package)> =
         own.iter().filter(|(_, package)| package.is_public() || package.owner == "a").collect();
+    let many = state.many_packages[of];
     let count = if seen.len() == own.len() {
-        number(own.len())
+        number(own.len() + many)
     } else {
-        map([("min", number(seen.len())), ("max", number(own.len()))])
+        map([("min", number(seen.len() + many)), ("max", number(own.len() + many))])
     };
     let packages = map([("of", kind("package")), ("is", count)]);
     expect.push(at("AGENTIC-10.1-05", "/records", "count", packages));
@@ -249,6 +255,7 @@ pub(super) fn list(state: &mut State, given: &Move) -> Option<Predicted> {
     }
     let mut expect = vec![at("AGENTIC-11.3-04", "/status", "equals", number(200))];
     expect.extend(queries::listed(state, of, "AGENTIC-11.3-04"));
+    expect.push(at("AGENTIC-7.1-02", "/facts", "distinct", map([("by", text("/fact_id"))])));
     let steps = vec![step(party(given), "query-facts", vec![("project", project(of))], expect)];
     Some(Predicted { transition: "list: every current fact", needs: vec!["fact-lists"], bindings: Vec::new(), steps })
 }

@@ -1,7 +1,8 @@
 //! What queries and bundles show of facts (sections 7.3, 8.3 and 11.3, E37, E38, E100).
 
 use super::expect::{
-    Alternative, any_of, at, covering, integer, literal, map, number, party, plain, project, step, text, word,
+    Alternative, any_of, at, covering, integer, literal, map, number, one_of_readings, party, plain, project, step,
+    text, word,
 };
 use super::facts::{STARTS, add_pair, key};
 use super::instant::spelled_with_fraction;
@@ -68,7 +69,7 @@ fn current(pair: &Pair) -> (&'static str, Vec<Value>) {
             if let [line] = pair.0.as_slice() {
                 let extras = line.current().map(|row| row.extras.clone()).unwrap_or_default();
                 for (place, value) in extras {
-                    expect.push(at(of_extra(place), &format!("/facts/0{place}"), comparison(place), value));
+                    expect.push(covering(of_extra(place), kept("/facts/0", place, &value)));
                 }
             }
             ("query: the current fact", expect)
@@ -87,9 +88,25 @@ fn of_extra(place: &str) -> &'static str {
     }
 }
 
-/// How a member that an assertion gives is compared: an actor may be shown with null members (E48).
-fn comparison(place: &str) -> &'static str {
-    if place == "/asserted_by" { "includes" } else { "equals" }
+/// A member that an assertion gives is kept. A default may be left out (section 7.2), and an actor be shown with null members (E48).
+fn kept(fact: &str, place: &str, value: &Value) -> Value {
+    let place_in_fact = format!("{fact}{place}");
+    if place == "/asserted_by" {
+        return plain(&place_in_fact, "includes", value.clone());
+    }
+    let same = plain(&place_in_fact, "equals", value.clone());
+    let is_default = match place {
+        "/tags" => value.as_array().is_some_and(<[_]>::is_empty),
+        "/confidence" => *value == Value::Decimal("1.0".into()),
+        _ => false,
+    };
+    if !is_default {
+        return same;
+    }
+    one_of_readings(vec![
+        Alternative::new("as it was given", vec![same]),
+        Alternative::new("left out", vec![plain(&place_in_fact, "absent", text("or-null"))]),
+    ])
 }
 
 /// No fact, or no list of them.
@@ -134,7 +151,7 @@ fn history(pair: &Pair) -> (&'static str, Vec<Value>) {
                 };
                 expect.push(cover(ended, row.whole()));
                 for (place, value) in &row.extras {
-                    let all = row.start().into_iter().chain([plain(place, comparison(place), value.clone())]).collect();
+                    let all = row.start().into_iter().chain([kept("", place, value)]).collect();
                     expect.push(cover(of_extra(place), all));
                 }
             }

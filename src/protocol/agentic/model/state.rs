@@ -21,6 +21,8 @@ pub(super) struct State {
     pub(super) facts: BTreeMap<Key, Pair>,
     /// The number of facts of the subject that has many, in each project.
     pub(super) many: [usize; 2],
+    /// The number of packages of each project that are alike and older than all others.
+    pub(super) many_packages: [usize; 2],
     /// The next number of a moment.
     pub(super) moments: usize,
     /// The moment of the next move, if it is one of several that are sent at the same time.

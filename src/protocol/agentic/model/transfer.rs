@@ -1,10 +1,11 @@
 //! Imports and searches (sections 5.2, 8.2 and 10.3, E69 and E109).
 
 use super::deposits::{age, body};
-use super::expect::{at, map, number, of_project, party, project, small, step, text, word};
-use super::instant::Age;
-use super::package::{Package, id, name};
+use super::expect::{at, literal, map, number, of_project, party, project, small, step, text, word};
+use super::instant::{Age, spelled};
+use super::package::{Package, id, known, name};
 use super::state::State;
+use super::timeline::{Moment, Row, Timeline};
 use super::values::{VOLCANO, VOLCANO_WORDS};
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
@@ -42,6 +43,10 @@ pub(super) fn propose_import(state: &State, offers: &dyn Offers, choices: &mut d
         step.push(("full", Value::Bool(true)));
     }
     step.push(("age", number(*choices.pick(&[60, 90, 120, 1200, 7200]).unwrap_or(&60))));
+    if choices.one_in(4) && offers.has("L3") {
+        step.push(("status", text("awaiting_review")));
+        step.push(("review", text(*choices.pick(&["human", "agent"])?)));
+    }
     if choices.one_in(2) {
         let unknown = map([("k", text("pm kept")), ("z", Value::array([number(1)]))]);
         step.push(("set", map([("/x-trust", unknown), ("/future_field", number(3))])));
@@ -61,14 +66,15 @@ pub(super) fn import(state: &mut State, given: &Move) -> Option<Predicted> {
         return None;
     }
     let of = of_project(given);
+    let awaits = word(given, "status") == Some("awaiting_review");
     let needs = if state.exists[of] { vec!["import"] } else { vec!["import", "project-create"] };
     let package = Package {
         project: of,
         set: given.member("set").and_then(Value::as_map).unwrap_or_default().to_vec(),
         created: Age::with_fraction(age(given), ""),
         has_fraction: false,
-        status: vec!["complete"],
-        review: vec!["none"],
+        status: vec![if awaits { "awaiting_review" } else { "complete" }],
+        review: vec![if awaits { word(given, "review").and_then(known).unwrap_or("human") } else { "none" }],
         moved: false,
         // Whether a deposit of a package that an import brought is a repetition is open.
         touched: true,
@@ -86,10 +92,51 @@ pub(super) fn import(state: &mut State, given: &Move) -> Option<Predicted> {
     let expect = vec![at("AGENTIC-5.2-07", "/status", "within", success)];
     let with = vec![("records", Value::Text(format!("${{p{n}}}\n")))];
     Some(Predicted {
-        transition: "import: a new package",
+        transition: if awaits { "import: a package that awaits review" } else { "import: a new package" },
         needs,
         bindings: vec![(name(n), body(given))],
         steps: vec![step("a", "import", with, expect)],
+    })
+}
+
+pub(super) fn propose_fact(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    let of = choices.below(2);
+    if !offers.has("fact-import") || !offers.has("L2") || !state.exists[of] {
+        return None;
+    }
+    let mut step = vec![("do", text("import fact")), ("project", number(of)), ("age", number(6000))];
+    step.push(("subject", text(*choices.pick(&["disk", "Disk", "shelf"])?)));
+    step.push(("predicate", text(*choices.pick(&["status", "owner", "Status"])?)));
+    step.push(("value", text(*choices.pick(&["1", "2", "97.0"])?)));
+    Some(Value::map(step))
+}
+
+/// A fact of a pair without facts that an import brings is the current one, as if it had been asserted.
+pub(super) fn import_fact(state: &mut State, given: &Move) -> Option<Predicted> {
+    let key = super::facts::key(given);
+    if !state.exists[key.0] || state.facts.contains_key(&key) {
+        return None;
+    }
+    let minutes = super::expect::integer(given, "age").filter(|age| (30..20_000).contains(age)).unwrap_or(6000);
+    let value = literal(word(given, "value").unwrap_or("1"));
+    let row = Row { value: value.clone(), from: Moment::Given(minutes), to: None, extras: Vec::new() };
+    let this = format!("i{}", state.moment());
+    let set = map([
+        ("/project_id", project(key.0)),
+        ("/subject", literal(&key.1)),
+        ("/predicate", literal(&key.2)),
+        ("/value", value),
+        ("/valid_from", spelled(minutes)),
+        ("/created_at", spelled(minutes)),
+    ]);
+    state.facts.entry(key).or_default().replace(vec![Timeline::default().with(row)]);
+    let success = map([("min", number(200)), ("max", number(299))]);
+    let with = vec![("records", Value::Text(format!("${{{this}}}\n")))];
+    Some(Predicted {
+        transition: "import: a fact",
+        needs: vec!["fact-import"],
+        bindings: vec![(this, map([("base", text("fact")), ("set", set)]))],
+        steps: vec![step("a", "import", with, vec![at("AGENTIC-5.2-07", "/status", "within", success)])],
     })
 }
 
@@ -162,7 +209,7 @@ pub(super) fn search(state: &mut State, given: &Move) -> Option<Predicted> {
             && VOLCANO.iter().all(|(place, words)| package.given(place) == Some(words))
     };
     let wanted: Vec<usize> = own.iter().filter(|(_, package)| has_words(package)).map(|(n, _)| **n).collect();
-    let finds = query == VOLCANO_WORDS && !wanted.is_empty() && own.len() <= limit;
+    let finds = query == VOLCANO_WORDS && !wanted.is_empty() && own.len() <= limit && state.many_packages[of] == 0;
     if finds {
         expect.extend(wanted.iter().map(|n| at("AGENTIC-8.2-11", "/ids", "contains", id(*n))));
     }

@@ -130,6 +130,7 @@ pub(super) fn members(choices: &mut dyn Choices) -> Vec<(&'static str, Value)> {
             18 => ("/x-title", anything(choices)),
             19 | 20 => ("/package_id", package_id(choices)),
             21 => ("/created_by/session_id", Value::Null),
+            22 if !choices.one_in(3) => ("/x-count", number(1)),
             22 => (*choices.pick(NULLABLE).unwrap_or(&"/x-nothing"), Value::Null),
             _ => ("/deliverables", deliverables(choices)),
         };
@@ -143,6 +144,9 @@ pub(super) fn members(choices: &mut dyn Choices) -> Vec<(&'static str, Value)> {
 /// Members that may be null (section 6.4, E48), and one that nobody knows.
 const NULLABLE: &[&str] = &["/estimated_next_actor", "/topic", "/artifact_type", "/x-nothing"];
 
+/// An id of a package that a project has, too.
+pub(super) const ID_OF_PROJECT: &str = "${project}";
+
 /// An id is any text (section 6.1): white space, capitals, other letters, punctuation.
 fn package_id(choices: &mut dyn Choices) -> Value {
     const IDS: &[&str] = &[
@@ -153,6 +157,7 @@ fn package_id(choices: &mut dyn Choices) -> Value {
         "${hex 24}.json",
         "${hex 255}",
         "pkg_${hex 24}+a;b=c",
+        ID_OF_PROJECT,
     ];
     text(*choices.pick(IDS).unwrap_or(&"pkg_${hex 32}"))
 }

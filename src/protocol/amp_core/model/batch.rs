@@ -39,7 +39,7 @@ fn may_be_item(message: &Message) -> bool {
 /// A BATCH with a new message, and with a known or a forged one.
 pub(super) fn batch(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
-    if state.messages.contains_key(&n) {
+    if state.messages.contains_key(&n) || flag(given, "forged") && state.messages.contains_key(&(n + 1)) {
         return None;
     }
     let mut new = Message::new(&map([("from", number(small(given, "from").min(1)))]));
@@ -70,10 +70,15 @@ pub(super) fn batch(state: &mut State, given: &Move) -> Option<Predicted> {
         if given.member("known").is_none() {
             transition = "batch: a forged message";
         }
-        let set = [("/from", text(format!("${{did ${from}}}"))), ("/ttl", number(LASTING))];
-        made.push((format!("g{n}"), map([("base", text("base")), ("set", map(set))])));
-        items.push(text(format!("${{signed $g{n} mallory}}")));
-        let of_forged = || reply_to(text(format!("${{g{n}/id}}")));
+        // The true message may come later, and is not blocked by its forgery.
+        let f = n + 1;
+        let mut forged = Message::new(&new.given);
+        forged.after = Some("AMP-16.2-05");
+        made.extend(bindings(&forged.given, f));
+        items.push(text(format!("${{signed ${} mallory}}", name(f))));
+        state.messages.insert(f, forged);
+        state.next = state.next.max(f + 1);
+        let of_forged = || reply_to(id(f));
         expect.push(no_reply("AMP-4.5-03", vec![of_forged(), map([("not", is_error())])]));
         let is_1002 = plain("/body/code", "equals", number(1002));
         expect.push(no_reply("AMP-4.5-03", vec![of_forged(), map([("not", is_1002)])]));

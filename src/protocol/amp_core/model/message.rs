@@ -181,8 +181,14 @@ pub(super) fn bindings(step: &Move, n: usize) -> Vec<(String, Value)> {
         set.push(("/to", Value::array(to)));
     }
     if flag(step, "thread") {
-        let length = small(step, "length").clamp(1, 64);
-        set.push(("/thread_id", text(format!("${{random_bytes {length}}}"))));
+        // Several messages may belong to one thread, in any order of their times.
+        match small(step, "length") {
+            0 => {
+                found.push(("thread".to_owned(), text("${random_bytes 16}")));
+                set.push(("/thread_id", text("${thread}")));
+            }
+            length => set.push(("/thread_id", text(format!("${{random_bytes {}}}", length.min(64))))),
+        }
     }
     if flag(step, "reply") {
         set.push(("/reply_to", text("${message_id $now}")));
@@ -191,6 +197,17 @@ pub(super) fn bindings(step: &Move, n: usize) -> Vec<(String, Value)> {
     match word(step, "ext") {
         Some("short") => set.push(("/ext", map([("override_ttl", number(1))]))),
         Some("long") => set.push(("/ext", map([("override_ttl", number(86_400_000))]))),
+        // Names of members of the message in ext are other members.
+        Some("shadow") => {
+            let shadow = map([
+                ("typ", number(18)),
+                ("ttl", number(1)),
+                ("from", text("did:example:nobody")),
+                ("id", text("${random_bytes 16}")),
+                ("body", map([("msg", text("pm shadow"))])),
+            ]);
+            set.push(("/ext", shadow));
+        }
         Some("verified") => set.push(("/ext", map([("verified", Value::Bool(true))]))),
         Some(_) => set.push(("/ext", map([("trace_id", text("proofmark"))]))),
         None => {}
@@ -283,16 +300,16 @@ pub(super) fn arguments(offers: &dyn Offers, choices: &mut dyn Choices) -> Vec<(
         found
             .push(("time", text(*choices.pick(&["hour", "hour", "minutes", "ahead", "immediate"]).unwrap_or(&"hour"))));
     }
-    if choices.one_in(8) {
+    if choices.one_in(4) {
         // A thread is named by any bytes (section 4.1.1).
-        let length = number(*choices.pick(&[16, 16, 8, 1, 32]).unwrap_or(&16));
+        let length = number(*choices.pick(&[0, 0, 0, 0, 16, 8, 1, 32]).unwrap_or(&16));
         found.extend([("thread", Value::Bool(true)), ("length", length)]);
     }
     if choices.one_in(10) {
         found.push(("reply", Value::Bool(true)));
     }
     if choices.one_in(6) {
-        found.push(("ext", text(*choices.pick(&["trace", "short", "long", "verified"]).unwrap_or(&"trace"))));
+        found.push(("ext", text(*choices.pick(&["trace", "short", "long", "verified", "shadow"]).unwrap_or(&"trace"))));
     }
     found
 }

@@ -1,8 +1,8 @@
 //! What a relay offers to those who poll (RFC 002 section 6.2, E74).
 
 use super::expect::{Step, any_of, at, flag, map, no_reply, number, plain, reading, some_reply, text};
-use super::message::{fresh, party};
-use super::relay::{id, is_relay, reader, reader_name};
+use super::message::fresh;
+use super::relay::{id, is_relay, reader, reader_name, sender_name};
 use super::state::State;
 use super::waiting::{Fate, READERS, Waiting};
 use crate::protocol::{Choices, Move, Offers, Predicted};
@@ -55,6 +55,8 @@ pub(super) fn poll(state: &mut State, given: &Move) -> Option<Predicted> {
         return Some(pages(state, reader, count));
     }
     let expect = offered(state, reader);
+    // A relay may take a moment to store what it accepted.
+    let more = if expect.is_empty() { Vec::new() } else { vec![("until", text("3s"))] };
     for one in state.queue.values_mut().filter(|one| one.to.contains(&reader)) {
         one.seen.insert(reader);
     }
@@ -64,8 +66,7 @@ pub(super) fn poll(state: &mut State, given: &Move) -> Option<Predicted> {
         with: vec![("principal", text(format!("${{did ${name}}}"))), ("limit", number(50))],
         assume: vec![plain("/status", "equals", number(200))],
         expect,
-        // A relay may take a moment to store what it accepted.
-        more: vec![("until", text("3s"))],
+        more,
         ..Step::default()
     };
     let is_seen = state.seen[reader];
@@ -82,7 +83,10 @@ pub(super) fn poll(state: &mut State, given: &Move) -> Option<Predicted> {
 fn same(n: usize, one: &Waiting) -> Vec<Value> {
     let mut found = vec![plain("/message/id", "equals", id(n))];
     if one.has_twin {
-        found.push(plain("/message/from", "equals", text(format!("${{did ${}}}", party(one.from)))));
+        found.push(plain("/message/from", "equals", text(format!("${{did ${}}}", sender_name(one.from)))));
+    }
+    if one.is_disturbed {
+        found.push(plain("/body", "equals", text(format!("${{q{n}/body}}"))));
     }
     found
 }
@@ -118,6 +122,7 @@ fn offered(state: &State, reader: usize) -> Vec<Value> {
             Fate::Expired => expect.push(no_reply("AMP-8.3-19", same(*n, one))),
             Fate::Immediate => expect.push(no_reply("AMP-8.3-09", same(*n, one))),
             // A relay may write into ext (E90), and nothing else.
+            Fate::Stored if one.is_disturbed => {}
             Fate::Stored => {
                 let mut changed = same(*n, one);
                 let whole = plain("/hex", "equals", text(format!("${{hex_of $b{n}}}")));

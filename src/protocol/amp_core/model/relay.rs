@@ -15,6 +15,14 @@ pub(super) fn reader_name(reader: usize) -> String {
     format!("r{reader}")
 }
 
+/// The number of a sender that is reader 0.
+const OWN: usize = 10;
+
+/// The name of the sender of a stored message: one of two, or a reader.
+pub(super) fn sender_name(from: usize) -> String {
+    from.checked_sub(OWN).map_or_else(|| party(from), reader_name)
+}
+
 /// The reader of a move.
 pub(super) fn reader(step: &Move) -> usize {
     small(step, "reader").min(READERS - 1)
@@ -68,16 +76,21 @@ pub(super) fn propose_store(state: &State, offers: &dyn Offers, choices: &mut dy
         1 => step.push(("fate", text("expired"))),
         2 => step.push(("fate", text("immediate"))),
         3 => step.push(("type", text(choices.pick(TYPES)?.0))),
+        5 => step.push(("own", Value::Bool(true))),
         4 => step.push(("size", number(*choices.pick(&[0, 1, 24, 256, 5000, 70_000])?))),
         _ => {}
     }
-    let alone: Vec<usize> =
-        state.queue.iter().filter(|(_, one)| one.fate == Fate::Stored && !one.has_twin).map(|(n, _)| *n).collect();
+    let alone: Vec<usize> = state
+        .queue
+        .iter()
+        .filter(|(_, one)| one.fate == Fate::Stored && !one.has_twin && one.from < OWN)
+        .map(|(n, _)| *n)
+        .collect();
     if choices.one_in(3) {
         step.push(("reordered", Value::Bool(true)));
     }
     match choices.pick(&alone).filter(|_| choices.one_in(5)) {
-        Some(like) if !step.iter().any(|(name, _)| *name == "fate") => {
+        Some(like) if !step.iter().any(|(name, _)| ["fate", "own"].contains(name)) => {
             step.push(("from", number(usize::from(state.queue[like].from == 0))));
             step.push(("like", number(*like)));
         }
@@ -87,13 +100,66 @@ pub(super) fn propose_store(state: &State, offers: &dyn Offers, choices: &mut dy
     Some(Value::map(step))
 }
 
+/// The stored message has the id that was acknowledged before it came.
+fn set_id_known_before(bindings: &mut [(String, Value)], n: usize) {
+    let name = format!("q{n}");
+    if let Some((_, built)) = bindings.iter_mut().find(|(known, _)| *known == name)
+        && let Some(set) = built.member("set").cloned()
+    {
+        let mut set = set;
+        set.set_member("/id", text(format!("${{ahead{n}}}")));
+        built.set_member("set", set);
+    }
+}
+
+pub(super) fn propose_disturb(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    if !is_relay(offers) {
+        return None;
+    }
+    let plain = |one: &Waiting| one.fate == Fate::Stored && !one.has_twin && one.from < OWN;
+    let known: Vec<usize> = state.queue.iter().filter(|(_, one)| plain(one)).map(|(n, _)| *n).collect();
+    let how = choices.pick(&["forged", "other content"])?;
+    Some(map([("do", text("disturb")), ("n", number(*choices.pick(&known)?)), ("how", text(*how))]))
+}
+
+/// A forgery of a stored message, or other content under its id: whatever becomes of it, the stored one stays (section 8.3).
+pub(super) fn disturb(state: &mut State, given: &Move) -> Option<Predicted> {
+    let n = small(given, "n");
+    let capture = state.capture();
+    let one = state.queue.get_mut(&n).filter(|one| one.fate == Fate::Stored && !one.has_twin && one.from < OWN)?;
+    one.is_disturbed = true;
+    for reader in &one.to {
+        // A relay may store it beside the other one.
+        state.busy[*reader] = true;
+    }
+    let mallory = format!("x{capture}");
+    let sender = sender_name(one.from);
+    let key = if word(given, "how") == Some("forged") { mallory.clone() } else { sender.clone() };
+    let other = map([("base", text(format!("q{n}"))), ("set", map([("/body", map([("msg", text("pm disturbed"))]))]))]);
+    let step = Step {
+        party: sender,
+        operation: "submit",
+        with: vec![("message", other), ("key", text(format!("${{{key}}}")))],
+        assume: vec![plain("/outcome", "type", text("string"))],
+        ..Step::default()
+    };
+    Some(Predicted {
+        transition: "store: other content under a known id",
+        needs: vec!["relay", "poll"],
+        bindings: vec![fresh(&mallory)],
+        steps: vec![step.written()],
+    })
+}
+
 /// A message to one reader or to both is accepted for delivery, or refused if it cannot be kept.
 pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
     if state.queue.contains_key(&n) {
         return None;
     }
-    let from = small(given, "from").min(1);
+    // A reader may send a message to itself.
+    let own = flag(given, "own").then(|| reader(given));
+    let from = own.map_or(small(given, "from").min(1), |reader| OWN + reader);
     let to: BTreeSet<usize> = if flag(given, "both") { (0..READERS).collect() } else { [reader(given)].into() };
     let fate = match word(given, "fate") {
         Some("expired") => Fate::Expired,
@@ -101,9 +167,12 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
         _ => Fate::Stored,
     };
     let has_twin = given.member("like").is_some();
+    if has_twin && own.is_some() {
+        return None;
+    }
     if has_twin {
         let like = state.queue.get_mut(&small(given, "like"))?;
-        if fate != Fate::Stored || like.fate != Fate::Stored || like.from == from || like.has_twin {
+        if fate != Fate::Stored || like.fate != Fate::Stored || like.from == from || like.from >= OWN || like.has_twin {
             return None;
         }
         like.has_twin = true;
@@ -114,7 +183,7 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
     if fate == Fate::Immediate && !is_served(state) {
         return None;
     }
-    let sender = party(from);
+    let sender = sender_name(from);
     let mut bindings = vec![fresh(&sender)];
     bindings.extend(to.iter().map(|reader| fresh(&reader_name(*reader))));
     let dids: Vec<Value> = to.iter().map(|reader| text(format!("${{did $r{reader}}}"))).collect();
@@ -171,8 +240,17 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
             "store: a message for immediate delivery"
         }
     };
+    if state.ahead.contains(&n) && fate == Fate::Stored && !has_twin {
+        set_id_known_before(&mut bindings, n);
+    }
+    if let Some(reader) = own {
+        state.busy[reader] = true;
+    }
     state.next_stored = state.next_stored.max(n + 1);
-    state.queue.insert(n, Waiting { from, to, acknowledged: BTreeSet::new(), seen: BTreeSet::new(), fate, has_twin });
+    state.queue.insert(
+        n,
+        Waiting { from, to, acknowledged: BTreeSet::new(), seen: BTreeSet::new(), fate, has_twin, is_disturbed: false },
+    );
     let step = Step {
         party: sender,
         operation: "submit",
@@ -225,6 +303,20 @@ pub(super) fn propose_acknowledge(state: &State, offers: &dyn Offers, choices: &
         return None;
     }
     let reader = choices.below(READERS);
+    if choices.one_in(8) {
+        return Some(map([
+            ("do", text("acknowledge ahead")),
+            ("n", number(state.next_stored)),
+            ("reader", number(reader)),
+        ]));
+    }
+    let gone = |one: &Waiting| one.acknowledged.contains(&reader);
+    let again: Vec<usize> = state.queue.iter().filter(|(_, one)| gone(one)).map(|(n, _)| *n).collect();
+    if choices.one_in(4)
+        && let Some(n) = choices.pick(&again)
+    {
+        return Some(map([("do", text("acknowledge")), ("n", number(*n)), ("reader", number(reader))]));
+    }
     let offered = |one: &Waiting| one.waits_for(reader) && one.seen.contains(&reader);
     let known: Vec<usize> = state.queue.iter().filter(|(_, one)| offered(one)).map(|(n, _)| *n).collect();
     let mut step = vec![("do", text("acknowledge")), ("n", number(*choices.pick(&known)?))];
@@ -242,13 +334,18 @@ pub(super) fn acknowledge(state: &mut State, given: &Move) -> Option<Predicted> 
     let n = small(given, "n");
     let reader = reader(given);
     let capture = state.capture();
-    let one = state.queue.get_mut(&n).filter(|one| one.waits_for(reader) && one.seen.contains(&reader))?;
+    let one = state.queue.get_mut(&n).filter(|one| one.waits_for(reader) || one.acknowledged.contains(&reader))?;
+    if !one.seen.contains(&reader) {
+        return None;
+    }
+    let is_again = one.acknowledged.contains(&reader);
     let name = reader_name(reader);
     let stranger = format!("x{capture}");
     let (transition, from, key, typ, body) = match word(given, "who") {
         Some("stranger") => ("acknowledge: by a stranger", stranger.clone(), stranger.clone(), 3, body("ack")),
         Some("forger") => ("acknowledge: forged", name, stranger.clone(), 3, body("ack")),
         Some("error") => ("acknowledge: an ERROR that allows a retry", name.clone(), name, 15, temporary_error()),
+        _ if is_again => ("acknowledge: a second time", name.clone(), name, 3, body("ack")),
         _ => ("acknowledge: by the recipient", name.clone(), name, 3, body("ack")),
     };
     let is_own = typ == 3 && key == reader_name(reader);
@@ -257,7 +354,7 @@ pub(super) fn acknowledge(state: &mut State, given: &Move) -> Option<Predicted> 
     }
     let set = [
         ("/from", text(format!("${{did ${from}}}"))),
-        ("/to", text(format!("${{did ${}}}", party(one.from)))),
+        ("/to", text(format!("${{did ${}}}", sender_name(one.from)))),
         ("/ttl", number(LASTING)),
         ("/typ", number(typ)),
         ("/reply_to", id(n)),
@@ -276,6 +373,39 @@ pub(super) fn acknowledge(state: &mut State, given: &Move) -> Option<Predicted> 
         transition,
         needs: vec!["relay", "poll"],
         bindings: vec![fresh(&stranger)],
+        steps: vec![step.written()],
+    })
+}
+
+/// A stranger acknowledges a message before it comes, which means nothing.
+pub(super) fn acknowledge_ahead(state: &mut State, given: &Move) -> Option<Predicted> {
+    let n = small(given, "n");
+    if state.queue.contains_key(&n) || !state.ahead.insert(n) {
+        return None;
+    }
+    let stranger = format!("x{}", state.capture());
+    let set = [
+        ("/from", text(format!("${{did ${stranger}}}"))),
+        ("/to", text("${did $s0}")),
+        ("/ttl", number(LASTING)),
+        ("/typ", number(3)),
+        ("/reply_to", text(format!("${{ahead{n}}}"))),
+        ("/body", body("ack")),
+    ];
+    let step = Step {
+        party: stranger.clone(),
+        operation: "submit",
+        with: vec![
+            ("message", map([("base", text("base")), ("set", map(set))])),
+            ("key", text(format!("${{{stranger}}}"))),
+        ],
+        assume: vec![plain("/outcome", "type", text("string"))],
+        ..Step::default()
+    };
+    Some(Predicted {
+        transition: "acknowledge: before it comes",
+        needs: vec!["relay", "poll"],
+        bindings: vec![fresh("s0"), fresh(&stranger), (format!("ahead{n}"), text("${message_id $now}"))],
         steps: vec![step.written()],
     })
 }

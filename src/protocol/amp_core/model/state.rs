@@ -21,6 +21,8 @@ pub(super) struct State {
     pub(super) effects: Option<usize>,
     /// Messages that a relay has to store, by the number that moves give them.
     pub(super) queue: BTreeMap<usize, Waiting>,
+    /// The numbers of messages that were acknowledged before they came.
+    pub(super) ahead: std::collections::BTreeSet<usize>,
     /// The next number of a stored message.
     pub(super) next_stored: usize,
     /// Further messages to each reader, of which only the number is known.

@@ -16,6 +16,9 @@ const LAST: usize = 3;
 /// The most chunks of a stream.
 const CHUNKS: usize = 4;
 
+/// Chunks of a long stream.
+const MANY: usize = 70;
+
 /// Whether streams can be judged at a target.
 fn has_streams(offers: &dyn Offers) -> bool {
     offers.has("stream") && offers.has("full")
@@ -44,6 +47,52 @@ fn seal(step: &mut Vec<(&'static str, Value)>, offers: &dyn Offers, choices: &mu
     if offers.has("encryption") && choices.one_in(5) {
         step.push(("seal", Value::Bool(true)));
     }
+}
+
+pub(super) fn propose_long(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    let possible = has_streams(offers) && choices.one_in(6) && state.streams.values().all(|one| one.chunks < MANY);
+    possible.then(|| map([("do", text("long")), ("n", number(state.next_stream))]))
+}
+
+/// A stream of many chunks, in order. Its end follows like that of others.
+pub(super) fn long(state: &mut State, given: &Move) -> Option<Predicted> {
+    let n = small(given, "n");
+    let mut found = start(state, &map([("n", number(n)), ("chunks", number(MANY))]))?;
+    for index in 0..MANY {
+        found.steps.extend(chunk(state, &map([("n", number(n)), ("index", number(index))]))?.steps);
+    }
+    found.transition = "stream: many chunks";
+    Some(found)
+}
+
+pub(super) fn propose_forged(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
+    // A target may close the connection over which a forgery comes.
+    if offers.transport().is_channel() {
+        return None;
+    }
+    let open: Vec<usize> = state.streams.iter().filter(|(_, one)| one.end == End::Open).map(|(n, _)| *n).collect();
+    let part = choices.pick(&["chunk", "end"])?;
+    Some(map([("do", text("forged part")), ("n", number(*choices.pick(&open)?)), ("part", text(*part))]))
+}
+
+/// A chunk or the end of a stream with the signature of another party is no part of it (section 8.2).
+pub(super) fn forged(state: &mut State, given: &Move) -> Option<Predicted> {
+    let n = small(given, "n");
+    let stream = state.streams.get(&n).filter(|one| one.end == End::Open)?;
+    let is_end = word(given, "part") == Some("end");
+    let index = (0..stream.chunks).find(|index| !stream.sent.contains_key(index)).unwrap_or(0);
+    let sent = if is_end {
+        let hash = text(format!("${{sha256 $all{n}}}"));
+        built(stream, 21, map([("stream_id", sid(stream)), ("hash", hash)]))
+    } else {
+        let body = [("stream_id", sid(stream)), ("index", number(index)), ("data", text("${random_bytes 8}"))];
+        built(stream, 20, map(body))
+    };
+    let mut step = message(stream, given, sent, unconfirmed(stream));
+    step.with.push(("sign", map([("with", text("mallory"))])));
+    step.more.push(("collect-for", text("300ms")));
+    let transition = if is_end { "stream: a forged end" } else { "stream: a forged chunk" };
+    Some(Predicted { transition, needs: vec!["stream"], bindings: Vec::new(), steps: vec![step.written()] })
 }
 
 /// The reference to the id of a stream.
@@ -100,7 +149,7 @@ pub(super) fn start(state: &mut State, given: &Move) -> Option<Predicted> {
     if state.streams.contains_key(&n) {
         return None;
     }
-    let chunks = small(given, "chunks").clamp(1, CHUNKS);
+    let chunks = small(given, "chunks").clamp(1, MANY);
     let from = sender(given);
     let named = if given.member("like").is_some() {
         // The id of a stream belongs to its sender (E60); one sender does not use it twice.

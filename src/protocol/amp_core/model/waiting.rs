@@ -28,6 +28,8 @@ pub(super) struct Waiting {
     pub(super) fate: Fate,
     /// Whether another sender's message has its id.
     pub(super) has_twin: bool,
+    /// Whether other messages came under its id: a forgery, or other content of its sender.
+    pub(super) is_disturbed: bool,
 }
 
 impl Waiting {
