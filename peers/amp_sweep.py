@@ -316,8 +316,7 @@ def main():
     mutants = [m for m in sweeping.listing(SERVER, "--list-mutants") if wanted(m["name"]) and m["shows"] != "library"]
     if options.shows:
         mutants = [m for m in mutants if m["shows"] in options.shows.split(",")]
-    if options.kind:
-        mutants = [m for m in mutants if m["kind"] in options.kind]
+    mutants = sweeping.of_kinds(mutants, options)
     if options.profile:
         mutants = [m for m in mutants if m["profile"] == options.profile]
     if options.no_slow or options.mutants != "all":  # a sample has to be fast

@@ -139,7 +139,7 @@ def main():
     for arguments, code, found, cases in sweeping.in_parallel(options.jobs, correct, jobs):
         tally.server(" ".join(arguments) or "the default choices", code, found, cases)
     mutants = [m for m in sweeping.listing(SERVER, "--list-mutants") if m["level"] in levels and wanted(m["name"])]
-    mutants = [m for m in mutants if not options.kind or m["kind"] in options.kind]
+    mutants = sweeping.of_kinds(mutants, options)
     known = sweeping.survivors(options.survivors)
     jobs = [(options, m) for m in sweeping.sample(mutants, options.mutants, options.seed)]
     for entry, caught, states, took, how in sweeping.in_parallel(options.jobs, mutant, jobs):

@@ -170,6 +170,13 @@ def sample(mutants, count, seed):
     return mutants[: int(count)]
 
 
+def of_kinds(mutants, options):
+    """The bugs to run. Those with a kind show in sequences, which no case need have, so they run with --kind or --explore alone."""
+    if options.kind:
+        return [m for m in mutants if m["kind"] in options.kind or "all" in options.kind]
+    return mutants if options.explore else [m for m in mutants if not m["kind"]]
+
+
 def in_parallel(jobs, function, items):
     """The results of `function` for each item, as they come."""
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -260,4 +267,4 @@ def exploring_arguments(parser):
     """The arguments of the sweeps of protocols that have a model."""
     parser.add_argument("--explore", metavar="TIME", help="explore correct servers for TIME instead, and bugs that the cases do not detect")
     parser.add_argument("--explore-alone", action="store_true", help="with --explore: bugs are only explored, no case runs")
-    parser.add_argument("--kind", action="append", default=[], help="bugs of this kind only; repeatable")
+    parser.add_argument("--kind", action="append", default=[], help="bugs of this kind only, or all that have one; repeatable")
