@@ -270,8 +270,14 @@ fn an_import_is_a_deposit_and_changes_nothing_that_is_stored() {
     assert!(expectations(&answer).contains(r#""max":499"#), "{}", expectations(&answer));
     let kept = after(&format!(r#"{again};{{"do":"pull","n":0}}"#)).expect("a pull");
     assert!(expectations(&kept).contains(r#""same-package":"${p0}""#), "{}", expectations(&kept));
-    // What is not certainly stored as it was deposited is not imported again.
-    assert_eq!(after(r#"{"do":"deposit","n":0,"status":"draft"};{"do":"import again","n":0}"#), None);
+    // Nor does the deposited form change the status that a package has by now.
+    let flagged =
+        r#"{"do":"deposit","n":0,"status":"draft"};{"do":"flag","n":0,"review":"human"};{"do":"import again","n":0}"#;
+    let kept = after(&format!(r#"{flagged};{{"do":"pull","n":0}}"#)).expect("a pull");
+    assert!(expectations(&kept).contains(r#""/status":"awaiting_review""#), "{}", expectations(&kept));
+    // Where it has one of two reviewers, nothing is imported again.
+    let twice = r#"{"do":"deposit","n":0,"status":"draft"};{"do":"flag","n":0,"review":"human"};{"do":"flag","n":0,"review":"agent"}"#;
+    assert_eq!(after(&format!(r#"{twice};{{"do":"import again","n":0}}"#)), None);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Batches: each item is processed as if it had come alone (section 4.5, E55).
 
 use super::delivery::{is_remembered, those};
-use super::expect::{Step, at, flag, map, no_reply, number, plain, small, some_reply, text};
+use super::expect::{Step, flag, map, no_reply, number, plain, small, some_reply, text};
 use super::message::{Kind, LASTING, Message, Standing, bindings, fresh, id, name, party};
 use super::state::{AREAS, State};
 use crate::protocol::{Choices, Move, Offers, Predicted};
@@ -39,7 +39,7 @@ fn may_be_item(message: &Message) -> bool {
 /// A BATCH with a new message, and with a known or a forged one.
 pub(super) fn batch(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
-    if state.messages.contains_key(&n) || flag(given, "forged") && state.messages.contains_key(&(n + 1)) {
+    if state.messages.contains_key(&n) {
         return None;
     }
     let mut new = Message::new(&map([("from", number(small(given, "from").min(1)))]));
@@ -70,15 +70,10 @@ pub(super) fn batch(state: &mut State, given: &Move) -> Option<Predicted> {
         if given.member("known").is_none() {
             transition = "batch: a forged message";
         }
-        // The true message may come later, and is not blocked by its forgery.
-        let f = n + 1;
-        let mut forged = Message::new(&new.given);
-        forged.after = Some("AMP-16.2-05");
-        made.extend(bindings(&forged.given, f));
-        items.push(text(format!("${{signed ${} mallory}}", name(f))));
-        state.messages.insert(f, forged);
-        state.next = state.next.max(f + 1);
-        let of_forged = || reply_to(id(f));
+        let set = [("/from", text(format!("${{did ${from}}}"))), ("/ttl", number(LASTING))];
+        made.push((format!("g{n}"), map([("base", text("base")), ("set", map(set))])));
+        items.push(text(format!("${{signed $g{n} mallory}}")));
+        let of_forged = || reply_to(text(format!("${{g{n}/id}}")));
         expect.push(no_reply("AMP-4.5-03", vec![of_forged(), map([("not", is_error())])]));
         let is_1002 = plain("/body/code", "equals", number(1002));
         expect.push(no_reply("AMP-4.5-03", vec![of_forged(), map([("not", is_1002)])]));
@@ -98,14 +93,8 @@ pub(super) fn batch(state: &mut State, given: &Move) -> Option<Predicted> {
     state.next = state.next.max(n + 1);
     state.messages.insert(n, new);
     state.effects = None;
-    // That an item is answered shows that it was processed. Some targets answer the container alone (E55).
-    let mut assume = Vec::new();
-    if state.answers_items {
-        expect.insert(0, at("AMP-4.5-03", "/replies", "some", Value::array([reply_to(id(n))])));
-    } else {
-        assume.push(some_reply(vec![reply_to(id(n))]));
-        state.answers_items = true;
-    }
+    // That an item is answered shows that it was processed. Some targets answer the container alone, or one item (E55).
+    let assume = vec![some_reply(vec![reply_to(id(n))])];
     let step = Step {
         party: from.clone(),
         operation: "deliver",

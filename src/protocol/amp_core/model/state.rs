@@ -31,8 +31,6 @@ pub(super) struct State {
     pub(super) seen: [bool; READERS],
     /// The readers that sent something, so that the relay may have a message of its own for them.
     pub(super) busy: [bool; READERS],
-    /// Whether the target answered an item of a batch.
-    pub(super) answers_items: bool,
     /// Streams to the target, by the number that moves give them.
     pub(super) streams: BTreeMap<usize, Stream>,
     /// The next number of a stream.

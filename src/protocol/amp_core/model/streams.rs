@@ -91,6 +91,7 @@ pub(super) fn forged(state: &mut State, given: &Move) -> Option<Predicted> {
     let mut step = message(stream, given, sent, unconfirmed(stream));
     step.with.push(("sign", map([("with", text("mallory"))])));
     step.more.push(("collect-for", text("300ms")));
+    state.effects = None;
     let transition = if is_end { "stream: a forged end" } else { "stream: a forged chunk" };
     Some(Predicted { transition, needs: vec!["stream"], bindings: Vec::new(), steps: vec![step.written()] })
 }
@@ -232,6 +233,7 @@ pub(super) fn chunk(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
     let stream = state.streams.get_mut(&n).filter(|one| one.end == End::Open)?;
     if flag(given, "surplus") {
+        state.effects = None;
         return Some(surplus(stream, given));
     }
     let index = Some(small(given, "index")).filter(|index| *index < stream.chunks)?;
@@ -245,6 +247,8 @@ pub(super) fn chunk(state: &mut State, given: &Move) -> Option<Predicted> {
         () if !follows => "stream: a chunk out of order",
         () => "stream: the next chunk",
     };
+    // A library may count what it makes of a part of a stream.
+    state.effects = None;
     *stream.sent.entry(index).or_default() += 1;
     if !is_known {
         stream.in_order &= follows;
@@ -294,6 +298,7 @@ pub(super) fn propose_end(state: &State, offers: &dyn Offers, choices: &mut dyn 
 /// The end of a stream: it is verified if every chunk came and the hash is right, and otherwise not.
 pub(super) fn end(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
+    state.effects = None;
     let stream = state.streams.get_mut(&n)?;
     let verified = vec![
         plain("/body/stream_id", "equals", sid(stream)),
