@@ -234,14 +234,14 @@ fn what_an_exploration_of_a_check_finds_is_a_case_of_the_run() {
 fn prove_tells_which_faults_exploration_finds_alone() {
     let folder = tempfile::tempdir().expect("a folder");
     let words = ["prove", "--explore", "--protocol", "agentic", "--for", "20s", "--seed", "2"];
-    // The second one shows at another route only, which no sequence uses.
-    let faults = ["--fault", "duplicate-overwrites", "--fault", "descriptor-version-number"];
+    // The second one shows in a body that is no JSON, which no sequence sends.
+    let faults = ["--fault", "duplicate-overwrites", "--fault", "bad-json-500"];
     let ran = proofmark(folder.path(), &[&words[..], &faults].concat());
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("exploration alone finds 1 of 2 faults (50 %)"), "{}", ran.out);
-    assert!(ran.out.contains("not found: descriptor-version-number"), "{}", ran.out);
+    assert!(ran.out.contains("not found: bad-json-500"), "{}", ran.out);
     let text = std::fs::read_to_string(folder.path().join("reports/prove/agentic/explore.json")).expect("a result");
     let result: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(result["without_fault"], serde_json::json!([]));
-    assert_eq!(result["faults"][0]["named"], true, "{result}");
+    assert_eq!(result["faults"][0]["found"], true, "{result}");
 }

@@ -172,45 +172,6 @@ fn literal_or(given: &Move, name: &str, plain: &str) -> Value {
     text(word(given, name).filter(|text| !text.is_empty() && !text.ends_with('$')).unwrap_or(plain))
 }
 
-/// The ages of a long history, the earliest first.
-fn ages_of_series() -> impl Iterator<Item = i128> {
-    (0..SERIES).map(|row| 12_000 - 300 * row)
-}
-
-/// Number of facts of a long history.
-const SERIES: i128 = 14;
-
-pub(super) fn propose_series(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
-    let of = choices.below(2);
-    let key = (of, "disk".to_owned(), "series".to_owned());
-    let possible = offers.has("L2") && offers.may_have("fact-query") && !state.facts.contains_key(&key);
-    (possible && choices.one_in(6)).then(|| Value::map([("do", text("series")), ("project", number(of))]))
-}
-
-/// A pair gets many values, one after the other, and is asked for what held at first.
-pub(super) fn series(state: &mut State, given: &Move) -> Option<Predicted> {
-    let of = of_project(given);
-    let pair = || [("project", number(of)), ("subject", text("disk")), ("predicate", text("series"))];
-    if state.facts.contains_key(&(of, "disk".to_owned(), "series".to_owned())) {
-        return None;
-    }
-    let mut found = Predicted {
-        transition: "assert: a long history",
-        needs: vec!["fact-query"],
-        bindings: Vec::new(),
-        steps: Vec::new(),
-    };
-    for (row, age) in ages_of_series().enumerate() {
-        let one = pair().into_iter().chain([("value", text(format!("v{row}"))), ("age", number(age))]);
-        found.steps.extend(assert(state, &Value::map(one))?.steps);
-    }
-    for age in ages_of_series().take(3) {
-        let asked = pair().into_iter().chain([("do", text("as of")), ("age", number(age))]);
-        found.steps.extend(super::queries::query(state, &Value::map(asked))?.steps);
-    }
-    Some(found)
-}
-
 /// Flaws of assertions: the place, the value there (`None`: the member is missing), and the requirement.
 type Flaw = (&'static str, &'static str, fn() -> Option<Value>, &'static str);
 

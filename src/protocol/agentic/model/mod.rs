@@ -14,6 +14,7 @@ mod package;
 mod queries;
 mod races;
 mod review;
+mod series;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -166,7 +167,7 @@ const PROPOSALS: &[Proposal] = &[
     (Area::Everything, 1, lists::propose_export),
     (Area::Everything, 2, transfer::propose_import),
     (Area::Packages, 1, transfer::propose_search),
-    (Area::Facts, 1, facts::propose_series),
+    (Area::Facts, 1, series::propose),
     (Area::Everything, 1, deposits::propose_many),
     (Area::Review, 1, deposits::propose_many),
     (Area::Facts, 1, transfer::propose_fact),
@@ -229,7 +230,7 @@ impl ModelState for State {
             "import" => transfer::import(self, step),
             "import again" => transfer::import_again(self, step),
             "search" => transfer::search(self, step),
-            "series" => facts::series(self, step),
+            "series" => series::series(self, step),
             "many packages" => deposits::many(self, step),
             "import fact" => transfer::import_fact(self, step),
             "digest" => bundles::digest(self, step),

@@ -350,3 +350,22 @@ fn moves_whose_common_effect_is_not_specified_are_not_taken_at_once() {
         assert_eq!(state.take_at_once(&moves(together), &[0, 1]), None, "{together}");
     }
 }
+
+#[test]
+fn a_long_history_is_asked_for_what_held_at_first() {
+    let found = after(r#"{"do":"series","facts":12}"#).expect("a series");
+    assert_eq!(found.steps.len(), 12 + 3);
+    let text = expectations(&found);
+    // Each start belongs to its own fact.
+    assert!(["v0", "v1", "v2"].iter().all(|value| text.contains(&format!(r#""equals":"{value}""#))), "{text}");
+    assert_eq!(after(r#"{"do":"series"};{"do":"series"}"#), None);
+}
+
+#[test]
+fn many_packages_fill_a_list_behind_the_others() {
+    let listed = after(r#"{"do":"deposit","n":0};{"do":"many packages","count":60};{"do":"latest","limit":5}"#);
+    let listed = listed.expect("a list");
+    assert_eq!(listed.transition, "latest: many packages");
+    let text = expectations(&listed);
+    assert!(text.contains(r#""length":5"#) && text.contains(r#""contains":"${p0/package_id}""#), "{text}");
+}

@@ -51,14 +51,15 @@ fn seal(step: &mut Vec<(&'static str, Value)>, offers: &dyn Offers, choices: &mu
 
 pub(super) fn propose_long(state: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {
     let possible = has_streams(offers) && choices.one_in(6) && state.streams.values().all(|one| one.chunks < MANY);
-    possible.then(|| map([("do", text("long")), ("n", number(state.next_stream))]))
+    possible.then(|| map([("do", text("long")), ("n", number(state.next_stream)), ("chunks", number(MANY))]))
 }
 
 /// A stream of many chunks, in order. Its end follows like that of others.
 pub(super) fn long(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
-    let mut found = start(state, &map([("n", number(n)), ("chunks", number(MANY))]))?;
-    for index in 0..MANY {
+    let chunks = small(given, "chunks").clamp(1, MANY);
+    let mut found = start(state, &map([("n", number(n)), ("chunks", number(chunks))]))?;
+    for index in 0..chunks {
         found.steps.extend(chunk(state, &map([("n", number(n)), ("index", number(index))]))?.steps);
     }
     found.transition = "stream: many chunks";
