@@ -1,7 +1,7 @@
 //! Projects that are archived and restored (section 5.2, E36).
 
 use super::deposits;
-use super::expect::{at, covering, map, number, of_project, plain, project, step, text};
+use super::expect::{at, covering, map, number, of_project, plain, project, small, step, text};
 use super::package::{id, name};
 use super::state::State;
 use crate::protocol::{Choices, Move, Offers, Predicted};
@@ -91,7 +91,7 @@ pub(super) fn archive(state: &mut State, given: &Move) -> Option<Predicted> {
         found.transition = "archive and restore: with a deposit";
         found.needs.push("archived-deposits");
         found.bindings = deposited.bindings;
-        let n = super::expect::small(given, "n");
+        let n = small(given, "n");
         let kept = vec![
             at("AGENTIC-8.1-16", "/status", "equals", number(200)),
             at("AGENTIC-8.1-16", "/package", "same-package", text(format!("${{{}}}", name(n)))),

@@ -1,7 +1,8 @@
 //! Imports and searches (sections 5.2, 8.2 and 10.3, E69 and E109).
 
 use super::deposits::{age, body};
-use super::expect::{at, literal, map, number, of_project, party, project, small, step, text, word};
+use super::expect::{at, integer, literal, map, number, of_project, party, project, small, step, text, word};
+use super::facts::key;
 use super::instant::{Age, spelled};
 use super::package::{Package, id, known, name};
 use super::state::State;
@@ -113,11 +114,11 @@ pub(super) fn propose_fact(state: &State, offers: &dyn Offers, choices: &mut dyn
 
 /// A fact of a pair without facts that an import brings is the current one, as if it had been asserted.
 pub(super) fn import_fact(state: &mut State, given: &Move) -> Option<Predicted> {
-    let key = super::facts::key(given);
+    let key = key(given);
     if !state.exists[key.0] || state.facts.contains_key(&key) {
         return None;
     }
-    let minutes = super::expect::integer(given, "age").filter(|age| (30..20_000).contains(age)).unwrap_or(6000);
+    let minutes = integer(given, "age").filter(|age| (30..20_000).contains(age)).unwrap_or(6000);
     let value = literal(word(given, "value").unwrap_or("1"));
     let row = Row { value: value.clone(), from: Moment::Given(minutes), to: None, extras: Vec::new() };
     let this = format!("i{}", state.moment());

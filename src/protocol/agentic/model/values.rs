@@ -141,7 +141,7 @@ pub(super) fn members(choices: &mut dyn Choices) -> Vec<(&'static str, Value)> {
     found
 }
 
-/// Members that may be null (section 6.4, E48), and one that nobody knows.
+/// Members that may be null (section 6.4, E48), and an unknown one.
 const NULLABLE: &[&str] = &["/estimated_next_actor", "/topic", "/artifact_type", "/x-nothing"];
 
 /// An id of a package that a project has, too.

@@ -17,8 +17,28 @@ struct Breakage {
     tolerated: &'static [(&'static str, i128)],
     /// Whether a refusal by the transport suffices: the message does not show whom to answer.
     bare: bool,
-    /// The edit: the member, its value (`None`: it is removed), and whether the signature covers the edited message.
-    edit: fn() -> (&'static str, Option<Value>, Stage),
+    edit: Edit,
+}
+
+/// An edit: the member, its value (`None`: it is removed), and when.
+type Edit = fn() -> (&'static str, Option<Value>, Stage);
+
+impl Breakage {
+    const fn new(name: &'static str, requirement: &'static str, codes: &'static [i128], edit: Edit) -> Self {
+        Self { name, requirement, codes, tolerated: &[], bare: false, edit }
+    }
+
+    /// With further codes, each of an erratum.
+    const fn tolerating(mut self, tolerated: &'static [(&'static str, i128)]) -> Self {
+        self.tolerated = tolerated;
+        self
+    }
+
+    /// A refusal by the transport suffices.
+    const fn bare(mut self) -> Self {
+        self.bare = true;
+        self
+    }
 }
 
 /// When a message is edited.
@@ -31,214 +51,57 @@ enum Stage {
 }
 
 const BREAKAGES: &[Breakage] = &[
-    Breakage {
-        name: "no version",
-        requirement: "AMP-4.1-05",
-        codes: &[1001],
-        tolerated: &[("E31", 1004)],
-        bare: false,
-        edit: || ("/v", None, Stage::Built),
-    },
-    Breakage {
-        name: "version 0",
-        requirement: "AMP-13.1-06",
-        codes: &[1004],
-        tolerated: &[("E31", 1001)],
-        bare: false,
-        edit: || ("/v", Some(number(0)), Stage::Built),
-    },
-    Breakage {
-        name: "version 257",
-        requirement: "AMP-13.1-06",
-        codes: &[1004],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/v", Some(number(257)), Stage::Built),
-    },
-    Breakage {
-        name: "no id",
-        requirement: "AMP-4.1-07",
-        codes: &[1001],
-        tolerated: &[],
-        bare: true,
-        edit: || ("/id", None, Stage::Built),
-    },
-    Breakage {
-        name: "id of 15 bytes",
-        requirement: "AMP-4.1-22",
-        codes: &[1001],
-        tolerated: &[],
-        bare: true,
-        edit: || ("/id", Some(text("${random_bytes 15}")), Stage::Built),
-    },
-    Breakage {
-        name: "id of 32 bytes",
-        requirement: "AMP-4.1-22",
-        codes: &[1001],
-        tolerated: &[],
-        bare: true,
-        edit: || ("/id", Some(text("${random_bytes 32}")), Stage::Built),
-    },
-    Breakage {
-        name: "no type",
-        requirement: "AMP-4.1-09",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/typ", None, Stage::Built),
-    },
-    Breakage {
-        name: "name as type",
-        requirement: "AMP-4.1-23",
-        codes: &[1001],
-        tolerated: &[("E31", 1005)],
-        bare: false,
-        edit: || ("/typ", Some(text("MESSAGE")), Stage::Built),
-    },
-    Breakage {
-        name: "no time",
-        requirement: "AMP-4.1-11",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/ts", None, Stage::Built),
-    },
-    Breakage {
-        name: "text as time",
-        requirement: "AMP-4.1-24",
-        codes: &[1001],
-        tolerated: &[("E31", 1003)],
-        bare: false,
-        edit: || ("/ts", Some(text("${time}")), Stage::Built),
-    },
-    Breakage {
-        name: "no ttl",
-        requirement: "AMP-4.1-13",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/ttl", None, Stage::Built),
-    },
-    Breakage {
-        name: "text as ttl",
-        requirement: "AMP-4.1-26",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/ttl", Some(text("60000")), Stage::Built),
-    },
-    Breakage {
-        name: "no sender",
-        requirement: "AMP-4.1-15",
-        codes: &[1001],
-        tolerated: &[],
-        bare: true,
-        edit: || ("/from", None, Stage::Built),
-    },
-    Breakage {
-        name: "name as sender",
-        requirement: "AMP-4.1-53",
-        codes: &[1001, 1002, 2001, 3001],
-        tolerated: &[],
-        bare: true,
-        edit: || ("/from", Some(text("alice")), Stage::Built),
-    },
-    Breakage {
-        name: "sender without a document",
-        requirement: "AMP-4.1-53",
-        codes: &[1001, 1002, 2001, 3001],
-        tolerated: &[],
-        bare: true,
-        edit: || ("/from", Some(text("did:example:nobody")), Stage::Built),
-    },
-    Breakage {
-        name: "no recipient",
-        requirement: "AMP-4.1-17",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/to", None, Stage::Built),
-    },
-    Breakage {
-        name: "empty array of recipients",
-        requirement: "AMP-4.1-31",
-        codes: &[1001],
-        tolerated: &[("E25", 3001), ("E25", 2001)],
-        bare: false,
-        edit: || ("/to", Some(Value::array([])), Stage::Built),
-    },
-    Breakage {
-        name: "number among recipients",
-        requirement: "AMP-4.1-29",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/to", Some(Value::array([text("${target}"), number(7)])), Stage::Built),
-    },
-    Breakage {
-        name: "null as reply_to",
-        requirement: "AMP-4.1-34",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/reply_to", Some(Value::Null), Stage::Built),
-    },
-    Breakage {
-        name: "null as thread",
-        requirement: "AMP-4.1-37",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/thread_id", Some(Value::Null), Stage::Built),
-    },
-    Breakage {
-        name: "hex text as thread",
-        requirement: "AMP-4.1-37",
-        codes: &[1001],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/thread_id", Some(text("00ff00ff00ff00ff00ff00ff00ff00ff")), Stage::Built),
-    },
-    Breakage {
-        name: "signature of 63 bytes",
-        requirement: "AMP-4.1-39",
-        codes: &[1001, 1002],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/sig", Some(text("${random_bytes 63}")), Stage::Signed),
-    },
-    Breakage {
-        name: "null as signature",
-        requirement: "AMP-4.1-38",
-        codes: &[1001],
-        tolerated: &[("E20", 1002)],
-        bare: false,
-        edit: || ("/sig", Some(Value::Null), Stage::Signed),
-    },
-    Breakage {
-        name: "another thread than the signed one",
-        requirement: "AMP-8.2-06",
-        codes: &[1002],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/thread_id", Some(text("${random_bytes 16}")), Stage::Signed),
-    },
-    Breakage {
-        name: "another ttl than the signed one",
-        requirement: "AMP-8.2-06",
-        codes: &[1002],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/ttl", Some(number(LASTING + 1)), Stage::Signed),
-    },
-    Breakage {
-        name: "another body than the signed one",
-        requirement: "AMP-8.2-06",
-        codes: &[1002],
-        tolerated: &[],
-        bare: false,
-        edit: || ("/body", Some(map([("msg", text("pm otherwise"))])), Stage::Signed),
-    },
+    Breakage::new("no version", "AMP-4.1-05", &[1001], || ("/v", None, Stage::Built)).tolerating(&[("E31", 1004)]),
+    Breakage::new("version 0", "AMP-13.1-06", &[1004], || ("/v", Some(number(0)), Stage::Built))
+        .tolerating(&[("E31", 1001)]),
+    Breakage::new("version 257", "AMP-13.1-06", &[1004], || ("/v", Some(number(257)), Stage::Built)),
+    Breakage::new("no id", "AMP-4.1-07", &[1001], || ("/id", None, Stage::Built)).bare(),
+    Breakage::new("id of 15 bytes", "AMP-4.1-22", &[1001], || ("/id", Some(text("${random_bytes 15}")), Stage::Built))
+        .bare(),
+    Breakage::new("id of 32 bytes", "AMP-4.1-22", &[1001], || ("/id", Some(text("${random_bytes 32}")), Stage::Built))
+        .bare(),
+    Breakage::new("no type", "AMP-4.1-09", &[1001], || ("/typ", None, Stage::Built)),
+    Breakage::new("name as type", "AMP-4.1-23", &[1001], || ("/typ", Some(text("MESSAGE")), Stage::Built))
+        .tolerating(&[("E31", 1005)]),
+    Breakage::new("no time", "AMP-4.1-11", &[1001], || ("/ts", None, Stage::Built)),
+    Breakage::new("text as time", "AMP-4.1-24", &[1001], || ("/ts", Some(text("${time}")), Stage::Built))
+        .tolerating(&[("E31", 1003)]),
+    Breakage::new("no ttl", "AMP-4.1-13", &[1001], || ("/ttl", None, Stage::Built)),
+    Breakage::new("text as ttl", "AMP-4.1-26", &[1001], || ("/ttl", Some(text("60000")), Stage::Built)),
+    Breakage::new("no sender", "AMP-4.1-15", &[1001], || ("/from", None, Stage::Built)).bare(),
+    Breakage::new("name as sender", "AMP-4.1-53", &[1001, 1002, 2001, 3001], || {
+        ("/from", Some(text("alice")), Stage::Built)
+    })
+    .bare(),
+    Breakage::new("sender without a document", "AMP-4.1-53", &[1001, 1002, 2001, 3001], || {
+        ("/from", Some(text("did:example:unknown")), Stage::Built)
+    })
+    .bare(),
+    Breakage::new("no recipient", "AMP-4.1-17", &[1001], || ("/to", None, Stage::Built)),
+    Breakage::new("empty array of recipients", "AMP-4.1-31", &[1001], || ("/to", Some(Value::array([])), Stage::Built))
+        .tolerating(&[("E25", 3001), ("E25", 2001)]),
+    Breakage::new("number among recipients", "AMP-4.1-29", &[1001], || {
+        ("/to", Some(Value::array([text("${target}"), number(7)])), Stage::Built)
+    }),
+    Breakage::new("null as reply_to", "AMP-4.1-34", &[1001], || ("/reply_to", Some(Value::Null), Stage::Built)),
+    Breakage::new("null as thread", "AMP-4.1-37", &[1001], || ("/thread_id", Some(Value::Null), Stage::Built)),
+    Breakage::new("hex text as thread", "AMP-4.1-37", &[1001], || {
+        ("/thread_id", Some(text("00ff00ff00ff00ff00ff00ff00ff00ff")), Stage::Built)
+    }),
+    Breakage::new("signature of 63 bytes", "AMP-4.1-39", &[1001, 1002], || {
+        ("/sig", Some(text("${random_bytes 63}")), Stage::Signed)
+    }),
+    Breakage::new("null as signature", "AMP-4.1-38", &[1001], || ("/sig", Some(Value::Null), Stage::Signed))
+        .tolerating(&[("E20", 1002)]),
+    Breakage::new("another thread than the signed one", "AMP-8.2-06", &[1002], || {
+        ("/thread_id", Some(text("${random_bytes 16}")), Stage::Signed)
+    }),
+    Breakage::new("another ttl than the signed one", "AMP-8.2-06", &[1002], || {
+        ("/ttl", Some(number(LASTING + 1)), Stage::Signed)
+    }),
+    Breakage::new("another body than the signed one", "AMP-8.2-06", &[1002], || {
+        ("/body", Some(map([("msg", text("pm otherwise"))])), Stage::Signed)
+    }),
 ];
 
 pub(super) fn propose(_: &State, offers: &dyn Offers, choices: &mut dyn Choices) -> Option<Move> {

@@ -202,7 +202,7 @@ pub(super) fn bindings(step: &Move, n: usize) -> Vec<(String, Value)> {
             let shadow = map([
                 ("typ", number(18)),
                 ("ttl", number(1)),
-                ("from", text("did:example:nobody")),
+                ("from", text("did:example:unknown")),
                 ("id", text("${random_bytes 16}")),
                 ("body", map([("msg", text("pm shadow"))])),
             ]);

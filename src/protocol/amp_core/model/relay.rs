@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::expect::{Step, any_of, flag, map, no_reply, number, plain, reading, refused, small, text, word};
 use super::message::{LASTING, fresh, party};
 use super::state::State;
-use super::waiting::{Fate, READERS, Waiting};
+use super::waiting::{Fate, READERS, Sender, Waiting};
 use crate::exchange::Transport;
 use crate::protocol::{Choices, Move, Offers, Predicted};
 use crate::value::Value;
@@ -15,12 +15,12 @@ pub(super) fn reader_name(reader: usize) -> String {
     format!("r{reader}")
 }
 
-/// The number of a sender that is reader 0.
-const OWN: usize = 10;
-
-/// The name of the sender of a stored message: one of two, or a reader.
-pub(super) fn sender_name(from: usize) -> String {
-    from.checked_sub(OWN).map_or_else(|| party(from), reader_name)
+/// The name of the sender of a stored message.
+pub(super) fn sender_name(from: Sender) -> String {
+    match from {
+        Sender::Party(number) => party(number),
+        Sender::Reader(reader) => reader_name(reader),
+    }
 }
 
 /// The reader of a move.
@@ -80,18 +80,13 @@ pub(super) fn propose_store(state: &State, offers: &dyn Offers, choices: &mut dy
         4 => step.push(("size", number(*choices.pick(&[0, 1, 24, 256, 5000, 70_000])?))),
         _ => {}
     }
-    let alone: Vec<usize> = state
-        .queue
-        .iter()
-        .filter(|(_, one)| one.fate == Fate::Stored && !one.has_twin && one.from < OWN)
-        .map(|(n, _)| *n)
-        .collect();
+    let alone: Vec<usize> = state.queue.iter().filter(|(_, one)| one.is_plain()).map(|(n, _)| *n).collect();
     if choices.one_in(3) {
         step.push(("reordered", Value::Bool(true)));
     }
     match choices.pick(&alone).filter(|_| choices.one_in(5)) {
         Some(like) if !step.iter().any(|(name, _)| ["fate", "own"].contains(name)) => {
-            step.push(("from", number(usize::from(state.queue[like].from == 0))));
+            step.push(("from", number(usize::from(state.queue[like].from == Sender::Party(0)))));
             step.push(("like", number(*like)));
         }
         _ if choices.one_in(3) => step.push(("from", number(1))),
@@ -104,9 +99,8 @@ pub(super) fn propose_store(state: &State, offers: &dyn Offers, choices: &mut dy
 fn set_id_known_before(bindings: &mut [(String, Value)], n: usize) {
     let name = format!("q{n}");
     if let Some((_, built)) = bindings.iter_mut().find(|(known, _)| *known == name)
-        && let Some(set) = built.member("set").cloned()
+        && let Some(mut set) = built.member("set").cloned()
     {
-        let mut set = set;
         set.set_member("/id", text(format!("${{ahead{n}}}")));
         built.set_member("set", set);
     }
@@ -116,8 +110,7 @@ pub(super) fn propose_disturb(state: &State, offers: &dyn Offers, choices: &mut 
     if !is_relay(offers) {
         return None;
     }
-    let plain = |one: &Waiting| one.fate == Fate::Stored && !one.has_twin && one.from < OWN;
-    let known: Vec<usize> = state.queue.iter().filter(|(_, one)| plain(one)).map(|(n, _)| *n).collect();
+    let known: Vec<usize> = state.queue.iter().filter(|(_, one)| one.is_plain()).map(|(n, _)| *n).collect();
     let how = choices.pick(&["forged", "other content"])?;
     Some(map([("do", text("disturb")), ("n", number(*choices.pick(&known)?)), ("how", text(*how))]))
 }
@@ -126,7 +119,7 @@ pub(super) fn propose_disturb(state: &State, offers: &dyn Offers, choices: &mut 
 pub(super) fn disturb(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
     let capture = state.capture();
-    let one = state.queue.get_mut(&n).filter(|one| one.fate == Fate::Stored && !one.has_twin && one.from < OWN)?;
+    let one = state.queue.get_mut(&n).filter(|one| one.is_plain())?;
     one.is_disturbed = true;
     for reader in &one.to {
         // A relay may store it beside the other one.
@@ -159,7 +152,7 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
     }
     // A reader may send a message to itself.
     let own = flag(given, "own").then(|| reader(given));
-    let from = own.map_or(small(given, "from").min(1), |reader| OWN + reader);
+    let from = own.map_or(Sender::Party(small(given, "from").min(1)), Sender::Reader);
     let to: BTreeSet<usize> = if flag(given, "both") { (0..READERS).collect() } else { [reader(given)].into() };
     let fate = match word(given, "fate") {
         Some("expired") => Fate::Expired,
@@ -172,7 +165,7 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
     }
     if has_twin {
         let like = state.queue.get_mut(&small(given, "like"))?;
-        if fate != Fate::Stored || like.fate != Fate::Stored || like.from == from || like.from >= OWN || like.has_twin {
+        if fate != Fate::Stored || !like.is_plain() || like.from == from {
             return None;
         }
         like.has_twin = true;

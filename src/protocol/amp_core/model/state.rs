@@ -1,6 +1,6 @@
 //! The state of the model: what was sent, and what the target therefore has to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::message::Message;
 use super::stream::Stream;
@@ -22,7 +22,7 @@ pub(super) struct State {
     /// Messages that a relay has to store, by the number that moves give them.
     pub(super) queue: BTreeMap<usize, Waiting>,
     /// The numbers of messages that were acknowledged before they came.
-    pub(super) ahead: std::collections::BTreeSet<usize>,
+    pub(super) ahead: BTreeSet<usize>,
     /// The next number of a stored message.
     pub(super) next_stored: usize,
     /// Further messages to each reader, of which only the number is known.

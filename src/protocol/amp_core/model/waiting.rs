@@ -15,10 +15,19 @@ pub(super) enum Fate {
     Immediate,
 }
 
+/// Who sent a stored message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sender {
+    /// One of two parties that read nothing.
+    Party(usize),
+    /// A reader, to itself.
+    Reader(usize),
+}
+
 /// A message to readers.
 #[derive(Clone)]
 pub(super) struct Waiting {
-    pub(super) from: usize,
+    pub(super) from: Sender,
     /// The readers that it is for.
     pub(super) to: BTreeSet<usize>,
     /// The readers that acknowledged it, to whom it need not be offered any more.
@@ -33,6 +42,11 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
+    /// Whether nothing else came under its id, and another party sent it.
+    pub(super) fn is_plain(&self) -> bool {
+        self.fate == Fate::Stored && !self.has_twin && matches!(self.from, Sender::Party(_))
+    }
+
     /// Whether it has to be offered to a reader.
     pub(super) fn waits_for(&self, reader: usize) -> bool {
         self.fate == Fate::Stored && self.to.contains(&reader) && !self.acknowledged.contains(&reader)
