@@ -259,6 +259,16 @@ mod tests {
     }
 
     #[test]
+    fn what_its_requirement_does_not_show_is_no_part_of_an_order() {
+        let expected =
+            |id: &str| Value::map([("exists", Value::Bool(true)), ("covers", Value::array([Value::text(id)]))]);
+        let step = Value::map([("expect", Value::array([expected("A-1"), expected("A-2")]))]);
+        let found = Predicted { transition: "", needs: Vec::new(), bindings: Vec::new(), steps: vec![step] };
+        let shown: Vec<&Value> = expectations(&found, &|id| id == "A-2").collect();
+        assert_eq!(shown, [&expected("A-2")]);
+    }
+
+    #[test]
     fn a_section_in_turn_has_its_moves_in_both_directions() {
         let named = |name: &str| Value::map([("do", Value::text(name))]);
         let sequence = [named("a"), of(vec![named("b"), named("c")]), named("d")];

@@ -369,3 +369,42 @@ fn many_packages_fill_a_list_behind_the_others() {
     let text = expectations(&listed);
     assert!(text.contains(r#""length":5"#) && text.contains(r#""contains":"${p0/package_id}""#), "{text}");
 }
+
+#[test]
+fn an_archived_project_shows_when_it_was_archived_and_the_other_one_stays_archived() {
+    let timed = after(r#"{"do":"deposit","n":0};{"do":"archive","read":"project"}"#).expect("an archive");
+    let text = expectations(&timed);
+    let time = r#"{"at":"/project/archived_at","time":{"form":"rfc3339-utc","from":"${from0}","to":"${to0}"}"#;
+    assert!(text.contains(time) && text.contains(r#""absent":"or-null""#), "{text}");
+    let one = r#"{"do":"deposit","n":0};{"do":"archive","read":"project","both":true}"#;
+    assert_eq!(after(one), None, "the other project is not there");
+    let both =
+        r#"{"do":"deposit","n":0};{"do":"deposit","n":1,"project":1};{"do":"archive","read":"orient","both":true}"#;
+    let text = expectations(&after(both).expect("an archive"));
+    assert!(text.contains(r#"{"at":"/body/project/archived_at","time":"rfc3339-utc""#), "{text}");
+    // E36: what an archived project accepts is there once it is restored.
+    let kept = after(r#"{"do":"deposit","n":0};{"do":"archive","n":1};{"do":"pull","n":1}"#).expect("a pull");
+    assert!(expectations(&kept).contains(r#""same-package":"${p1}""#), "{}", expectations(&kept));
+}
+
+#[test]
+fn a_digest_names_what_is_recent_and_nothing_of_another_project() {
+    let found =
+        after(r#"{"do":"deposit","n":0};{"do":"deposit","n":1,"project":1};{"do":"digest"}"#).expect("a digest");
+    let text = expectations(&found);
+    assert!(text.contains(r#""contains-text":["${p0/package_id}"]"#), "{text}");
+    assert!(text.contains(r#""contains-text":{"none":["${p1/package_id}"]}"#), "{text}");
+    // E53: a digest may be a selection, and its window may end.
+    let old = after(r#"{"do":"deposit","n":0,"age":2880};{"do":"digest"}"#).expect("a digest");
+    assert!(!expectations(&old).contains("${p0/package_id}"), "{}", expectations(&old));
+}
+
+#[test]
+fn defaults_that_an_assertion_gives_may_be_left_out() {
+    let none = r#""at":"/facts/0/tags","equals":[]"#;
+    let found = after(r#"{"do":"assert","value":"1","tags":[]};{"do":"current"}"#).expect("a query");
+    let text = expectations(&found);
+    assert!(text.contains(none) && text.contains(r#""at":"/facts/0/tags","absent":"or-null""#), "{text}");
+    let given = after(r#"{"do":"assert","value":"1","tags":["c"]};{"do":"current"}"#).expect("a query");
+    assert!(!expectations(&given).contains("or-null"), "{}", expectations(&given));
+}

@@ -121,6 +121,32 @@ fn a_library_has_no_effect_of_what_is_not_processed() {
     assert!(!written(&after(&between).expect("a prediction")).contains("effects"));
 }
 
+#[test]
+fn a_broken_message_is_refused_with_the_codes_of_its_ruling() {
+    check(&[
+        (
+            &[],
+            r#"{"do":"broken","what":"no version"}"#,
+            "refuse: a broken message",
+            &[r#""codes":[1001],"tolerated":{"E31":[1004]}"#, r#""remove":"/v","stage":"built""#, "AMP-4.1-05"],
+        ),
+        (
+            &[],
+            r#"{"do":"broken","what":"empty array of recipients"}"#,
+            "refuse: a broken message",
+            &[r#""tolerated":{"E25":[3001,2001]}"#, r#""set":"/to","to":[]"#],
+        ),
+        // The message does not show whom to answer.
+        (&[], r#"{"do":"broken","what":"no id"}"#, "refuse: a broken message", &[r#""bare":true"#]),
+        (
+            &[],
+            r#"{"do":"broken","what":"another ttl than the signed one"}"#,
+            "refuse: a broken message",
+            &[r#""stage":"protected""#, r#""codes":[1002]"#],
+        ),
+    ]);
+}
+
 const STORE: &str = r#"{"do":"store"}"#;
 const POLL: &str = r#"{"do":"poll"}"#;
 
@@ -132,6 +158,23 @@ fn a_relay_keeps_what_the_recipient_has_not_acknowledged() {
         (&[STORE, POLL], POLL, "poll: again", &[waits, "AMP-16.5-02"]),
         (&[STORE, POLL, r#"{"do":"acknowledge","who":"stranger"}"#], POLL, "poll: again", &[waits]),
         (&[STORE, POLL, r#"{"do":"acknowledge","who":"forger"}"#], POLL, "poll: again", &[waits]),
+        // An ACK that comes twice, before the message, or for another message ends nothing else.
+        (
+            &[STORE, r#"{"do":"store","n":1}"#, POLL, r#"{"do":"acknowledge","n":1}"#, r#"{"do":"acknowledge","n":1}"#],
+            POLL,
+            "poll: again",
+            &[waits],
+        ),
+        (&[r#"{"do":"acknowledge ahead"}"#], STORE, "store: a message", &[r#""/id":"${ahead0}""#]),
+        (&[r#"{"do":"acknowledge ahead"}"#, STORE], POLL, "poll: the first time", &[waits]),
+        // What comes under its id does not take its place.
+        (
+            &[STORE, r#"{"do":"disturb","how":"other content"}"#],
+            POLL,
+            "poll: the first time",
+            &[r#"{"at":"/message/id","equals":"${q0/id}"},{"at":"/body","equals":"${q0/body}"}"#],
+        ),
+        (&[r#"{"do":"store","own":true}"#], POLL, "poll: the first time", &[waits]),
         // Of two readers, each acknowledges for itself.
         (
             &[r#"{"do":"store","both":true}"#, POLL, r#"{"do":"acknowledge"}"#],
@@ -190,6 +233,10 @@ fn a_stream_is_verified_if_every_chunk_came_and_the_hash_is_right() {
         (&[START, FIRST, FIRST], END, "stream: the end with a gap", &[not_verified, "AMP-6.2-18"]),
         (&[START, FIRST, SECOND], r#"{"do":"end","hash":"wrong"}"#, "stream: a wrong hash", &[not_verified]),
         (&[START, FIRST, SECOND, END], END, "stream: the end again", &[verified, "AMP-16.2-01"]),
+        // A forged part is none.
+        (&[START, FIRST, SECOND, r#"{"do":"forged part","part":"end"}"#], END, "stream: the end", &[verified]),
+        (&[START, FIRST, r#"{"do":"forged part"}"#], END, "stream: the end with a gap", &[not_verified]),
+        (&[r#"{"do":"long","chunks":70}"#], END, "stream: the end", &[verified]),
         // E60: the id belongs to the sender.
         (
             &[START],
