@@ -342,12 +342,18 @@ pub(super) fn acknowledge(state: &mut State, given: &Move) -> Option<Predicted> 
         _ => ("acknowledge: by the recipient", name.clone(), name, 3, body("ack")),
     };
     let is_own = typ == 3 && key == reader_name(reader);
-    if is_own {
+    let from_sender = one.from;
+    if is_own && one.has_twin {
+        // An ACK names the id alone, so a relay may take it for each message that has the id.
+        state.queue.values_mut().filter(|one| one.has_twin).for_each(|one| {
+            one.acknowledged.insert(reader);
+        });
+    } else if is_own {
         one.acknowledged.insert(reader);
     }
     let set = [
         ("/from", text(format!("${{did ${from}}}"))),
-        ("/to", text(format!("${{did ${}}}", sender_name(one.from)))),
+        ("/to", text(format!("${{did ${}}}", sender_name(from_sender)))),
         ("/ttl", number(LASTING)),
         ("/typ", number(typ)),
         ("/reply_to", id(n)),

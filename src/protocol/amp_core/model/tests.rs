@@ -210,6 +210,12 @@ fn a_relay_keeps_what_the_recipient_has_not_acknowledged() {
     // Section 16.5: after the ACK it may be gone.
     let acknowledged = after(&format!(r#"{STORE};{POLL};{{"do":"acknowledge"}};{POLL}"#)).expect("a poll");
     assert!(!written(&acknowledged).contains(waits), "{}", written(&acknowledged));
+    // An ACK names the id alone: of two messages that have it, both may be gone.
+    let twins = format!(r#"{STORE};{{"do":"store","n":1,"from":1,"like":0}};{POLL}"#);
+    let both = after(&format!(r#"{twins};{POLL}"#)).expect("a poll");
+    assert!(written(&both).contains("AMP-16.2-04"), "{}", written(&both));
+    let neither = after(&format!(r#"{twins};{{"do":"acknowledge"}};{POLL}"#)).expect("a poll");
+    assert!(!written(&neither).contains("AMP-16.2-04"), "{}", written(&neither));
     // A message that was not offered is not acknowledged.
     assert_eq!(after(&format!(r#"{STORE};{{"do":"acknowledge"}}"#)), None);
 }
