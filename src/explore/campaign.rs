@@ -28,6 +28,9 @@ const ROUNDS: usize = 4;
 /// Batches without a judged sequence after which the target counts as gone.
 const SILENT_BATCHES: usize = 3;
 
+/// Suspicions of one signature that are looked at again, if none is confirmed: each may take seconds.
+const TRIES: usize = 4;
+
 /// The operation that a suspicion names if it follows from all answers of a section.
 const OF_SECTION: &str = "requests-at-once";
 
@@ -70,6 +73,7 @@ pub async fn run(
         progress: Progress::default(),
         findings: Vec::new(),
         known: BTreeSet::new(),
+        tries: BTreeMap::new(),
         planned: BTreeMap::new(),
         next: 0,
         begun: Instant::now(),
@@ -94,8 +98,10 @@ pub(super) struct Campaign<'c> {
 pub(super) struct State {
     pub(super) progress: Progress,
     pub(super) findings: Vec<Finding>,
-    /// Signatures of findings, and of suspicions that were not confirmed.
+    /// Signatures of findings.
     pub(super) known: BTreeSet<String>,
+    /// How often suspicions of a signature were not confirmed.
+    tries: BTreeMap<String, usize>,
     /// How often each transition was planned, by transport: a library may offer less than an endpoint.
     planned: BTreeMap<&'static str, Planned>,
     next: u64,
@@ -192,6 +198,15 @@ impl Offers for Offered<'_> {
     }
 }
 
+impl State {
+    /// Notes that a suspicion was not confirmed. It may be the effect of another bug, so in another sequence it is looked at
+    /// again, some times.
+    pub(super) fn dismiss(&mut self, suspicion: &Suspicion) {
+        self.progress.unfounded += 1;
+        *self.tries.entry(suspicion.signature()).or_default() += 1;
+    }
+}
+
 impl Campaign<'_> {
     fn count(&self, state: &mut State) {
         state.progress.requests = self.runner.requests();
@@ -270,7 +285,7 @@ impl Campaign<'_> {
         // In the order of their numbers, independent of their durations.
         ran.sort_by_key(|ran| ran.sequence.number);
         for Ran { sequence, result } in ran {
-            if *cancel.borrow() {
+            if *cancel.borrow() || state.findings.len() >= self.options.findings {
                 return;
             }
             self.evaluate(&sequence, result, state).await;
@@ -330,6 +345,10 @@ impl Campaign<'_> {
             state.progress.repeated += 1;
             return;
         }
+        if state.tries.get(&suspicion.signature()).is_some_and(|tries| *tries >= TRIES) {
+            state.progress.unfounded += 1;
+            return;
+        }
         self.look_again(sequence, &suspicion, &owners, state).await;
     }
 
@@ -379,6 +398,8 @@ impl Campaign<'_> {
         let spelling = spellings.map(|spellings| CaseSpelling { spellings: spellings.clone(), key: id.clone() });
         let mut ready = plan::ready_case(plan.knowledge, plan.target, id, case, transport);
         ready.spelling = spelling;
+        // Without its edits a sequence would be another one, of which the model says nothing.
+        ready.has_twin = false;
         let transcript = self.runner.run_case(self.context, &ready).await;
         // No sequence is a sweep over the answers of others.
         let record = judge::case(self.context, &ready, &Gate::Open, Some(&transcript), &Swept::default(), None);

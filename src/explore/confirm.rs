@@ -55,16 +55,15 @@ impl Campaign<'_> {
                 }
             }
         }
-        // A suspicion that is not confirmed may be the effect of another bug, in another sequence it is looked at again.
         let Some(spellings) = self.dependence(&moves, sequence.transport, suspicion).await else {
-            state.progress.unfounded += 1;
+            state.dismiss(suspicion);
             return;
         };
         let spellings = spellings.as_ref();
         let moves = self.shrunk(moves, sequence.transport, spellings, suspicion).await;
         let Some((predictions, text, case)) = self.written(&moves, sequence, suspicion) else { return };
         if !self.fails(&moves, sequence.transport, spellings, suspicion, TIMES).await {
-            state.progress.unfounded += 1;
+            state.dismiss(suspicion);
             return;
         }
         state.known.insert(suspicion.signature());

@@ -182,6 +182,10 @@ pub(super) fn case(predictions: &[Option<Predicted>], shape: Shape<'_>, title: &
     if !needs.is_empty() {
         case.push(("needs", Value::array(needs.into_iter().map(Value::text))));
     }
+    if steps.iter().any(|step| step.member("edit").is_some()) {
+        // The model says that the target accepts what has no defect, and the sequence without its edits is another one.
+        case.push(("counts-without-twin", Value::Bool(true)));
+    }
     case.push(("runs-on", Value::array([Value::text(title.transport)])));
     if repeats {
         let rows = (1..=ROUNDS).map(|round| Value::map([("row", Value::Text(format!("round-{round}")))]));

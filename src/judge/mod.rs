@@ -364,7 +364,7 @@ fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseT
     walk.replay(&transcript.exchanges, transcript.stopped.as_deref());
     write_down(walk.finish(), record);
     let decided = matches!(record.verdict, Verdict::Pass | Verdict::Warn | Verdict::Fail);
-    if ready.case.has_edits() && decided {
+    if ready.has_twin && decided {
         let mut walk = Walk::retry(context, ready, Part::Twin, transcript.twin_started_ms, transcript.retry);
         walk.replay(&transcript.twin, transcript.stopped.as_deref());
         let conclusive = ready.case.stands_alone && record.verdict == Verdict::Fail;

@@ -79,6 +79,9 @@ pub struct ReadyCase<'k> {
     pub waiver: Option<usize>,
     /// How its messages are written, if not in the usual way.
     pub spelling: Option<CaseSpelling>,
+    /// Whether it is sent a second time without its edits, and judged together with that. An exploration has no twins: its model
+    /// knows what the target accepts.
+    pub has_twin: bool,
 }
 
 impl<'k> Plan<'k> {
@@ -113,6 +116,7 @@ impl<'k> Plan<'k> {
             skip: None,
             waiver: None,
             spelling: None,
+            has_twin: case.has_edits(),
         };
         self.knowledge.probes.iter().filter(offered).map(ready).collect()
     }
@@ -316,7 +320,7 @@ fn ready<'k>(
     let skip = leaves_out(&covers)
         .or(without_role)
         .or_else(|| without_credentials(knowledge.protocol, target, case, transport));
-    ReadyCase { id, ordinal: 0, case, transport, covers, demand, skip, waiver, spelling: None }
+    ReadyCase { id, ordinal: 0, case, transport, covers, demand, skip, waiver, spelling: None, has_twin: case.has_edits() }
 }
 
 /// The levels without which a case cannot run: those of its operations, and those that it needs by name.

@@ -65,7 +65,7 @@ impl Runner<'_> {
             // A sweep judges the answers of other cases.
             return transcript;
         }
-        let parts: &[Part] = match (ready.case.has_edits(), ready.case.twin_first) {
+        let parts: &[Part] = match (ready.has_twin, ready.case.twin_first) {
             (false, _) => &[Part::Case],
             (true, false) => &[Part::Case, Part::Twin],
             (true, true) => &[Part::Twin, Part::Case],
