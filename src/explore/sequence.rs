@@ -236,7 +236,7 @@ fn demands(step: &Value, requirement: &str) -> bool {
 
 /// A step of which only what `requirement` demands is judged, or nothing. Its status is a precondition.
 fn narrowed(step: &Value, requirement: Option<&str>) -> Value {
-    let Some(members) = step.as_map() else { return step.clone() };
+    let Some(members) = step.as_map().filter(|_| step.member("pause").is_none()) else { return step.clone() };
     let expectations = step.member("expect").and_then(Value::as_array).unwrap_or_default();
     let is_judged = |one: &&Value| {
         let ids = one.member("covers").and_then(Value::as_array).unwrap_or_default();
@@ -285,6 +285,9 @@ fn without_covers(expectation: &Value) -> Value {
 pub(super) fn line(step: &Value) -> String {
     if let Some(own) = step.member("parallel").and_then(Value::as_array) {
         return format!("at once: {}", own.iter().map(line).collect::<Vec<_>>().join(" | "));
+    }
+    if let Some(pause) = step.member("pause").and_then(Value::as_text) {
+        return format!("pause: {pause}");
     }
     let operation = step.member("send").and_then(Value::as_text).unwrap_or("request");
     let party = step.member("as").and_then(Value::as_text).map(|party| format!("{party}: ")).unwrap_or_default();

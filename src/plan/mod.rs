@@ -320,7 +320,18 @@ fn ready<'k>(
     let skip = leaves_out(&covers)
         .or(without_role)
         .or_else(|| without_credentials(knowledge.protocol, target, case, transport));
-    ReadyCase { id, ordinal: 0, case, transport, covers, demand, skip, waiver, spelling: None, has_twin: case.has_edits() }
+    ReadyCase {
+        id,
+        ordinal: 0,
+        case,
+        transport,
+        covers,
+        demand,
+        skip,
+        waiver,
+        spelling: None,
+        has_twin: case.has_edits(),
+    }
 }
 
 /// The levels without which a case cannot run: those of its operations, and those that it needs by name.

@@ -46,8 +46,17 @@ impl Draw {
     /// empty part.
     pub fn parts(&mut self, length: usize, most: usize) -> Vec<usize> {
         let cuts = self.below(most.min(length)) + usize::from(length > 1);
+        self.cut(length, cuts.min(most.saturating_sub(1)))
+    }
+
+    /// The sizes of nearly `most` parts of `length` bytes, if there are so many bytes, none of them empty.
+    pub fn many_parts(&mut self, length: usize, most: usize) -> Vec<usize> {
+        self.cut(length, most.saturating_sub(1))
+    }
+
+    fn cut(&mut self, length: usize, cuts: usize) -> Vec<usize> {
         let cuts: std::collections::BTreeSet<usize> =
-            (0..cuts.min(most.saturating_sub(1))).map(|_| 1 + self.below(length.saturating_sub(1))).collect();
+            (0..cuts).map(|_| 1 + self.below(length.saturating_sub(1))).collect();
         let mut from = 0;
         let mut parts = Vec::new();
         for cut in cuts.into_iter().filter(|cut| *cut < length).chain([length]) {
@@ -70,6 +79,9 @@ mod tests {
                 assert_eq!(parts.iter().sum::<usize>(), length);
                 assert!(parts.len() <= 6 && (length == 0 || parts.iter().all(|part| *part > 0)), "{parts:?}");
                 assert!(length < 2 || parts.len() > 1, "{parts:?}");
+                let many = Draw::new(seed, "parts").many_parts(length, 100);
+                assert_eq!(many.iter().sum::<usize>(), length);
+                assert!(many.len() <= 100 && (length < 5000 || many.len() > 80), "{many:?}");
             }
         }
     }

@@ -47,6 +47,8 @@ pub enum Kind {
     Fragments,
     /// Bytes in several writes of any size.
     Writes,
+    /// A request body in the chunked transfer coding, with chunk extensions that no recipient knows (RFC 9112 section 7.1.1).
+    ChunkExtensions,
 }
 
 impl Kind {
@@ -66,6 +68,7 @@ impl Kind {
         Self::JsonSpace,
         Self::Fragments,
         Self::Writes,
+        Self::ChunkExtensions,
     ];
 
     /// The kinds that leave every byte of a message and of its address as it is: they are legal in each protocol.
@@ -77,6 +80,7 @@ impl Kind {
         Self::Close,
         Self::Fragments,
         Self::Writes,
+        Self::ChunkExtensions,
     ];
 
     /// Its name in options and reports.
@@ -96,6 +100,7 @@ impl Kind {
             Self::JsonSpace => "json-space",
             Self::Fragments => "fragments",
             Self::Writes => "writes",
+            Self::ChunkExtensions => "chunk-extensions",
         }
     }
 
@@ -140,7 +145,7 @@ impl Spellings {
         let mut draw = Draw::new(self.seed, key);
         let chosen: BTreeSet<Kind> = Kind::ALL.iter().copied().filter(|_| draw.one_in(ONE_IN)).collect();
         let kinds = if self.always { self.kinds.clone() } else { &chosen & &self.kinds };
-        Spelling { kinds, seed: self.seed, key: key.to_owned() }
+        Spelling { kinds, always: self.always, in_one_chunk: false, seed: self.seed, key: key.to_owned() }
     }
 }
 
@@ -157,6 +162,10 @@ pub struct CaseSpelling {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelling {
     kinds: BTreeSet<Kind>,
+    /// Whether every message has these kinds.
+    always: bool,
+    /// Whether a body in the chunked transfer coding is one chunk without extensions.
+    in_one_chunk: bool,
     seed: u64,
     key: String,
 }
@@ -177,6 +186,29 @@ impl Spelling {
     pub fn without(mut self, kind: Kind) -> Self {
         self.kinds.remove(&kind);
         self
+    }
+
+    /// Whether the message is written in many parts, where it is written in parts: sometimes, and always if every message has
+    /// the same kinds, so that what fails in many parts alone fails again.
+    pub fn has_many_parts(&self, draw: &mut Draw) -> bool {
+        self.always || draw.one_in(4)
+    }
+
+    /// Whether a body has the chunked transfer coding.
+    pub fn is_chunked(&self) -> bool {
+        self.has(Kind::Chunked) || self.has(Kind::ChunkExtensions)
+    }
+
+    /// The same in the plainest form of the chunked transfer coding: one chunk without extensions.
+    #[must_use]
+    pub fn in_one_chunk(mut self) -> Self {
+        self.in_one_chunk = true;
+        self
+    }
+
+    /// How a body is cut into chunks, if it has several, and the choices of their extensions, if they have any.
+    pub fn chunks(&self) -> (Option<Draw>, Option<Draw>) {
+        if self.in_one_chunk { (None, None) } else { (self.draw(Kind::Chunked), self.draw(Kind::ChunkExtensions)) }
     }
 
     /// The choices of a kind, if it has that kind.

@@ -169,7 +169,9 @@ impl Http {
         (self.redact(outgoing), incoming)
     }
 
-    /// Sends a message in a spelling, and once more without what the target is in its right to refuse.
+    /// Sends a message in a spelling, and once more without what the target is in its right to refuse: `Expect`, and the chunked
+    /// transfer coding as a whole. A target that takes one chunk knows the coding, so it has to take several, and to ignore
+    /// extensions.
     async fn in_spelling(
         &self,
         actor: &str,
@@ -179,7 +181,7 @@ impl Http {
     ) -> (Outgoing, Incoming) {
         loop {
             let mut sent = outgoing.clone();
-            let mut incoming = self.spelled.send(actor, &mut sent, &spelling, limits).await;
+            let incoming = self.spelled.send(actor, &mut sent, &spelling, limits).await;
             let is_redirect = matches!(incoming.status, Some(301 | 302 | 303 | 307 | 308)) && sent.method == "GET";
             if is_redirect && incoming.header("location").is_some() {
                 let incoming = self.send(&self.pool(actor), &outgoing, None, limits).await;
@@ -189,16 +191,16 @@ impl Http {
                 // RFC 9110 section 15.5.18.
                 Some(417) if spelling.has(Kind::Expect) => spelling = spelling.without(Kind::Expect),
                 // HTTP/1.0 has no such coding, and any server may demand a length (RFC 9110 section 15.5.12).
-                Some(400 | 411 | 501 | 505) if spelling.has(Kind::Chunked) && !sent.body.is_empty() => {
-                    spelling = spelling.without(Kind::Chunked);
-                }
-                _ => {
-                    if incoming.ended != Ended::Complete {
-                        incoming.body.to_mut().truncate(EVIDENCE_BYTES);
-                        incoming.body.to_mut().shrink_to_fit();
+                Some(status) if refuses_chunks(status) && spelling.is_chunked() && !sent.body.is_empty() => {
+                    let mut whole = outgoing.clone();
+                    let simple = spelling.clone().in_one_chunk();
+                    let other = self.spelled.send(actor, &mut whole, &simple, limits).await;
+                    if other.status.is_some_and(|status| !refuses_chunks(status)) {
+                        return (sent, bounded(incoming));
                     }
-                    return (sent, incoming);
+                    spelling = spelling.without(Kind::Chunked).without(Kind::ChunkExtensions);
                 }
+                _ => return (sent, bounded(incoming)),
             }
         }
     }
@@ -409,4 +411,17 @@ fn reason(error: &reqwest::Error) -> String {
         cause = inner;
     }
     cause.to_string()
+}
+/// Whether a status may say that a target does not know the chunked transfer coding.
+fn refuses_chunks(status: u16) -> bool {
+    matches!(status, 400 | 411 | 501 | 505)
+}
+
+/// An answer of which no more is kept than evidence needs, if it did not arrive whole.
+fn bounded(mut incoming: Incoming) -> Incoming {
+    if incoming.ended != Ended::Complete {
+        incoming.body.to_mut().truncate(EVIDENCE_BYTES);
+        incoming.body.to_mut().shrink_to_fit();
+    }
+    incoming
 }

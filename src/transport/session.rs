@@ -19,7 +19,7 @@ use super::tcp::{Framing, TcpChannel};
 use super::ws::{self, Upgrade};
 use super::{Delivery, Wait};
 use crate::exchange::{Arrival, Body, ChannelAction, Encoded, Ended, Incoming, Outgoing, Transport, mask};
-use crate::spelling::Kind;
+use crate::spelling::{Draw, Kind};
 use crate::target::{ChannelProfile, Limits, Target, WsMessages, credentials_of};
 
 /// How long to wait after sufficient arrivals: an answer that contradicts the first one follows shortly.
@@ -519,6 +519,9 @@ impl Collecting<'_, '_> {
     }
 }
 
+/// Frames of a message that has many of them, at most.
+const MANY_FRAGMENTS: usize = 100;
+
 /// A message in another than the usual spelling: in several frames, or in several writes.
 fn spelled(message: &Encoded, profile: &ChannelProfile) -> Option<WireItem> {
     let spelling = message.spelling.as_ref().filter(|_| message.action == ChannelAction::Message)?;
@@ -541,7 +544,14 @@ fn spelled(message: &Encoded, profile: &ChannelProfile) -> Option<WireItem> {
     if text && std::str::from_utf8(body).is_err() {
         return None;
     }
-    let sizes = fragments.map_or_else(|| vec![body.len()], |mut draw| draw.parts(body.len(), PARTS));
+    let in_fragments = |mut draw: Draw| {
+        // The standard limits the number of frames of a message as little as their size.
+        match spelling.has_many_parts(&mut draw) {
+            true => draw.many_parts(body.len(), MANY_FRAGMENTS),
+            false => draw.parts(body.len(), PARTS),
+        }
+    };
+    let sizes = fragments.map_or_else(|| vec![body.len()], in_fragments);
     let mut rest = body.as_slice();
     let mut parts = Vec::new();
     for size in sizes {

@@ -236,8 +236,8 @@ fn write(address: &Address, target: &str, outgoing: &mut Outgoing, spelling: &Sp
     given.append(&mut outgoing.headers);
     add("accept", "*/*", &mut given);
     add("user-agent", concat!("proofmark/", env!("CARGO_PKG_VERSION")), &mut given);
-    let chunks = spelling.draw(Kind::Chunked).filter(|_| has_body);
-    if chunks.is_some() {
+    let is_chunked = spelling.is_chunked() && has_body;
+    if is_chunked {
         given.push(("transfer-encoding".to_owned(), "chunked".to_owned()));
     } else if has_body {
         given.push(("content-length".to_owned(), outgoing.body.len().to_string()));
@@ -252,20 +252,27 @@ fn write(address: &Address, target: &str, outgoing: &mut Outgoing, spelling: &Sp
     }
     outgoing.headers = fields::respell(given, spelling);
     let head = format!("{} {target} HTTP/1.1\r\n{}\r\n", outgoing.method, fields::lines(&outgoing.headers, spelling));
-    let body = match chunks {
-        Some(draw) => in_chunks(&outgoing.body.0, draw),
-        None => outgoing.body.0.to_vec(),
+    let body = match spelling.chunks() {
+        (cuts, extensions) if is_chunked => in_chunks(&outgoing.body.0, cuts, extensions),
+        _ => outgoing.body.0.to_vec(),
     };
     Written { head, body, writes: spelling.draw(Kind::Writes), expects, closes }
 }
 
-/// A body in the chunked transfer coding, cut anywhere.
-fn in_chunks(body: &[u8], mut draw: Draw) -> Vec<u8> {
+/// Chunk extensions that no recipient knows, and has to ignore.
+const EXTENSIONS: &[&str] = &[";pm", ";pm=1", ";pm=\"a b\"", ";pm=1;more=2"];
+
+/// A body in the chunked transfer coding: in one chunk or cut anywhere, with or without extensions.
+fn in_chunks(body: &[u8], mut cuts: Option<Draw>, mut extensions: Option<Draw>) -> Vec<u8> {
     let mut chunked = Vec::with_capacity(body.len() + 128);
     let mut rest = body;
-    for size in draw.parts(body.len(), PARTS).into_iter().filter(|size| *size > 0) {
-        let digits = if draw.one_in(2) { format!("{size:X}") } else { format!("{size:x}") };
+    let sizes = cuts.as_mut().map_or_else(|| vec![body.len()], |draw| draw.parts(body.len(), PARTS));
+    let mut is_capital = || cuts.as_mut().is_some_and(|draw| draw.one_in(2));
+    for size in sizes.into_iter().filter(|size| *size > 0) {
+        let digits = if is_capital() { format!("{size:X}") } else { format!("{size:x}") };
         chunked.extend_from_slice(digits.as_bytes());
+        let extension = extensions.as_mut().and_then(|draw| draw.pick(EXTENSIONS));
+        chunked.extend_from_slice(extension.copied().unwrap_or_default().as_bytes());
         chunked.extend_from_slice(b"\r\n");
         let (part, after) = rest.split_at(size);
         chunked.extend_from_slice(part);

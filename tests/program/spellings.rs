@@ -46,8 +46,9 @@ impl Drop for Served {
     }
 }
 
-/// The status with which a proxy refuses a request because of its start line and header fields, if it does.
-type Refusal = fn(&str) -> Option<u16>;
+/// The status with which a proxy refuses a request because of its start line and header fields, and because of its body in the
+/// chunked transfer coding, if it does.
+type Refusal = fn(&str, &str) -> Option<u16>;
 
 /// The starts of the requests that passed.
 type Heads = Arc<Mutex<Vec<String>>>;
@@ -79,7 +80,17 @@ fn pass(mut near: TcpStream, behind: SocketAddr, refusal: Refusal, heads: &Heads
     };
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     heads.lock().expect("no panic").push(head.clone());
-    if let Some(status) = refusal(&head) {
+    let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding:");
+    if is_chunked && head.to_ascii_lowercase().contains("expect:") {
+        near.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
+    }
+    while is_chunked && !bytes.ends_with(b"\r\n0\r\n\r\n") {
+        let mut part = [0; 4096];
+        let count = near.read(&mut part).ok().filter(|count| *count > 0)?;
+        bytes.extend_from_slice(&part[..count]);
+    }
+    let body = String::from_utf8_lossy(&bytes[end + 2..]).into_owned();
+    if let Some(status) = refusal(&head, &body) {
         let answer = format!("HTTP/1.1 {status} no\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
         near.write_all(answer.as_bytes()).ok()?;
         // Without reading what is left, the answer would be lost by a reset.
@@ -120,7 +131,7 @@ fn check(url: &str, spellings: &str, seed: &str) -> (i32, String, Vec<Value>) {
 
 fn spellings_reach_the_wire_and_the_reference_takes_them() {
     let served = Served::start();
-    let (url, heads) = proxy(served.address, |_| None);
+    let (url, heads) = proxy(served.address, |_, _| None);
     let (_, text, failed) = check(&url, "--spellings", "5");
     assert!(failed.is_empty(), "{text}");
     let heads = heads.lock().expect("no panic").clone();
@@ -144,7 +155,7 @@ fn spellings_reach_the_wire_and_the_reference_takes_them() {
             && head.to_ascii_lowercase().trim_end().rsplit("\r\n").next().is_some_and(|last| last.starts_with("host:"))
     });
     // The same seed sends the same.
-    let (url, again) = proxy(served.address, |_| None);
+    let (url, again) = proxy(served.address, |_, _| None);
     check(&url, "--spellings", "5");
     let names =
         |heads: &[String]| heads.iter().flat_map(|head| head.lines().skip(1).map(name)).collect::<BTreeSet<_>>();
@@ -160,12 +171,27 @@ fn notes(failed: &[Value]) -> BTreeSet<String> {
     findings.map(|finding| finding["note"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
+/// The number of chunks in a body, the last one left out.
+fn chunks(body: &str) -> usize {
+    let mut rest = body;
+    let mut found = 0;
+    while let Some((size, after)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size.split(';').next().unwrap_or_default(), 16).unwrap_or(0);
+        if size == 0 {
+            break;
+        }
+        found += 1;
+        rest = after.get(size + 2..).unwrap_or_default();
+    }
+    found
+}
+
 fn a_failure_says_on_which_spelling_it_depends() {
     let served = Served::start();
     let faults: &[(&str, Refusal)] = &[
-        ("chunked", |head| head.to_ascii_lowercase().contains("transfer-encoding:").then_some(500)),
-        ("content-type", |head| head.contains("charset=\"").then_some(415)),
-        ("percent-encoding", |head| {
+        ("chunked", |head, _| head.to_ascii_lowercase().contains("transfer-encoding:").then_some(500)),
+        ("content-type", |head, _| head.contains("charset=\"").then_some(415)),
+        ("percent-encoding", |head, _| {
             let line = head.lines().next().unwrap_or_default();
             line.contains("%70").then_some(404)
         }),
@@ -185,8 +211,20 @@ fn a_failure_says_on_which_spelling_it_depends() {
             assert!(plain.iter().all(|other| other["id"] != case["id"]), "{kind} in the plain spelling: {text}");
         }
     }
+    // A target that takes one chunk knows the coding, so it has to take several, and to ignore extensions.
+    let more: &[(&str, Refusal)] = &[
+        ("chunked", |head, body| (head.contains("POST") && chunks(body) > 1).then_some(400)),
+        ("chunk-extensions", |_, body| body.contains(";pm").then_some(400)),
+    ];
+    for (kind, refusal) in more {
+        let (url, _) = proxy(served.address, *refusal);
+        let (code, text, failed) = check(&url, "--spellings", "8");
+        assert_eq!(code, 1, "{kind}: {text}");
+        let expected = format!("only in this spelling: {kind}");
+        assert!(notes(&failed).iter().any(|note| note.ends_with(&expected)), "{kind}: {:?}", notes(&failed));
+    }
     // What fails in any spelling depends on none.
-    let (url, _) = proxy(served.address, |head| head.contains("mode=").then_some(500));
+    let (url, _) = proxy(served.address, |head, _| head.contains("mode=").then_some(500));
     let (code, text, failed) = check(&url, "--spellings", "8");
     assert_eq!(code, 1, "{text}");
     assert!(notes(&failed).iter().all(|note| !note.contains("spelling")), "{:?}", notes(&failed));
@@ -195,9 +233,10 @@ fn a_failure_says_on_which_spelling_it_depends() {
 fn a_refusal_that_a_target_has_a_right_to_is_no_failure() {
     let served = Served::start();
     let refusals: &[Refusal] = &[
-        |head| head.to_ascii_lowercase().contains("transfer-encoding:").then_some(411),
-        |head| head.to_ascii_lowercase().contains("expect:").then_some(417),
-        |head| head.starts_with("HEAD ").then_some(405),
+        |head, _| head.to_ascii_lowercase().contains("transfer-encoding:").then_some(411),
+        |head, _| head.to_ascii_lowercase().contains("transfer-encoding:").then_some(400),
+        |head, _| head.to_ascii_lowercase().contains("expect:").then_some(417),
+        |head, _| head.starts_with("HEAD ").then_some(405),
     ];
     for refusal in refusals {
         let (url, _) = proxy(served.address, *refusal);
@@ -209,7 +248,7 @@ fn a_refusal_that_a_target_has_a_right_to_is_no_failure() {
 fn exploration_finds_what_fails_in_one_spelling_alone() {
     let served = Served::start();
     let (url, _) =
-        proxy(served.address, |head| head.to_ascii_lowercase().contains("transfer-encoding:").then_some(500));
+        proxy(served.address, |head, _| head.to_ascii_lowercase().contains("transfer-encoding:").then_some(500));
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     let words = ["explore", &url, "--protocol", "agentic", "--for", "60s", "--findings", "1", "--seed", "3"];

@@ -48,6 +48,7 @@ use super::{
 use crate::exchange::{Arrival, ChannelAction, Encoded, Exchange, Transport};
 use crate::matcher::Matcher;
 use crate::report::Format;
+use crate::spelling;
 use crate::target::{ChannelProfile, HttpProfile, RouteOverride, Target, TcpProfile, UrlScheme, WsMessages, WsProfile};
 use crate::template::Function;
 use crate::value::Value;
@@ -77,6 +78,21 @@ const LAYOUT_NAMES: [&str; LAYOUTS.len()] = {
     }
     names
 };
+
+/// Every legal spelling that leaves the bytes of messages as they are, since messages are signed.
+const SPELLINGS: &[spelling::Kind] = &[
+    spelling::Kind::Chunked,
+    spelling::Kind::ChunkExtensions,
+    spelling::Kind::HeaderCase,
+    spelling::Kind::HeaderOrder,
+    spelling::Kind::HeaderSpace,
+    spelling::Kind::HexCase,
+    spelling::Kind::PercentEncoding,
+    spelling::Kind::Close,
+    spelling::Kind::Expect,
+    spelling::Kind::Fragments,
+    spelling::Kind::Writes,
+];
 
 impl Protocol for AmpCore {
     fn slug(&self) -> &'static str {
@@ -113,6 +129,10 @@ impl Protocol for AmpCore {
 
     fn reports(&self) -> &'static [Format] {
         &[interop::FORMAT]
+    }
+
+    fn spellings(&self) -> &'static [spelling::Kind] {
+        SPELLINGS
     }
 
     fn url_schemes(&self) -> &'static [UrlScheme] {

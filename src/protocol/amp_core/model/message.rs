@@ -208,6 +208,8 @@ pub(super) fn bindings(step: &Move, n: usize) -> Vec<(String, Value)> {
             ]);
             set.push(("/ext", shadow));
         }
+        // A type that nobody assigned.
+        Some("type") => set.push(("/ext", map([("typ", number(99))]))),
         Some("verified") => set.push(("/ext", map([("verified", Value::Bool(true))]))),
         Some(_) => set.push(("/ext", map([("trace_id", text("proofmark"))]))),
         None => {}
@@ -309,7 +311,10 @@ pub(super) fn arguments(offers: &dyn Offers, choices: &mut dyn Choices) -> Vec<(
         found.push(("reply", Value::Bool(true)));
     }
     if choices.one_in(6) {
-        found.push(("ext", text(*choices.pick(&["trace", "short", "long", "verified", "shadow"]).unwrap_or(&"trace"))));
+        found.push((
+            "ext",
+            text(*choices.pick(&["trace", "short", "long", "verified", "shadow", "type"]).unwrap_or(&"trace")),
+        ));
     }
     found
 }

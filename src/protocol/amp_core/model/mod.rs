@@ -5,6 +5,7 @@
 
 mod batch;
 mod broken;
+mod custody;
 mod delivery;
 mod expect;
 mod flaws;
@@ -84,6 +85,10 @@ const TRANSITIONS: &[&str] = &[
     "store: an id that another sender used",
     "store: an expired message",
     "store: a message for immediate delivery",
+    "store: a message that expires soon",
+    "store: time passes",
+    "store: a message again",
+    "store: several messages at once",
     "store: more than ten messages",
     "store: other content under a known id",
     "acknowledge: by the recipient",
@@ -136,6 +141,9 @@ const PROPOSALS: &[Proposal] = &[
     (Area::Recipient, 3, broken::propose),
     (Area::Relay, 6, relay::propose_store),
     (Area::Relay, 1, relay::propose_many),
+    (Area::Relay, 2, custody::propose_pause),
+    (Area::Relay, 1, custody::propose_again),
+    (Area::Relay, 1, custody::propose_at_once),
     (Area::Relay, 3, relay::propose_acknowledge),
     (Area::Relay, 1, relay::propose_disturb),
     (Area::Relay, 4, polls::propose_poll),
@@ -185,6 +193,9 @@ impl ModelState for State {
             "flawed" => flaws::flawed(self, step),
             "store" => relay::store(self, step),
             "store many" => relay::store_many(self, step),
+            "store again" => custody::again(self, step),
+            "store at once" => custody::at_once(self, step),
+            "pause" => custody::pause(self, step),
             "acknowledge" => relay::acknowledge(self, step),
             "acknowledge ahead" => relay::acknowledge_ahead(self, step),
             "disturb" => relay::disturb(self, step),

@@ -28,6 +28,9 @@ pub(super) fn reader(step: &Move) -> usize {
     small(step, "reader").min(READERS - 1)
 }
 
+/// The ttl of a message that expires soon, in milliseconds.
+const BRIEF: i128 = 3_000;
+
 /// Whether messages to others can be stored and fetched over this transport.
 pub(super) fn is_relay(offers: &dyn Offers) -> bool {
     offers.transport() == Transport::Http && offers.has("relay") && offers.has("poll")
@@ -71,7 +74,9 @@ pub(super) fn propose_store(state: &State, offers: &dyn Offers, choices: &mut dy
     if choices.one_in(3) {
         step.push(("reader", number(1)));
     }
-    match choices.below(8) {
+    match choices.below(10) {
+        6 => step.push(("body", text("same"))),
+        7 => step.push(("fate", text("brief"))),
         0 => step.push(("both", Value::Bool(true))),
         1 => step.push(("fate", text("expired"))),
         2 => step.push(("fate", text("immediate"))),
@@ -156,6 +161,7 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
     let to: BTreeSet<usize> = if flag(given, "both") { (0..READERS).collect() } else { [reader(given)].into() };
     let fate = match word(given, "fate") {
         Some("expired") => Fate::Expired,
+        Some("brief") => Fate::Brief,
         Some("immediate") => Fate::Immediate,
         _ => Fate::Stored,
     };
@@ -185,6 +191,7 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
     match fate {
         Fate::Stored if has_twin => set.push(("/id", id(small(given, "like")))),
         Fate::Stored => {}
+        Fate::Brief => set[2].1 = number(BRIEF),
         Fate::Expired => {
             bindings.push(("long_ago".to_owned(), text("${ms -1h}")));
             set.extend([("/ts", text("${long_ago}")), ("/id", text("${message_id $long_ago}"))]);
@@ -200,6 +207,9 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
         set.extend([("/typ", number(*typ)), ("/reply_to", text("${message_id $now}")), ("/body", body(kind))]);
     } else if given.member("size").is_some() {
         set.push(("/body", text(format!("${{random_bytes {}}}", small(given, "size").min(100_000)))));
+    }
+    if word(given, "body").is_some() && given.member("size").is_none() && given.member("type").is_none() {
+        set.push(("/body", map([("msg", text("pm same"))])));
     }
     bindings.push((format!("q{n}"), map([("base", text("base")), ("set", Value::map(set))])));
     if flag(given, "reordered") && given.member("type").is_none() {
@@ -225,6 +235,7 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
             }
         }
         Fate::Expired => "store: an expired message",
+        Fate::Brief => "store: a message that expires soon",
         Fate::Immediate => {
             // A sequence may take longer than until the message expires.
             let error = reading("an ERROR", vec![refused(&[2003, 1003, 2004], &[])]);
@@ -242,7 +253,16 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
     state.next_stored = state.next_stored.max(n + 1);
     state.queue.insert(
         n,
-        Waiting { from, to, acknowledged: BTreeSet::new(), seen: BTreeSet::new(), fate, has_twin, is_disturbed: false },
+        Waiting {
+            from,
+            to,
+            acknowledged: BTreeSet::new(),
+            seen: BTreeSet::new(),
+            fate,
+            pauses: 0,
+            has_twin,
+            is_disturbed: false,
+        },
     );
     let step = Step {
         party: sender,

@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) seen: [bool; READERS],
     /// The readers that sent something, so that the relay may have a message of its own for them.
     pub(super) busy: [bool; READERS],
+    /// The readers to whom something was sent a second time, which a relay may keep beside the first one.
+    pub(super) has_copies: [bool; READERS],
     /// Streams to the target, by the number that moves give them.
     pub(super) streams: BTreeMap<usize, Stream>,
     /// The next number of a stream.

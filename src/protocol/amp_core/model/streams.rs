@@ -332,6 +332,13 @@ pub(super) fn end(state: &mut State, given: &Move) -> Option<Predicted> {
         }
     };
     let is_verified = transition == "stream: the end" || is_repeat;
+    let mut expect = expect;
+    if is_verified {
+        let counts = plain("/body/chunks_received", "exists", Value::Bool(true));
+        let right = plain("/body/chunks_received", "equals", number(stream.chunks));
+        let own = verified.iter().cloned().chain([counts, map([("not", right)])]).collect();
+        expect.push(no_reply("AMP-4.4-08", own));
+    }
     let is_sealed = flag(given, "seal");
     stream.end = if is_verified { End::Verified } else { End::Failed };
     stream.is_end_sealed = is_sealed;

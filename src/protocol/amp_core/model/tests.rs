@@ -220,6 +220,54 @@ fn a_relay_keeps_what_the_recipient_has_not_acknowledged() {
     assert_eq!(after(&format!(r#"{STORE};{{"do":"acknowledge"}}"#)), None);
 }
 
+const BRIEF: &str = r#"{"do":"store","fate":"brief"}"#;
+const PAUSE: &str = r#"{"do":"pause"}"#;
+
+#[test]
+fn time_passes_while_a_relay_stores() {
+    let gone = r#""none":[{"at":"/message/id","equals":"${q0/id}"}],"covers":["AMP-8.3-19"]"#;
+    let other = r#""some":[{"at":"/message/id","equals":"${q1/id}"}]"#;
+    let second = r#"{"do":"store","n":1}"#;
+    check(&[
+        (&[BRIEF], PAUSE, "store: time passes", &[r#"{"pause":"3s"}"#]),
+        (&[BRIEF, PAUSE, PAUSE], POLL, "poll: the first time", &[gone]),
+        (&[BRIEF, PAUSE, r#"{"do":"store again"}"#, PAUSE], POLL, "poll: the first time", &[gone]),
+        // What expires takes nothing with it.
+        (&[second, BRIEF, PAUSE, PAUSE], POLL, "poll: the first time", &[gone, other]),
+        (
+            &[BRIEF, second, PAUSE, PAUSE],
+            r#"{"do":"poll","pages":true}"#,
+            "poll: page by page",
+            &[r#""at":"/body/has_more","equals":false"#],
+        ),
+        (
+            &[r#"{"do":"store many","count":11}"#],
+            r#"{"do":"poll","pages":true}"#,
+            "poll: page by page",
+            &["cursor0_10"],
+        ),
+    ]);
+    // Until it has expired for sure, nothing is known of it.
+    let unknown = after(&format!("{BRIEF};{PAUSE};{POLL}")).expect("a poll");
+    assert!(!written(&unknown).contains("${q0/id}"), "{}", written(&unknown));
+    assert_eq!(after(&format!(r#"{BRIEF};{PAUSE};{{"do":"poll","pages":true}}"#)), None);
+    assert_eq!(after(&format!("{STORE};{PAUSE}")), None);
+}
+
+#[test]
+fn messages_that_come_again_or_at_the_same_time_are_kept() {
+    let each = [r#"{"at":"/message/id","equals":"${q0/id}"}"#, r#"{"at":"/message/id","equals":"${q1/id}"}"#];
+    check(&[
+        (&[r#"{"do":"store at once"}"#], POLL, "poll: the first time", &each),
+        (&[], r#"{"do":"store at once","poll":true}"#, "store: several messages at once", &[r#"{"parallel":["#]),
+        (&[STORE, r#"{"do":"store again"}"#], POLL, "poll: the first time", &each[..1]),
+    ]);
+    // A relay may keep both copies.
+    let copies = after(&format!(r#"{STORE};{{"do":"store","n":1}};{{"do":"store again"}};{POLL}"#)).expect("a poll");
+    assert!(!written(&copies).contains("distinct"), "{}", written(&copies));
+    assert_eq!(after(&format!(r#"{STORE};{{"do":"store at once"}}"#)), None);
+}
+
 const START: &str = r#"{"do":"start","chunks":2}"#;
 const FIRST: &str = r#"{"do":"chunk"}"#;
 const SECOND: &str = r#"{"do":"chunk","index":1}"#;
@@ -231,6 +279,12 @@ fn a_stream_is_verified_if_every_chunk_came_and_the_hash_is_right() {
     let not_verified = r#""none":[{"at":"/body/stream_id","equals":"${sid0}"},{"at":"/body/verified","equals":true}"#;
     check(&[
         (&[START, FIRST, SECOND], END, "stream: the end", &[verified, "AMP-6.3-04"]),
+        (
+            &[START, FIRST, SECOND],
+            END,
+            "stream: the end",
+            &[r#"{"not":{"at":"/body/chunks_received","equals":2}}],"covers":["AMP-4.4-08"]"#],
+        ),
         (&[START, SECOND, FIRST], END, "stream: the end", &[verified, "AMP-6.2-08"]),
         (&[START, FIRST, FIRST, SECOND], END, "stream: the end", &[verified, "AMP-6.2-18"]),
         (&[START, FIRST, r#"{"do":"chunk","bytes":"other"}"#, SECOND], END, "stream: the end", &["AMP-6.2-19"]),
@@ -335,12 +389,13 @@ fn nothing_that_may_close_the_connection_is_sent_over_one() {
 
 #[test]
 fn a_move_without_its_arguments_has_plain_ones() {
-    for kind in ["send", "elsewhere", "store", "store many", "batch", "start", "hello"] {
+    for kind in ["send", "elsewhere", "store", "store many", "store at once", "batch", "start", "hello"] {
         let step = map([("do", text(kind))]);
         assert!(State::default().take(&step).is_some(), "{kind}");
     }
     // What refers to an object that is not there means nothing.
-    for kind in ["repeat", "deliver", "other", "acknowledge", "poll", "chunk", "end", "flawed"] {
+    for kind in ["repeat", "deliver", "other", "acknowledge", "poll", "chunk", "end", "flawed", "pause", "store again"]
+    {
         let step = map([("do", text(kind)), ("n", number(3))]);
         assert_eq!(State::default().take(&step), None, "{kind}");
     }

@@ -9,7 +9,9 @@ pub(super) const READERS: usize = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Stored,
-    /// It has expired when it comes, so it is never offered.
+    /// Its ttl ends soon. Until it has ended for sure, the message may be offered or not.
+    Brief,
+    /// It has expired, so it is not offered any more.
     Expired,
     /// Its ttl is 0 and its recipient is not there, so it is never offered.
     Immediate,
@@ -35,6 +37,8 @@ pub(super) struct Waiting {
     /// The readers that polled since it is there.
     pub(super) seen: BTreeSet<usize>,
     pub(super) fate: Fate,
+    /// Pauses since it was sent.
+    pub(super) pauses: usize,
     /// Whether another sender's message has its id.
     pub(super) has_twin: bool,
     /// Whether other messages came under its id: a forgery, or other content of its sender.
