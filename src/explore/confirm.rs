@@ -24,6 +24,9 @@ const ROUNDS: usize = 40;
 const ATTEMPTS: usize = 200;
 const SHRINKING: Duration = Duration::from_secs(10);
 
+/// How long to look for the spelling on which a suspicion depends, before the last try.
+const DEPENDENCE: Duration = Duration::from_secs(15);
+
 impl Campaign<'_> {
     /// Confirms and shrinks a suspicion, and notes the finding.
     pub(super) async fn look_again(
@@ -55,7 +58,7 @@ impl Campaign<'_> {
                 }
             }
         }
-        let Some(spellings) = self.dependence(&moves, sequence.transport, suspicion).await else {
+        let Some((moves, spellings)) = self.shown(moves, sequence.transport, suspicion).await else {
             state.dismiss(suspicion);
             return;
         };
@@ -87,6 +90,27 @@ impl Campaign<'_> {
         state.findings.push(finding);
     }
 
+    /// Moves that show the same for sure, and the spellings on which that depends. What runs at the same time is left out first:
+    /// with it each try takes many rounds.
+    async fn shown(
+        &self,
+        moves: Vec<Move>,
+        transport: Transport,
+        suspicion: &Suspicion,
+    ) -> Option<(Vec<Move>, Option<Spellings>)> {
+        let predictions = self.predict(&moves, transport);
+        let is_at_once = |found: &Option<Predicted>| found.as_ref().is_some_and(sequence::is_at_once);
+        if !suspicion.is_of_section() && predictions.iter().any(is_at_once) {
+            let kept = moves.iter().zip(&predictions).filter(|(_, found)| !is_at_once(found));
+            let fewer: Vec<Move> = kept.map(|(step, _)| step.clone()).collect();
+            if let Some(spellings) = self.dependence(&fewer, transport, suspicion).await {
+                return Some((fewer, spellings));
+            }
+        }
+        let spellings = self.dependence(&moves, transport, suspicion).await?;
+        Some((moves, spellings))
+    }
+
     /// The fewest spellings without which these moves do not show the same: `Some(None)` if the plain spelling shows it, `None`
     /// if nothing does for sure.
     async fn dependence(
@@ -98,8 +122,12 @@ impl Campaign<'_> {
         if self.fails(moves, transport, None, suspicion, TIMES).await {
             return Some(None);
         }
+        let begun = Instant::now();
         let all = self.options.spellings.as_ref()?;
         for kind in &all.kinds {
+            if begun.elapsed() > DEPENDENCE {
+                return None;
+            }
             let alone = all.always([*kind]);
             if self.fails(moves, transport, Some(&alone), suspicion, TIMES).await {
                 return Some(Some(alone));

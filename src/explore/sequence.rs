@@ -130,9 +130,14 @@ pub(super) fn owners(predictions: &[Option<Predicted>]) -> Vec<usize> {
     steps.flat_map(|(index, count)| std::iter::repeat_n(index, count)).collect()
 }
 
+/// Whether a move sends messages at the same time.
+pub(super) fn is_at_once(found: &Predicted) -> bool {
+    found.steps.iter().any(|step| step.member("parallel").is_some())
+}
+
 /// Whether moves have a section that is judged: what they show depends on what runs at the same time.
 pub(super) fn has_section(predictions: &[Option<Predicted>]) -> bool {
-    predictions.iter().flatten().flat_map(|found| &found.steps).any(|step| step.member("parallel").is_some())
+    predictions.iter().flatten().any(is_at_once)
 }
 
 /// The file of a suite with one case, or `None` if a part to be judged has no expectation.

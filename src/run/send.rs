@@ -66,6 +66,8 @@ impl Runner<'_> {
         let (transport, action) = (message.transport, message.action.clone());
         // A set-up is not judged, and a case whose set-up fails shows nothing.
         message.spelling = case.spelling.filter(|_| planned.number < SETUP_STEPS).map(|spelling| {
+            // What is repeated until it holds would hold as soon as it is written in another way.
+            let round = if planned.step.until.is_some() { 0 } else { round };
             let key = format!("{} {} {round} {actor}", spelling.key, planned.number);
             spelling.spellings.of(&key)
         });

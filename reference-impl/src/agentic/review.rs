@@ -60,6 +60,9 @@ pub(crate) fn flag(
         Some(note) => Some(note.as_text().ok_or_else(|| vec![Problem::new("/note", "must be a string")])?),
     };
     let package = demand(db, rules, package_id)?;
+    // 8.5: any package, however old it is.
+    let missing = || Err(Refusal::no_package(package_id));
+    planted!(rules.fault, "flag-finds-newest-fifty", faults::is_behind_fifty(db, rules, &package)? => return missing());
     // Other, E15: a second flag may change the reviewer.
     let waiting = package.status() == "awaiting_review";
     // 5.3: a second flag is refused, or its reviewer counts.
@@ -170,8 +173,9 @@ pub(crate) fn awaiting(
     projects::demand_for_reading(db, rules, project_id)?;
     let scope = if rules.fault.is("awaiting-list-global") { "?1 IS ?1" } else { "project_id = ?1" };
     let also = if rules.fault.is("awaiting-list-includes-revision") { "revision_requested" } else { "awaiting_review" };
+    let kept = if rules.fault.is("awaiting-list-newest-twenty") { faults::NEWEST_TWENTY } else { "" };
     let condition =
-        format!("WHERE {scope} AND status IN ('awaiting_review', ?2) ORDER BY created_at DESC, serial DESC");
+        format!("WHERE {scope} {kept} AND status IN ('awaiting_review', ?2) ORDER BY created_at DESC, serial DESC");
     let default = if rules.fault.is("awaiting-list-first-five") { 5 } else { usize::MAX };
     let values = vec![project_id.to_owned().into(), also.to_owned().into()];
     let mut most = limit.unwrap_or(default);

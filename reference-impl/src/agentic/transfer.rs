@@ -102,6 +102,8 @@ pub(crate) fn import(db: &Connection, rules: Rules, ndjson: &[u8], now: Instant)
     for (index, line) in ndjson.split(|byte| *byte == b'\n').enumerate() {
         if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
             let record = read_record(line).map_err(|refusal| on_line(refusal, index))?;
+            // 5.2: every record is imported.
+            planted!(rules.fault, "import-loses-every-101st", index % 101 == 100 => continue);
             records.push((index, record));
         }
     }

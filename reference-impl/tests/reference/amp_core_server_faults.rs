@@ -47,6 +47,9 @@ const LONGER: &[&str] = &[
     "relay-any-ack-ends",
     "relay-first-ack-ends",
     "thread-id-is-reply-to",
+    "relay-close-ends-all",
+    "tcp-maximum-shared",
+    "refused-version-ends-negotiation",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

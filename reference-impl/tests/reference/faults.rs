@@ -64,7 +64,16 @@ fn source(folder: &Path) -> String {
 }
 
 /// Faults that take more than the conversations here, such as hundreds of objects; `proofmark prove` catches them.
-const LONGER: &[&str] = &["latest-of-last-hundred", "awaiting-list-first-hundred", "export-first-hundred-sessions"];
+const LONGER: &[&str] = &[
+    "latest-of-last-hundred",
+    "awaiting-list-first-hundred",
+    "export-first-hundred-sessions",
+    "awaiting-list-newest-twenty",
+    "flag-finds-newest-fifty",
+    "move-leaves-a-gap",
+    "restore-restores-all",
+    "import-loses-every-101st",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_shows() {

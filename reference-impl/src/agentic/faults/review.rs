@@ -1,9 +1,11 @@
 //! Faults of a review.
 
+use rusqlite::Connection;
+
 use crate::agentic::hash::content_hash;
 use crate::agentic::refusal::{Code, Problem, Refusal};
 use crate::agentic::rules::Rules;
-use crate::agentic::tables::packages::Package;
+use crate::agentic::tables::packages::{self, Package};
 use crate::json::Object;
 
 /// `flag-note-refused`: Refuses a flag with a note.
@@ -28,4 +30,16 @@ pub(in crate::agentic) fn stuck_hash(package: &Package, rules: Rules) -> String 
     let mut shouting = package.object.clone();
     shouting.set("status", package.status().to_uppercase());
     content_hash(&shouting, package.text.as_bytes(), rules)
+}
+
+/// `awaiting-list-newest-twenty`: the newest packages of a project.
+pub(in crate::agentic) const NEWEST_TWENTY: &str =
+    "AND serial IN (SELECT serial FROM packages WHERE project_id = ?1 ORDER BY created_at DESC, serial DESC LIMIT 20)";
+
+/// `flag-finds-newest-fifty`: Whether a package is not among the fifty newest of its project.
+pub(in crate::agentic) fn is_behind_fifty(db: &Connection, rules: Rules, package: &Package) -> Result<bool, Refusal> {
+    let project = package.object.text("project_id").unwrap_or_default().to_owned();
+    let condition = "WHERE project_id = ? ORDER BY created_at DESC, serial DESC";
+    let newest = packages::select(db, rules, condition, vec![project.into()], 50)?;
+    Ok(newest.iter().all(|other| other.id() != package.id()))
 }

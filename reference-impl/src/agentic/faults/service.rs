@@ -65,6 +65,15 @@ impl Service {
         .await
     }
 
+    /// `move-leaves-a-gap`: Takes a package away for some milliseconds before its status changes.
+    pub(in crate::agentic) async fn take_away(&self, package_id: &str) -> Result<(), Refusal> {
+        let (here, away) = (package_id.to_owned(), format!("{package_id} away"));
+        let (gone, back) = (away.clone(), here.clone());
+        self.write(Operation::Transition, move |db, _, _| rename(db, &here, &away)).await?;
+        tokio::time::sleep(Duration::from_millis(30)).await;
+        self.write(Operation::Transition, move |db, _, _| rename(db, &gone, &back)).await
+    }
+
     /// `supersede-before-validate`: Ends the old fact, then finds the new one invalid and answers 400.
     pub(in crate::agentic) async fn end_unseen(&self, project_id: &str, body: &[u8]) {
         let (project_id, body) = (project_id.to_owned(), body.to_vec());
@@ -122,6 +131,12 @@ fn end_unseen(db: &Connection, rules: Rules, project_id: &str, body: &[u8], now:
     for old in facts::select(db, &superseded(Planted::NONE), texts(&pair))? {
         facts::end(db, old, &now.to_string(), now)?;
     }
+    Ok(())
+}
+
+/// Lets a package be found by another id.
+fn rename(db: &Connection, package_id: &str, other: &str) -> Result<(), Refusal> {
+    db.execute("UPDATE packages SET package_id = ? WHERE package_id = ?", [other, package_id])?;
     Ok(())
 }
 

@@ -276,6 +276,8 @@ impl Service {
         let status = input.text("status").map(str::to_owned);
         let status = status.ok_or_else(|| vec![Problem::new("/status", "must be a string")])?;
         let transition = move |db: &_, rules, _| review::transition(db, rules, &id, &status);
+        // 8.2: a package is found by its id, also while its status changes.
+        planted!(self.rules.fault, "move-leaves-a-gap", self.take_away(package).await?);
         let package = self.write(Operation::Transition, transition).await?;
         let hash = package.hash.clone();
         Ok(self.package_reply(200, package, hash, self.now()))

@@ -77,12 +77,20 @@ pub(crate) fn set_archived(
     let mut statement = db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
     statement.execute((record.write(), archived_at, project_id))?;
     planted!(rules.fault, "archive-deletes", at.is_some() => delete_packages(db, project_id)?);
+    // 5.2: restoring concerns one project.
+    planted!(rules.fault, "restore-restores-all", at.is_none() => restore_all(db)?);
     Ok(record)
 }
 
 /// Deletes the packages of a project, which the protocol never does.
 fn delete_packages(db: &Connection, project_id: &str) -> Result<(), Refusal> {
     db.execute("DELETE FROM packages WHERE project_id = ?", [project_id])?;
+    Ok(())
+}
+
+/// Restores every archived project, which the protocol never does.
+fn restore_all(db: &Connection) -> Result<(), Refusal> {
+    db.execute("UPDATE projects SET record = json_set(record, '$.archived_at', NULL), archived_at = NULL", [])?;
     Ok(())
 }
 

@@ -8,3 +8,4 @@ pub(super) mod key_selection;
 pub(super) mod map;
 pub(super) mod node;
 pub(super) mod stream;
+pub(super) mod tcp;

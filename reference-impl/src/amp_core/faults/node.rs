@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use crate::amp_core::bodies::Body;
+use crate::amp_core::negotiation::Event;
+use crate::amp_core::node::channel::Channel;
 use crate::amp_core::receive::Authentic;
 use crate::cbor::Cbor;
 
@@ -24,6 +26,11 @@ pub(in crate::amp_core) fn is_again(sender: &str) -> bool {
         odd.insert(sender.to_owned());
     }
     again
+}
+
+/// `refused-version-ends-negotiation`: Ends the negotiation of a connection, as an offer without a version does.
+pub(in crate::amp_core) fn end_negotiation(channel: &Channel) {
+    channel.event(Event::Hello(Vec::new()));
 }
 
 /// `delegation-credential-from-ext`: Takes a credential that the body lacks from ext.

@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::server::{IDLE_DEADLINE, MESSAGE_DEADLINE, MESSAGE_LIMIT, Server};
 use crate::amp_core::codes::Code;
+use crate::amp_core::faults::tcp as faults;
 use crate::amp_core::frame::{self, Decoder, Frame, FrameError, kind};
 use crate::amp_core::node::channel::{Carrier, Channel};
 use crate::amp_core::rules::Rules;
@@ -110,7 +111,10 @@ impl Reader {
         let mut piece = vec![0; PIECE];
         let mut begun = None;
         loop {
-            let next = self.decoder.next().map_err(|error| match error {
+            let mut next = self.decoder.next();
+            // 3.2: the maximum of a connection is that of its own handshake.
+            planted!(self.rules.fault, "tcp-maximum-shared", next = faults::within_latest_maximum(next));
+            let next = next.map_err(|error| match error {
                 FrameError::Empty => End::Refused(Code::InvalidMessage, "a frame has a type"),
                 FrameError::TooLarge => End::Refused(Code::InvalidMessage, "the frame is too large"),
             })?;

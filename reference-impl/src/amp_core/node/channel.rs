@@ -115,6 +115,11 @@ impl Directory {
         lines.iter().filter(|line| line.out.try_send(message.clone()).is_ok()).count()
     }
 
+    /// Removes every connection of `did`; only a planted fault does so.
+    pub(crate) fn forget(&self, did: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(did);
+    }
+
     /// Wakes the tasks that deliver the queue of `did`.
     pub(crate) fn announce(&self, did: &str) {
         let lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -274,7 +274,12 @@ impl Node {
         planted!(settings.rules.fault, "ack-for-others", authenticated = receive::for_anybody(&bytes, recipient));
         let message = match authenticated {
             Ok(message) => message,
-            Err(rejection) => return self.refuse(&bytes, rejection, now).await,
+            Err(rejection) => {
+                let of_version = rejection.stage == Stage::Version;
+                // 13.5: the selected version remains.
+                planted!(settings.rules.fault, "refused-version-ends-negotiation", of_version => faults::end_negotiation(channel));
+                return self.refuse(&bytes, rejection, now).await;
+            }
         };
         if let Some(taken) = self.out_of_turn(&message.headers, channel, depth, now) {
             return taken;

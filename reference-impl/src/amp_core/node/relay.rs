@@ -187,7 +187,11 @@ impl Node {
                 if !page.more {
                     tokio::select! {
                         () = news.notified() => {}
-                        () = out.closed() => return,
+                        () = out.closed() => {
+                            // 8.3: the other connections of a party remain.
+                            planted!(node.rules().fault, "relay-close-ends-all", node.0.directory.forget(&party));
+                            return;
+                        }
                     }
                 }
             }
