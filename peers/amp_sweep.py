@@ -279,7 +279,10 @@ def main():
         for n in range(options.random):
             preset = f"random:{options.seed + n}"
             shown = json.loads(subprocess.run(SERVER + ["--preset", preset, "--show", "--json"], capture_output=True, text=True, check=True).stdout)
-            runs.append((f"{preset} ({' '.join(shown['choices'])})", ["--preset", preset], shown["target"], more))
+            # Explored, every second one is a relay too; the cases about relays run at the single choices.
+            is_relay = options.explore and n % 2 == 1
+            role, extra = (["--role", "both"], {"role": "both"}) if is_relay else ([], {})
+            runs.append((f"{preset} ({' '.join(role + shown['choices'])})", ["--preset", preset, *role], {**shown["target"], **extra}, more))
     if options.random or options.singles or options.entries:
         if wanted("proofmark by did:web"):
             web = {"identities": "did:web", "did_web_base": Documents().base}
