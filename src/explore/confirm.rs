@@ -24,7 +24,8 @@ const ROUNDS: usize = 40;
 const ATTEMPTS: usize = 200;
 const SHRINKING: Duration = Duration::from_secs(10);
 
-/// How long to look for the spelling on which a suspicion depends, before the last try.
+/// How long to look for the spelling on which a suspicion depends. Then it is not confirmed: what runs at the same time takes many
+/// rounds for each spelling.
 const DEPENDENCE: Duration = Duration::from_secs(15);
 
 impl Campaign<'_> {

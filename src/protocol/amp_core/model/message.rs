@@ -208,7 +208,7 @@ pub(super) fn bindings(step: &Move, n: usize) -> Vec<(String, Value)> {
             ]);
             set.push(("/ext", shadow));
         }
-        // A type that nobody assigned.
+        // An unassigned type.
         Some("type") => set.push(("/ext", map([("typ", number(99))]))),
         Some("verified") => set.push(("/ext", map([("verified", Value::Bool(true))]))),
         Some(_) => set.push(("/ext", map([("trace_id", text("proofmark"))]))),
