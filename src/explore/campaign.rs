@@ -55,7 +55,7 @@ pub async fn run(
         return nothing(format!("{} has no model yet", plan.knowledge.protocol.slug()));
     };
     let runner = Runner::new(connections, &plan.target.limits, start);
-    let mut features = match options.probed.clone() {
+    let features = match options.probed.clone() {
         Some(features) => features,
         None => {
             let all = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
@@ -66,7 +66,6 @@ pub async fn run(
             Features::read(plan, facts, &transcript)
         }
     };
-    features.without_prerequisites = true;
     let context = Context { plan, facts, features };
     let campaign = Campaign { model, context: &context, runner: &runner, options, watcher, fresh: AtomicU64::new(0) };
     let mut state = State {

@@ -191,6 +191,8 @@ pub(super) fn case(predictions: &[Option<Predicted>], shape: Shape<'_>, title: &
         // The model says that the target accepts what has no defect, and the sequence without its edits is another one.
         case.push(("counts-without-twin", Value::Bool(true)));
     }
+    // What the model permits does not depend on what else the target does wrong.
+    case.push(("counts-without-prerequisites", Value::Bool(true)));
     case.push(("runs-on", Value::array([Value::text(title.transport)])));
     if repeats {
         let rows = (1..=ROUNDS).map(|round| Value::map([("row", Value::Text(format!("round-{round}")))]));

@@ -63,6 +63,8 @@ pub(super) fn text(knowledge: &Knowledge, seed: &Seed, shape: Shape<'_>, title: 
     if seed.needs.as_array().is_some_and(|needs| !needs.is_empty()) {
         case.push(("needs", seed.needs.clone()));
     }
+    // The property holds whatever else the target does wrong.
+    case.push(("counts-without-prerequisites", Value::Bool(true)));
     case.push(("runs-on", Value::array([Value::text(seed.transport.name())])));
     let mut steps = seed.steps.clone();
     let last = steps.len().saturating_sub(1);

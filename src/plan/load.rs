@@ -139,6 +139,7 @@ fn probe(index: usize, feature: &Feature) -> Case {
         strict_only: false,
         without_setup: false,
         stands_alone: false,
+        without_prerequisites: false,
         twin_first: false,
         ends_target: false,
         bindings: Vec::new(),

@@ -108,6 +108,13 @@ pub(super) static CASE: Shape = Shape {
         .default("false")
         .formerly(&["stands-alone"]),
         KeyRow::new(
+            "counts-without-prerequisites",
+            Kind::Flag,
+            "It is judged even if the target lacks a prerequisite that it uses: findings of `fuzz` and `explore` are.",
+            "counts-without-prerequisites: true",
+        )
+        .default("false"),
+        KeyRow::new(
             "twin-first",
             Kind::Flag,
             "The twin is sent before the case, not after it: where the target may not answer after the case.",

@@ -67,6 +67,9 @@ pub struct Case {
     pub without_setup: bool,
     /// Whether its findings count even if the twin was rejected: where a target accepts an invalid message.
     pub stands_alone: bool,
+    /// Whether it is judged even where the target lacks a prerequisite that it uses: a finding of `fuzz` or `explore`, which
+    /// was seen at such a target.
+    pub without_prerequisites: bool,
     /// Whether the twin is sent before the case instead of after it: where the target may not answer after the case.
     pub twin_first: bool,
     /// Whether it stops the target, so that it runs alone, after all others.

@@ -191,6 +191,7 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
     let mut strict_only = fields.flag("strict-only", problems);
     let without_setup = fields.flag("no-setup", problems);
     let stands_alone = fields.flag("counts-without-twin", problems);
+    let without_prerequisites = fields.flag("counts-without-prerequisites", problems);
     let twin_first = fields.flag("twin-first", problems);
     let ends_target = fields.flag("ends-target", problems);
     let _ = fields.take("for-each");
@@ -236,6 +237,7 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
         strict_only,
         without_setup,
         stands_alone,
+        without_prerequisites,
         twin_first,
         ends_target,
         bindings,

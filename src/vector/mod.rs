@@ -102,6 +102,7 @@ fn case(vector: &Vector, question: LibraryCall) -> Case {
         strict_only: false,
         without_setup: false,
         stands_alone: false,
+        without_prerequisites: false,
         twin_first: false,
         ends_target: false,
         bindings: Vec::new(),
