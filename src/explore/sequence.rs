@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::choices::Seeded;
 use super::section::{self, Shows};
+use super::shrink;
 use crate::fuzz::yaml;
 use crate::plan::{self, Knowledge};
 use crate::protocol::{Choices, Model, Move, Offers, Predicted};
@@ -25,6 +26,16 @@ const CANDIDATES: usize = 3;
 /// A sequence has a section once in so many times, and after it few moves besides those that read everything back.
 const SECTIONS: usize = 5;
 const AFTER_SECTION: usize = 3;
+
+/// One sequence in so many also reads between its moves what it reads back at its end, after one move in so many: a server that
+/// keeps an answer too long shows it only if the same was read before.
+const READERS: usize = 3;
+const BETWEEN_READS: usize = 3;
+
+/// One sequence in so many has up to so many arguments left out or shortened, as shrinking does: what a shrunk sequence expects
+/// is then exercised as much as the rest of the model.
+const PLAINER: usize = 8;
+const SIMPLIFICATIONS: usize = 4;
 
 /// How often the case of a section repeats: what happens at the same time happens in another order each time.
 const ROUNDS: usize = 24;
@@ -64,6 +75,7 @@ pub(super) fn generate(
     let choices: &mut dyn Choices = &mut Seeded::new(seed, number);
     let count = FEWEST + choices.below(MOST - FEWEST);
     let steered = choices.one_in(2);
+    let reads = choices.one_in(READERS);
     let section_at = choices.one_in(SECTIONS).then(|| choices.below(count));
     let mut end = count;
     let mut state = model.start();
@@ -96,8 +108,23 @@ pub(super) fn generate(
         state.take(&step);
         *planned.entry(transition).or_default() += 1;
         moves.push(step);
+        if reads && choices.one_in(BETWEEN_READS) {
+            let mut all = state.read_back(offers);
+            if !all.is_empty() {
+                let read = all.swap_remove(choices.below(all.len()));
+                moves.extend(state.take(&read).is_some().then_some(read));
+            }
+        }
     }
     moves.extend(state.read_back(offers));
+    if choices.one_in(PLAINER) {
+        for _ in 0..=choices.below(SIMPLIFICATIONS) {
+            let mut plainer = shrink::plainer(&moves);
+            if !plainer.is_empty() {
+                moves = plainer.swap_remove(choices.below(plainer.len()));
+            }
+        }
+    }
     moves
 }
 
@@ -225,16 +252,17 @@ pub(super) fn read(knowledge: &Knowledge, text: &str) -> Result<Case, String> {
     if mistakes.is_empty() { Ok(case) } else { Err(format!("{mistakes:?}")) }
 }
 
-/// The requirements that the expectations of a step decide.
+/// The requirements that the expectations of a step decide, and of the steps in it.
 fn covered(step: &Value) -> Vec<String> {
     let list = |name: &str| step.member(name).and_then(Value::as_array).unwrap_or_default();
+    let nested = list("parallel").iter().flat_map(covered);
     let ids = list("expect")
         .iter()
         .chain(list("expect-all"))
         .filter_map(|one| one.member("covers"))
         .filter_map(Value::as_array)
         .flatten();
-    ids.filter_map(Value::as_text).map(str::to_owned).collect()
+    ids.filter_map(Value::as_text).map(str::to_owned).chain(nested).collect()
 }
 
 fn demands(step: &Value, requirement: &str) -> bool {

@@ -17,9 +17,9 @@ pub(super) fn body(step: &Move) -> Value {
         (text("/project_id"), project(of_project(step))),
         (text("/created_at"), spelled_with_fraction(minutes, fraction)),
     ];
-    if let Some(status) = word(step, "status") {
+    if let Some(status) = word(step, "status").and_then(known) {
         set.push((text("/status"), text(status)));
-        set.push((text("/review_type"), text(word(step, "review").unwrap_or("human"))));
+        set.push((text("/review_type"), text(word(step, "review").and_then(known).unwrap_or("human"))));
     }
     set.extend(step.member("set").and_then(Value::as_map).unwrap_or_default().iter().cloned());
     let mut built = vec![("base", text(base)), ("set", Value::Map(Vec::new().into()))];

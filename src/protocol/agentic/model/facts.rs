@@ -102,13 +102,17 @@ pub(super) fn assert(state: &mut State, given: &Move) -> Option<Predicted> {
     let start = integer(given, "age").filter(|age| (30..20_000).contains(age));
     let number_of_step = state.moment();
     let from = start.map_or(Moment::Now(number_of_step), Moment::Given);
+    // An actor has both members (section 6.2).
+    if given.member("by").is_some_and(|by| ["id", "type"].iter().any(|name| by.member(name).is_none())) {
+        return None;
+    }
     let mut extras: Vec<(&'static str, Value)> = Vec::new();
     let mut fact = vec![("subject", literal(&key.1)), ("predicate", literal(&key.2)), ("value", value.clone())];
     fact.extend(start.map(|minutes| ("valid_from", spelled(minutes))));
     for (argument, name, place) in
         [("confidence", "confidence", "/confidence"), ("tags", "tags", "/tags"), ("by", "asserted_by", "/asserted_by")]
     {
-        if let Some(given) = given.member(argument).filter(|given| given.as_map().is_none_or(|map| !map.is_empty())) {
+        if let Some(given) = given.member(argument) {
             fact.push((name, given.clone()));
             extras.push((place, given.clone()));
         }

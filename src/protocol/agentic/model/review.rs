@@ -42,7 +42,7 @@ pub(super) fn propose_flag(state: &State, offers: &dyn Offers, choices: &mut dyn
 /// A package is marked for review (section 8.5).
 pub(super) fn flag(state: &mut State, given: &Move) -> Option<Predicted> {
     let n = small(given, "n");
-    let review = word(given, "review").unwrap_or("human");
+    let review = word(given, "review").and_then(known).unwrap_or("human");
     let mut with = vec![("review_type", text(review))];
     with.extend(word(given, "note").filter(|note| !note.ends_with('$')).map(|note| ("note", text(note))));
     let Some(package) = state.packages.get_mut(&n) else {
