@@ -329,3 +329,84 @@ pub(super) fn line(step: &Value) -> String {
     let inputs = step.member("with").map(|with| format!(" {}", crate::wire::show(with))).unwrap_or_default();
     format!("{party}{operation}{inputs}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::ModelState;
+
+    struct Toy;
+
+    /// Writes that say the same each time, and one read.
+    struct Written;
+
+    fn named(kind: &str) -> Move {
+        Value::map([("do", Value::text(kind)), ("text", Value::text("abcd"))])
+    }
+
+    impl Model for Toy {
+        fn transitions(&self) -> &'static [&'static str] {
+            &["toy"]
+        }
+
+        fn start(&self) -> Box<dyn ModelState> {
+            Box::new(Written)
+        }
+    }
+
+    impl ModelState for Written {
+        fn duplicate(&self) -> Box<dyn ModelState> {
+            Box::new(Self)
+        }
+
+        fn propose(&self, _: &dyn Offers, _: &mut dyn Choices) -> Option<Move> {
+            Some(named("write"))
+        }
+
+        fn read_back(&self, _: &dyn Offers) -> Vec<Move> {
+            vec![named("read")]
+        }
+
+        fn take(&mut self, _: &Move) -> Option<Predicted> {
+            Some(Predicted { transition: "toy", needs: Vec::new(), bindings: Vec::new(), steps: Vec::new() })
+        }
+    }
+
+    struct Everything;
+
+    impl Offers for Everything {
+        fn has(&self, _: &str) -> bool {
+            true
+        }
+
+        fn may_have(&self, _: &str) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn some_sequences_read_before_their_end_and_some_have_plainer_moves() {
+        let all: Vec<Vec<Move>> =
+            (0..100).map(|number| generate(&Toy, &Everything, 1, number, &mut Planned::new())).collect();
+        let is = |kind: &'static str| move |step: &Move| step.member("do") == Some(&Value::text(kind));
+        assert!(all.iter().all(|moves| moves.last().is_some_and(is("read"))));
+        let reads_and_writes = |moves: &&Vec<Move>| {
+            let first = moves.iter().position(is("read")).unwrap_or(moves.len());
+            moves[first..].iter().any(is("write"))
+        };
+        let readers = all.iter().filter(reads_and_writes).count();
+        assert!((10..60).contains(&readers), "{readers}");
+        let plainer =
+            all.iter().filter(|moves| moves.iter().any(|step| *step != named("write") && *step != named("read")));
+        let plainer = plainer.count();
+        assert!((3..30).contains(&plainer), "{plainer}");
+    }
+
+    #[test]
+    fn a_step_covers_what_the_steps_in_it_expect() {
+        let inner = r#"{"send":"submit","expect":[{"covers":["A-2"]}]}"#;
+        let step = format!(r#"{{"parallel":[{inner}],"expect-all":[{{"covers":["A-1"]}}]}}"#);
+        let step = crate::wire::json::parse(step.as_bytes()).unwrap();
+        assert_eq!(covered(&step), ["A-1", "A-2"]);
+    }
+}

@@ -11,6 +11,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         an_exploration_finds_nothing_in_the_reference,
         an_exploration_of_amp_core_finds_nothing_in_the_reference_and_finds_what_is_planted,
         faults_that_only_sequences_show_are_found_and_their_cases_fail_at_them_alone,
+        each_case_of_a_run_decides_at_a_target_that_lacks_a_prerequisite_and_passes_at_another,
         races_are_found_and_their_cases_fail_at_them_alone,
         the_same_seed_makes_the_same_sequences,
         wrong_usage_is_reported_before_anything_is_sent,
@@ -125,6 +126,26 @@ fn faults_that_only_sequences_show_are_found_and_their_cases_fail_at_them_alone(
         assert_eq!(at_the_fault, (1, "fail".to_owned(), requirement.to_owned()), "{fault}");
         let clean = checked(folder, &finding, &["--reference"]);
         assert_eq!((clean.0, clean.1.as_str()), (0, "pass"), "{fault}");
+    }
+}
+
+fn each_case_of_a_run_decides_at_a_target_that_lacks_a_prerequisite_and_passes_at_another() {
+    // At the first, facts have names on which most cases build; a case that is shortened too far for the second fails at any target.
+    for fault in ["facts-with-store-names", "human-reviews-refused"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let words = ["explore", "--reference", "--fault", fault, "--protocol", "agentic", "--findings", "3"];
+        let ran = proofmark(folder, &[&words[..], &["--for", "120s", "--seed", "5"]].concat());
+        assert_eq!(ran.code, 1, "{fault}: {}{}", ran.out, ran.err);
+        let result = result(folder);
+        let findings = result["findings"].as_array().expect("findings");
+        assert_eq!(findings.len(), 3, "{fault}: {}{}", ran.out, ran.err);
+        for finding in findings {
+            let at_the_fault = checked(folder, finding, &["--reference", "--fault", fault]);
+            assert_eq!((at_the_fault.0, at_the_fault.1.as_str()), (1, "fail"), "{fault}: {finding}");
+            let clean = checked(folder, finding, &["--reference"]);
+            assert_eq!((clean.0, clean.1.as_str()), (0, "pass"), "{fault}: {finding}");
+        }
     }
 }
 
