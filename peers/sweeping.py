@@ -106,6 +106,16 @@ def keep(record, folder, arguments):
     (Path(folder) / f"{name}.json").write_text(json.dumps(record))
 
 
+def keep_cases(out, folder, arguments):
+    """Copies the cases of the findings of an exploration to a folder, under the arguments of its server."""
+    name = "-".join(arguments).replace("--", "").replace(":", "-").replace("/", "-")[:120] or "default"
+    for case in Path(out).glob("*.yaml"):
+        if case.name != "target.yaml":
+            kept = Path(folder) / name
+            kept.mkdir(parents=True, exist_ok=True)
+            (kept / case.name).write_bytes(case.read_bytes())
+
+
 def protocol_of(record, slug):
     return next((p for p in record["protocols"] if p["protocol"] == slug), {"cases": [], "requirements": []})
 

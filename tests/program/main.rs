@@ -24,6 +24,9 @@ mod task_amp;
 mod tokens;
 mod variant;
 
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
 use libtest_mimic::{Arguments, Trial};
 
 /// As in the program, since runs in this process allocate as much.
@@ -39,12 +42,26 @@ macro_rules! trials {
     ($($name:ident),* $(,)?) => {
         vec![$({
             let module = module_path!().rsplit("::").next().unwrap_or_default();
-            libtest_mimic::Trial::test(format!("{module}::{}", stringify!($name)), || {
-                $name();
+            let name = format!("{module}::{}", stringify!($name));
+            libtest_mimic::Trial::test(name.clone(), || {
+                $crate::timed(name, $name);
                 Ok(())
             })
         }),*]
     };
+}
+
+/// How many of the slowest tests are named at the end.
+const SLOWEST: usize = 12;
+
+/// How long the tests took that passed so far.
+static TOOK: Mutex<Vec<(Duration, String)>> = Mutex::new(Vec::new());
+
+/// Runs a test, and notes how long it took.
+fn timed(name: String, test: fn()) {
+    let begun = Instant::now();
+    test();
+    TOOK.lock().expect("no test panics here").push((begun.elapsed(), name));
 }
 
 fn main() {
@@ -79,7 +96,14 @@ fn main() {
         spellings::trials(),
     ]));
     trials.extend(lookups);
-    libtest_mimic::run(&arguments, trials).exit();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    let mut took = std::mem::take(&mut *TOOK.lock().expect("no test panics here"));
+    took.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    // With the time that each waited for the others.
+    for (time, name) in took.iter().take(SLOWEST).filter(|(time, _)| time.as_secs() > 0) {
+        println!("slow      {:>4} s  {name}", time.as_secs());
+    }
+    conclusion.exit();
 }
 
 /// The tests of all modules, interleaved evenly, so that waiting tests run in parallel with working ones.
