@@ -64,7 +64,8 @@ pub async fn run(
     if let Some(why) = transcript.cut_short.as_ref().map(|why| why.replace('\n', "; ")) {
         return nothing(why, progress);
     }
-    let features = Features::read(plan, facts, &transcript);
+    let mut features = Features::read(plan, facts, &transcript);
+    features.without_prerequisites = true;
     let context = Context { plan, facts, features };
     let seeds = some(seeds(&context), options.seed);
     if seeds.is_empty() {

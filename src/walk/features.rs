@@ -17,6 +17,8 @@ pub struct Features {
     pub claimed: LevelSet,
     /// The URLs of the hosts of the run.
     pub hosts: BTreeMap<String, HostUrls>,
+    /// Whether cases decide also where the target lacks what they build on: what a fuzzer starts from needs no working base.
+    pub without_prerequisites: bool,
     /// Its own description, as received.
     pub declared: Option<Value>,
 }

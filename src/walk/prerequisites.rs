@@ -9,7 +9,7 @@ use crate::suite::{Action, Feature};
 impl Context<'_> {
     /// The prerequisites that the target lacks and that a case uses.
     pub fn unmet_prerequisites(&self, ready: &ReadyCase<'_>) -> Vec<&Feature> {
-        if ready.case.without_prerequisites {
+        if self.features.without_prerequisites || ready.case.without_prerequisites {
             return Vec::new();
         }
         let missing = self.plan.knowledge.manifest.features.iter().filter(|feature| {
