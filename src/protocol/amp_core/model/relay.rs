@@ -274,8 +274,8 @@ pub(super) fn store(state: &mut State, given: &Move) -> Option<Predicted> {
     Some(Predicted { transition, needs: vec!["relay", "poll"], bindings, steps: vec![step.written()] })
 }
 
-/// The relay does not acknowledge as a recipient what it stores for others. Whoever else claims to have received it, even before it
-/// was sent, may be polled with the answer.
+/// No ACK of the relay itself says `recipient`, because it stores the message for others. ACKs that other parties sent, even ahead of
+/// the message, may be polled with the answer.
 fn not_as_recipient(of: Option<Value>) -> Value {
     let of_recipient = plain("/body/ack_source", "equals", text("recipient"));
     let by_relay = plain("/message/from", "matches", text("^${target}(#.*)?$"));
