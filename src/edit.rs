@@ -4,6 +4,8 @@
 //! twin.
 
 mod keys;
+#[cfg(test)]
+mod tests;
 
 pub use keys::EDIT;
 
@@ -122,10 +124,10 @@ impl Edit {
             changes.push(Change::Header(name.value, to));
         }
         let span = fields.span().clone();
-        let present = fields.present();
         fields.finish(problems);
         if changes.len() != 1 {
-            if present > 0 {
+            // What is not a map is a mistake already.
+            if matches!(node.value, Yaml::Map(_)) {
                 let message = format!("an edit needs exactly one change, found {}", changes.len());
                 problems.note(Diagnostic::new(&span, message).hint(format!("one of {}", EDIT.choice.list())));
             }

@@ -129,3 +129,38 @@ impl Profile {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written<T: Serialize>(value: T) -> String {
+        serde_json::to_value(value).expect("JSON").as_str().expect("a text").to_owned()
+    }
+
+    #[test]
+    fn reports_use_the_words_of_the_data() {
+        for verdict in Verdict::ALL {
+            assert_eq!(verdict.word(), written(verdict));
+            assert_eq!(verdict.to_string(), verdict.word());
+        }
+        let reasons =
+            [NotRun::NotClaimed, NotRun::NotExercised, NotRun::NotSelected, NotRun::Unobservable, NotRun::Waived];
+        for reason in reasons {
+            assert_eq!(reason.word(), written(reason));
+            assert_eq!(reason.to_string(), reason.word());
+        }
+        for grant in [Grant::Granted, Grant::GrantedWaived, Grant::Refused, Grant::Undecided] {
+            assert_eq!(grant.word(), written(grant));
+        }
+        for profile in [Profile::Lenient, Profile::Strict] {
+            assert_eq!(profile.word(), written(profile));
+        }
+        assert_eq!(written(NotRun::NotExercised), "not-exercised");
+    }
+
+    #[test]
+    fn words_line_up_in_columns() {
+        assert_eq!(format!("{:<8}|{:>9}|", Verdict::Pass, NotRun::Waived), "pass    |   waived|");
+    }
+}

@@ -88,3 +88,99 @@ pub(super) fn records(context: &Context<'_>, transcript: &Transcript) -> Vec<Fea
     }
     records
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::exchange::Transport::{self, Http, Ws};
+    use crate::judge::testing::{Run, answered, feature, found, getting, knowledge, probed};
+    use crate::verdict::Verdict;
+
+    const ONE: &[(&str, &str)] = &[("T-1", "MUST, level: L0, testable: both")];
+
+    #[test]
+    fn a_pass_counts_only_at_a_target_that_passes_the_baseline_checks_of_the_levels_that_it_claims() {
+        // `put` belongs to L1.
+        let features = [("answers", "get"), ("stores", "put")];
+        let features = features.map(|(name, probe)| feature(name, probe, "if-missing: run, floor: [endpoint]"));
+        let manifest = format!("features:\n{}", features.concat());
+        let knowledge = knowledge(&manifest, ONE, &getting("first", "covers: [T-1]"));
+        let failed = |name: &str| format!("the target failed the baseline check `{name}`: It is {name}.");
+        let (pass, open) = (Verdict::Pass, Verdict::Inconclusive);
+        for (level, answers, stores, verdict, because) in [
+            ("L0", 200, 200, pass, String::new()),
+            ("L0", 200, 404, pass, String::new()),
+            ("L1", 200, 200, pass, String::new()),
+            ("L1", 200, 404, open, failed("stores")),
+            ("L0", 404, 200, open, failed("answers")),
+        ] {
+            let mut run = Run::new(&knowledge, &[Http]);
+            run.target.levels = vec![level.to_owned()];
+            run.probes = vec![probed(Http, &[Some(answers), Some(stores)])];
+            let record = run.judge(|ready| Some(answered(ready, 200)));
+            let case = found(&record, "first");
+            assert_eq!((case.verdict, &case.because), (verdict, &because), "{level} {answers} {stores}");
+        }
+    }
+
+    #[test]
+    fn a_case_rests_on_the_operations_whose_answers_it_judges() {
+        let features = ["get", "list"].map(|operation| {
+            feature(
+                &format!("can-{operation}"),
+                operation,
+                &format!("if-missing: run, floor: [endpoint], floor-of: [{operation}]"),
+            )
+        });
+        let all = "expect-all: [{ at: /answers, some: { at: /status, equals: 200 } }]";
+        let cases: String = [
+            ("lists", "{ send: list, expect: [{ at: /status, equals: 200 }] }".to_owned()),
+            ("lists-after-a-get", "{ send: get }, { send: list, expect: [{ at: /status, equals: 200 }] }".to_owned()),
+            ("gets", format!("{{ send: get, {all} }}")),
+            ("gets-at-once", format!("{{ parallel: [{{ send: get }}, {{ send: get, as: b }}], {all} }}")),
+        ]
+        .map(|(name, steps)| format!("  - {{ case: {name}, covers: [T-1], steps: [{steps}] }}\n"))
+        .concat();
+        let knowledge = knowledge(&format!("features:\n{}", features.concat()), ONE, &cases);
+        let verdicts = |get: u16| {
+            let mut run = Run::new(&knowledge, &[Http]);
+            run.probes = vec![probed(Http, &[Some(get), Some(200)])];
+            let record = run.judge(|ready| Some(answered(ready, 200)));
+            record.cases.iter().map(|case| case.verdict).collect::<Vec<_>>()
+        };
+        let (pass, open) = (Verdict::Pass, Verdict::Inconclusive);
+        assert_eq!(verdicts(200), [pass; 4]);
+        assert_eq!(verdicts(404), [pass, pass, open, open]);
+    }
+
+    #[test]
+    fn a_feature_is_named_with_its_transport_only_if_several_were_probed() {
+        let manifest = format!("features:\n{}", feature("answers", "get", "if-missing: run"));
+        let knowledge = knowledge(&manifest, ONE, &getting("first", "covers: [T-1]"));
+        let names = |transports: &[Transport]| {
+            let mut run = Run::new(&knowledge, transports);
+            run.probes = transports.iter().map(|transport| probed(*transport, &[Some(200)])).collect();
+            let record = run.judge(|ready| Some(answered(ready, 200)));
+            record.features.into_iter().map(|feature| feature.feature).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[Http]), ["answers"]);
+        assert_eq!(names(&[Ws]), ["answers"]);
+        assert_eq!(names(&[Http, Ws]), ["answers", "answers@ws"]);
+    }
+
+    #[test]
+    fn a_run_of_selected_cases_leaves_out_the_features_that_it_did_not_need() {
+        let features = ["probed", "unprobed", "configured"].map(|name| feature(name, "get", "if-missing: run"));
+        let manifest = format!("features:\n{}", features.concat());
+        let knowledge = knowledge(&manifest, ONE, &getting("first", "covers: [T-1]"));
+        let names = |only: &[&str]| {
+            let mut run = Run::new(&knowledge, &[Http]);
+            run.selection.only = only.iter().map(|pattern| (*pattern).to_owned()).collect();
+            run.target.options.insert("configured".to_owned(), true);
+            run.probes = vec![probed(Http, &[Some(200), None, None])];
+            let record = run.judge(|ready| Some(answered(ready, 200)));
+            record.features.into_iter().map(|feature| feature.feature).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[]), ["probed", "unprobed", "configured"]);
+        assert_eq!(names(&["toy/area#first"]), ["probed", "configured"]);
+    }
+}

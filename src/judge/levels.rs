@@ -159,3 +159,151 @@ fn because_of(requirement: &RequirementRecord, by_id: &BTreeMap<&str, &CaseRecor
     };
     because
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Transport::Http;
+    use crate::judge::testing::{Run, answered, getting, knowledge};
+    use crate::record::ProtocolRecord;
+
+    const MUST: &str = "MUST, level: L0, testable: both";
+
+    /// A case that says nothing of an answer without items.
+    const LISTED: &str = "  - { case: listed, covers: [T-2], \
+                          steps: [{ send: get, expect: [{ at: /body, each: [{ type: string }] }] }] }\n";
+
+    fn outcomes(record: &ProtocolRecord) -> Vec<Grant> {
+        record.levels.iter().map(|level| level.outcome).collect()
+    }
+
+    #[test]
+    fn a_level_is_granted_for_demands_of_its_own_or_if_it_has_none_for_those_that_it_includes() {
+        let first = getting("first", "covers: [T-1]");
+        let claiming_l1 = |requirements: &[(&str, &str)], cases: &str| {
+            let knowledge = knowledge("", requirements, cases);
+            let mut run = Run::new(&knowledge, &[Http]);
+            run.target.levels = vec!["L1".to_owned()];
+            run.judge(|ready| Some(answered(ready, 200)))
+        };
+        let without_own = claiming_l1(&[("T-1", MUST)], &first);
+        assert_eq!(outcomes(&without_own), [Grant::Granted, Grant::Granted]);
+        let own = ("T-2", "MUST, level: L1, testable: both");
+        let shown = claiming_l1(&[("T-1", MUST), own], &(first.clone() + &getting("second", "covers: [T-2]")));
+        assert_eq!(outcomes(&shown), [Grant::Granted, Grant::Granted]);
+        // What is its own never came up.
+        let not_shown = claiming_l1(&[("T-1", MUST), own], &(first + LISTED));
+        assert_eq!(outcomes(&not_shown), [Grant::Granted, Grant::Undecided]);
+        assert_eq!(not_shown.levels[1].not_exercised, ["T-2"]);
+    }
+
+    #[test]
+    fn a_level_names_what_stands_in_its_way_and_what_to_do_about_it() {
+        let second = getting("second", "covers: [T-2]");
+        let beyond = getting("second", "covers: [T-2], needs: [L1]");
+        let assuming = "  - { case: second, covers: [T-2], steps: [{ send: get, \
+                        assume: [{ at: /status, equals: 200 }], expect: [{ at: /status, equals: 200 }] }] }\n";
+        let partly = second.clone() + LISTED;
+        let (refused, undecided) = (Grant::Refused, Grant::Undecided);
+        let not_run = |reason: NotRun| (Verdict::NotRun, Some(reason));
+        for (cases, only, status, outcome, found, why, advice) in [
+            (second.as_str(), &[][..], Some(500), refused, (Verdict::Fail, None), "", ""),
+            (
+                &second,
+                &[],
+                None,
+                undecided,
+                (Verdict::Error, None),
+                "the case did not run",
+                "check that the target answers there in time",
+            ),
+            (
+                assuming,
+                &[],
+                Some(500),
+                undecided,
+                (Verdict::Inconclusive, None),
+                "step 1 (get) precondition not met",
+                "look at the answers of toy/area#second",
+            ),
+            (
+                &beyond,
+                &[],
+                Some(200),
+                undecided,
+                not_run(NotRun::NotClaimed),
+                "the case needs level L1; the target claims L0",
+                "if the target offers it, say so in the target file",
+            ),
+            (
+                &second,
+                &["toy/area#first"],
+                Some(200),
+                undecided,
+                not_run(NotRun::NotSelected),
+                "no pattern of --only matches it",
+                "run it without --only",
+            ),
+            (
+                &partly,
+                &["toy/area#first", "toy/area#listed"],
+                Some(200),
+                undecided,
+                not_run(NotRun::NotExercised),
+                "the answers contained nothing to judge",
+                "run all of its cases",
+            ),
+        ] {
+            let cases = getting("first", "covers: [T-1]") + cases;
+            let knowledge = knowledge("", &[("T-1", MUST), ("T-2", MUST)], &cases);
+            let mut run = Run::new(&knowledge, &[Http]);
+            run.selection.only = only.iter().map(|pattern| (*pattern).to_owned()).collect();
+            let status = |name: &str| if name == "first" { Some(200) } else { status };
+            let record = run.judge(|ready| Some(answered(ready, status(&ready.case.name)?)));
+            let level = &record.levels[0];
+            let because = &level.because[0];
+            assert_eq!((level.outcome, level.because.len()), (outcome, 1), "{level:?}");
+            assert_eq!((because.requirement.as_str(), because.verdict, because.reason), ("T-2", found.0, found.1));
+            for (text, expected) in [(&because.why, why), (&because.advice, advice)] {
+                assert!(text.starts_with(expected) && text.is_empty() == expected.is_empty(), "{because:?}");
+            }
+            // Of a level that the target does not claim nobody wants to know how to reach it.
+            let beyond = &record.levels[1].because;
+            assert!(!beyond.is_empty() && beyond.iter().all(|found| found.why.is_empty() && found.advice.is_empty()));
+        }
+    }
+
+    #[test]
+    fn what_binds_only_in_the_strict_profile_stands_in_the_way_only_there() {
+        let requirements = [("T-1", MUST), ("T-2", "MUST, level: L0, testable: both, strict-only: true")];
+        let cases = getting("first", "covers: [T-1]") + &getting("second", "covers: [T-2]");
+        let knowledge = knowledge("", &requirements, &cases);
+        for (profile, outcome, because) in
+            [(Profile::Lenient, Grant::Granted, &[][..]), (Profile::Strict, Grant::Undecided, &["T-2"])]
+        {
+            let mut run = Run::new(&knowledge, &[Http]);
+            run.profile = profile;
+            let record = run.judge(|ready| (ready.case.name.value == "first").then(|| answered(ready, 200)));
+            let found: Vec<_> = record.levels[0].because.iter().map(|found| found.requirement.as_str()).collect();
+            assert_eq!((record.levels[0].outcome, found.as_slice()), (outcome, because));
+        }
+    }
+
+    #[test]
+    fn advice_and_what_cannot_be_seen_do_not_stand_in_the_way_of_a_level() {
+        let requirements = [
+            ("T-1", MUST),
+            ("T-SHOULD", "SHOULD, level: L0, testable: both"),
+            ("T-MAY", "MAY, level: L0, testable: both"),
+            ("T-NO", "MUST, level: L0, testable: no, why-not: It binds readers"),
+            ("T-LIBRARY", "MUST, level: L0, testable: library"),
+        ];
+        let cases = getting("first", "covers: [T-1]") + &getting("second", "covers: [T-SHOULD, T-MAY]");
+        let knowledge = knowledge("", &requirements, &cases);
+        let record = Run::new(&knowledge, &[Http])
+            .judge(|ready| (ready.case.name.value == "first").then(|| answered(ready, 200)));
+        let level = &record.levels[0];
+        assert_eq!(level.outcome, Grant::Granted, "{level:?}");
+        assert!(level.because.is_empty() && level.uncovered.is_empty(), "{level:?}");
+    }
+}

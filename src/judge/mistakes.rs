@@ -77,6 +77,8 @@ fn likeliest(candidates: &[Vec<String>]) -> (Vec<Option<&String>>, Vec<&String>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exchange::Transport::Http;
+    use crate::judge::testing::{Run, answered, found, getting, knowledge};
 
     #[test]
     fn the_mistake_that_explains_most_failures_is_named() {
@@ -92,5 +94,51 @@ mod tests {
     fn of_two_that_explain_as_many_the_likelier_is_named() {
         let all: Vec<Vec<String>> = vec![vec!["z".to_owned(), "a".to_owned()]; 2];
         assert_eq!(likeliest(&all).1, ["z"]);
+    }
+
+    #[test]
+    fn failures_name_the_mistake_that_they_show_or_that_a_commoner_one_explains() {
+        // What each case shows, what explains it, and the mistake that the record names.
+        let rows = [
+            ("first", Some("common"), None, Some(("common", false))),
+            ("second", Some("common"), None, Some(("common", false))),
+            ("third", Some("rare"), None, Some(("rare", false))),
+            ("explained", Some("odd"), Some("common"), Some(("common", false))),
+            ("follows", None, Some("rare"), Some(("rare", true))),
+            ("unknown", None, None, None),
+        ];
+        let cases: String = rows.iter().map(|(name, ..)| getting(name, "covers: [T-1]")).collect();
+        let must = "MUST, level: L0, testable: both";
+        let knowledge = knowledge("", &[("T-1", must)], &cases);
+        let record = Run::new(&knowledge, &[Http]).judge(|ready| {
+            let (_, mistake, explained, _) = rows.iter().find(|(name, ..)| *name == ready.case.name.value)?;
+            let mut transcript = answered(ready, 500);
+            let fields = [("mistake", mistake), ("explained-by", explained)];
+            let fields = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), (*value)?.to_owned())));
+            transcript.exchanges[0].received.headers.extend(fields);
+            Some(transcript)
+        });
+        for (name, _, _, expected) in rows {
+            let mistake = found(&record, name).findings[0].mistake.as_ref();
+            assert_eq!(mistake.map(|mistake| (mistake.text.as_str(), mistake.follows)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_warning_names_no_mistake() {
+        let cases = getting("of-both", "covers: [T-1, T-2]") + &getting("advised", "covers: [T-2]");
+        let requirements = [("T-1", "MUST, level: L0, testable: both"), ("T-2", "SHOULD, level: L0, testable: both")];
+        let knowledge = knowledge("", &requirements, &cases);
+        let record = Run::new(&knowledge, &[Http]).judge(|ready| {
+            let mut transcript = answered(ready, 500);
+            transcript.exchanges[0].received.headers.push(("mistake".to_owned(), "common".to_owned()));
+            Some(transcript)
+        });
+        let named = |name: &str| {
+            let findings = found(&record, name).findings.iter();
+            findings.map(|finding| (finding.verdict, finding.mistake.is_some())).collect::<Vec<_>>()
+        };
+        assert_eq!(named("of-both"), [(Verdict::Fail, true), (Verdict::Warn, false)]);
+        assert_eq!(named("advised"), [(Verdict::Warn, false)]);
     }
 }

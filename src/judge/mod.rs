@@ -2,6 +2,8 @@
 //!
 //! A verdict is the result of a [`Walk`] over the finished [`Transcript`], which `rejudge` repeats. Start with [`protocol`].
 
+#[cfg(test)]
+mod conclude_tests;
 mod features;
 #[cfg(test)]
 #[path = "grant_tests/tests.rs"]
@@ -9,7 +11,11 @@ mod grant_tests;
 mod levels;
 mod mistakes;
 mod outcome;
+#[cfg(test)]
+mod protocol_tests;
 mod sweep;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -558,6 +564,13 @@ fn is_known(protocol: &ProtocolRecord, because: &Because, known: &BTreeSet<&str>
     protocol.cases.iter().filter(stands_in_the_way).all(|case| known.contains(case.id.as_str()))
 }
 
+/// Whether a requirement is violated by a case that is not a known failure.
+fn is_violated_anew(protocol: &ProtocolRecord, because: &Because, known: &BTreeSet<&str>) -> bool {
+    let fails = |case: &&CaseRecord| case.outcomes.get(&because.requirement) == Some(&Verdict::Fail);
+    let mut failing = protocol.cases.iter().filter(fails);
+    because.verdict == Verdict::Fail && (known.is_empty() || failing.any(|case| !known.contains(case.id.as_str())))
+}
+
 /// Totals, exit code and conclusion of a run whose protocols are judged (DESIGN section 3).
 pub fn conclude(record: &mut RunRecord) {
     if let Some((why, advice)) = record.summary.cut_short.as_deref().and_then(|why| why.split_once('\n')) {
@@ -600,7 +613,7 @@ pub fn conclude(record: &mut RunRecord) {
                         level.because.iter().filter(|because| !is_known(protocol, because, &known)).peekable();
                     let is_as_known =
                         others.peek().is_none() && !level.because.is_empty() && level.uncovered.is_empty();
-                    if others.any(|because| because.verdict == Verdict::Fail) {
+                    if others.any(|because| is_violated_anew(protocol, because, &known)) {
                         refused.push(name);
                     } else if is_as_known {
                         not_granted_as_known.push(name);

@@ -107,3 +107,68 @@ impl<'t> Swept<'t> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::Body;
+    use crate::exchange::Transport::Http;
+    use crate::judge::testing::{answer, context, feature, getting, knowledge, probed, target};
+    use crate::plan::{Knowledge, Selection, build};
+    use crate::walk::CaseTranscript;
+
+    const GOOD: &str = r#"[{"kind":"note","word":"good"}]"#;
+    const BAD: &str = r#"[{"kind":"note","word":"bad"}]"#;
+    const OTHER: &str = r#"[{"kind":"other","word":"bad"}]"#;
+
+    /// A case of the word in every note that the target made, and one that sends a message.
+    fn of_notes() -> Knowledge {
+        let swept = "  - { case: swept, covers: [T-1], steps: [{ sweep: true, \
+                     assume: [{ at: /kind, equals: note }], expect: [{ at: /word, equals: good }] }] }\n";
+        let manifest = format!("features:\n{}", feature("answers", "get", "if-missing: run"));
+        let must = "MUST, level: L0, testable: both";
+        let cases = swept.to_owned() + &getting("first", "covers: [T-2]");
+        knowledge(&manifest, &[("T-1", must), ("T-2", must)], &cases)
+    }
+
+    fn made(step: usize, messages: &str) -> Exchange {
+        let mut exchange = answer(Http, step, 200);
+        exchange.received.body = Body::from(messages.as_bytes().to_vec());
+        exchange
+    }
+
+    #[test]
+    fn a_finding_in_a_later_run_keeps_the_exchange_of_that_run() {
+        let (knowledge, target) = (of_notes(), target(&[Http]));
+        let plan = build(&knowledge, &target, &Selection::default());
+        let transcripts = [GOOD, BAD].map(|messages| {
+            let case = CaseTranscript { exchanges: vec![made(0, messages)].into(), ..CaseTranscript::default() };
+            let probes = vec![probed(Http, &[Some(200)])];
+            Transcript { probes, cases: vec![None, Some(case)], ..Transcript::default() }
+        });
+        let contexts = transcripts.each_ref().map(|transcript| context(&plan, transcript));
+        let runs: Vec<_> = contexts.iter().zip(&transcripts).collect();
+        let record = crate::judge::joined(&contexts[0], &runs, &[0, 1]);
+        let swept = &record.cases[0];
+        assert_eq!((swept.verdict, swept.findings.len()), (Verdict::Fail, 1), "{swept:?}");
+        assert_eq!(swept.findings[0].exchange, Some(0));
+        let kept: Vec<_> = swept.exchanges.iter().map(|exchange| exchange.received.body.text()).collect();
+        assert_eq!(kept, [Some(BAD)]);
+    }
+
+    #[test]
+    fn the_exchanges_that_concern_a_sweep_are_those_with_a_message_that_it_judges() {
+        let (knowledge, target) = (of_notes(), target(&[Http]));
+        let plan = build(&knowledge, &target, &Selection::default());
+        let context = context(&plan, &Transcript::default());
+        let exchanges: Vec<Exchange> =
+            [GOOD, OTHER, BAD, "[]", GOOD].into_iter().enumerate().map(|(step, body)| made(step, body)).collect();
+        let swept = Swept::of(&context, Http, exchanges.iter().collect());
+        let concerning = |limit: usize| {
+            let found = swept.concerning(&context, &plan.cases[0], limit);
+            found.into_iter().map(|exchange| exchange.step).collect::<Vec<_>>()
+        };
+        assert_eq!(concerning(9), [0, 2, 4]);
+        assert_eq!(concerning(2), [0, 2]);
+    }
+}

@@ -122,4 +122,15 @@ mod tests {
         assert_eq!(refusal("-1").to_string(), "needs a non-negative integer, not -1");
         assert_eq!(refusal(r#"{"min":1.5}"#).path.to_string(), "/min");
     }
+
+    #[test]
+    fn only_a_number_is_an_end_of_a_range() {
+        for end in [Value::Float(f64::NAN), Value::text("1"), Value::Null] {
+            let error = Bounds::of_numbers(&Value::map([("min", end.clone())])).err().expect("not a number");
+            assert_eq!(
+                (error.path.to_string(), error.message),
+                ("/min".into(), format!("needs a number, not {}", show(&end)))
+            );
+        }
+    }
 }

@@ -182,6 +182,7 @@ mod tests {
             (r#"{"each":{"shrug":1}}"#, r#"["t",5]"#, "mismatch"),
             (r#"{"count":{"of":{"shrug":1},"is":1}}"#, r#"["t"]"#, "undecided"),
             (r#"{"count":{"of":{"shrug":1},"is":{"max":1}}}"#, r#"["t"]"#, "holds"),
+            (r#"{"count":{"of":{"shrug":1},"is":{"max":1}}}"#, r#"["t",5]"#, "holds"),
             (r#"{"count":{"of":{"shrug":1},"is":2}}"#, r#"["t"]"#, "mismatch"),
         ] {
             let compiler = Compiler::new(&[&Undecidable]);

@@ -141,7 +141,7 @@ impl Occurrence {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
+    use super::super::testing::{expectation, holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     const BODY: &str = r#"{"error":{"message":"Token abc expired","trace":["at line 5"]},"n":5}"#;
@@ -186,5 +186,15 @@ mod tests {
         assert_eq!(refusal(r#"{"contains-text":{"any":"a","none":"b"}}"#)[0], "/contains-text/none");
         assert_eq!(refusal(r#"{"contains-text":{"ignore-case":true}}"#)[1], "needs the key `all`, `any` or `none`");
         assert_eq!(refusal(r#"{"contains-text":{"non":"a"}}"#)[2], "did you mean `none`?");
+    }
+
+    #[test]
+    fn tagged_values_are_searched() {
+        let tagged = Value::map([("t", Value::Tag(24, Box::new(Value::array([Value::text("a secret")]))))]);
+        assert_eq!(expectation(r#"{"contains-text":"secret"}"#).check(&tagged), Outcome::HOLDS);
+        let Outcome::Mismatch(found) = expectation(r#"{"contains-text":{"none":"secret"}}"#).check(&tagged) else {
+            panic!("it has the text in it");
+        };
+        assert_eq!((found.path.to_string(), found.observed), ("/t/0".into(), "\"a secret\"".into()));
     }
 }

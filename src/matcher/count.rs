@@ -95,6 +95,7 @@ mod tests {
         let written = r#"{"count":{"of":{"each":{"equals":1}},"is":0}}"#;
         assert!(matches!(look(written, "[[]]"), Outcome::Vacuous(_)));
         assert!(holds(written, "[[],[2]]"));
+        assert!(holds(r#"{"count":{"of":{"each":{"equals":1}},"is":1}}"#, "[[],[1],[2]]"));
     }
 
     #[test]

@@ -247,3 +247,17 @@ pub(super) fn read_path(written: &Value) -> Result<Path, ArgumentError> {
 pub fn show_or_absent(value: Option<&Value>) -> String {
     value.map_or_else(|| "nothing".to_owned(), show)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mismatch_is_described_with_its_place_if_it_is_inside_the_value() {
+        for (path, text) in [("", "expected 1, observed nothing"), ("/a/0", "expected 1 at /a/0, observed nothing")] {
+            let path = Path::parse(path).expect("a path");
+            let mismatch = Mismatch { path, expected: "1".into(), observed: show_or_absent(None) };
+            assert_eq!(mismatch.to_string(), text);
+        }
+    }
+}

@@ -88,5 +88,8 @@ mod tests {
     fn an_invalid_argument_is_rejected() {
         assert_eq!(refusal(r#"{"distinct":true}"#)[0], "/distinct");
         assert_eq!(refusal(r#"{"distinct":{"at":"/id"}}"#)[0], "/distinct");
+        for written in [r#"{"distinct":{"by":5}}"#, r#"{"distinct":{"by":"id"}}"#] {
+            assert_eq!(refusal(written)[..2], ["/distinct", "needs a path as `by`"], "{written}");
+        }
     }
 }

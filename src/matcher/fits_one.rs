@@ -108,6 +108,9 @@ mod tests {
         let [place, expected, observed] = mismatch(WRITTEN, r#"{"e":["a","a"]}"#);
         assert_eq!((place.as_str(), observed.as_str()), ("/e/1", r#""a""#));
         assert_eq!(expected, r#"one of 2 explanations to fit; the nearest needs "b" (ab)"#);
+        // Of two that fit equally long the first one counts.
+        let expected = &mismatch(WRITTEN, r#"{"e":["c","c"]}"#)[1];
+        assert_eq!(expected, r#"one of 2 explanations to fit; the nearest needs "a" (ab)"#);
     }
 
     #[test]

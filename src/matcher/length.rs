@@ -51,15 +51,16 @@ impl Check for OfLength {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
+    use super::super::testing::{expectation, holds, look_at_nothing, mismatch, refusal};
     use super::*;
 
     #[test]
-    fn characters_elements_and_members_count() {
+    fn characters_bytes_elements_and_members_count() {
         assert!(holds(r#"{"length":2}"#, "\"é🚀\""));
         assert!(holds(r#"{"length":{"max":2}}"#, "[1,2]"));
         assert!(holds(r#"{"length":{"min":1,"max":1}}"#, r#"{"a":1}"#));
         assert!(holds(r#"{"length":0}"#, "\"\""));
+        assert_eq!(expectation(r#"{"length":2}"#).check(&Value::Bytes(vec![0xc3, 0xa9])), Outcome::HOLDS);
     }
 
     #[test]

@@ -100,11 +100,13 @@ mod tests {
 
     #[test]
     fn a_bounded_number_of_patterns_is_kept() {
-        for number in 0..KEPT + 10 {
+        // Other tests keep patterns at the same time, so the number after one pattern is not known exactly.
+        let most = (0..KEPT + 10).map(|number| {
             assert!(holds(&format!(r#"{{"matches":"^a{number}$"}}"#), &format!("\"a{number}\"")));
-        }
-        let kept = COMPILED.lock().unwrap_or_else(PoisonError::into_inner).len();
-        assert!((1..=KEPT).contains(&kept), "{kept}");
+            COMPILED.lock().unwrap_or_else(PoisonError::into_inner).len()
+        });
+        let most = most.max().expect("there are patterns");
+        assert!((2..=KEPT).contains(&most), "{most}");
     }
 
     #[test]

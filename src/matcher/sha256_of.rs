@@ -163,4 +163,19 @@ mod tests {
         assert_eq!(refusal(r#"{"sha256-of":{"value":1,"form":{"upper-hexx":true}}}"#)[2], "did you mean `upper-hex`?");
         assert_eq!(refusal(r#"{"sha256-of":{"value":1,"prefix":true}}"#)[0], "/sha256-of/prefix");
     }
+
+    #[test]
+    fn each_field_of_a_form_changes_the_text_that_is_hashed() {
+        for (value, field, text) in [
+            ("[1,null]", "drop-null-elements", "[1]"),
+            ("9007199254740993", "keep-integer-digits", "9007199254740993"),
+            (r#""\n""#, "long-controls", r#""\u000a""#),
+            (r#""\u001f""#, "upper-hex", r#""\u001F""#),
+            (r#"{"a":[1,2]}"#, "spaces", r#"{"a": [1, 2]}"#),
+        ] {
+            let with = |flag: bool| format!(r#"{{"sha256-of":{{"value":{value},"form":{{"{field}":{flag}}}}}}}"#);
+            let hash = canonical::sha256_of(text.as_bytes());
+            assert_eq!((holds(&with(true), &hash), holds(&with(false), &hash)), (true, false), "{field}");
+        }
+    }
 }

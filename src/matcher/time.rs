@@ -288,4 +288,16 @@ mod tests {
         assert_eq!(refusal(r#"{"time":{"from":"2026-08-22T10:00:00Z"}}"#)[1], "needs the key `form`");
         assert_eq!(refusal(r#"{"time":"rfc3393"}"#)[2], "did you mean `rfc3339`?");
     }
+
+    #[test]
+    fn a_text_is_a_time_in_utc_if_its_offset_is_zero() {
+        for (text, expected) in [
+            ("2026-08-22T10:00:00Z", true),
+            ("2026-08-22T10:00:00.5+00:00", true),
+            ("2026-08-22T10:00:00+01:00", false),
+            ("2026-08-22", false),
+        ] {
+            assert_eq!(is_rfc3339_utc(text), expected, "{text}");
+        }
+    }
 }

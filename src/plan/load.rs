@@ -10,7 +10,7 @@ use crate::parallel;
 use crate::protocol::Protocol;
 use crate::requirement::{self, errata};
 use crate::source::{Diagnostic, Problems, Source};
-use crate::suite::{Case, Feature, Suite, read_manifest_partly, read_suite_partly};
+use crate::suite::{Action, Case, Feature, Step, Suite, read_manifest_partly, read_suite_partly};
 use crate::vector;
 
 /// Why the data files of a protocol cannot be used.
@@ -125,10 +125,16 @@ fn is_of_another(suite: &Suite, slug: &str, bundle: &Bundle) -> bool {
 
 /// The probe of a feature as a case. Its step numbers are unique, so that the judge finds their exchanges.
 fn probe(index: usize, feature: &Feature) -> Case {
-    let mut steps = feature.steps.clone();
-    for (number, step) in steps.iter_mut().enumerate() {
-        step.number = index * PROBE_STEPS + number;
+    fn shift(steps: &mut [Step], by: usize) {
+        for step in steps {
+            step.number += by;
+            if let Action::Parallel(children) = &mut step.action {
+                shift(children, by);
+            }
+        }
     }
+    let mut steps = feature.steps.clone();
+    shift(&mut steps, index * PROBE_STEPS);
     Case {
         name: feature.name.clone(),
         about: feature.about.clone(),
@@ -145,5 +151,50 @@ fn probe(index: usize, feature: &Feature) -> Case {
         bindings: Vec::new(),
         steps,
         span: feature.name.span.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::plan::testing::{CATALOGUE, GET, MANIFEST, bundle, knowledge, read, suite};
+    use crate::plan::{SETUP_STEPS, probe_of};
+
+    #[test]
+    fn a_file_of_cases_belongs_to_the_protocol_that_it_names() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("more.yaml");
+        let area = suite(&[("gets", "covers: [T-0]", GET)]);
+        let suites = |text: &str| {
+            std::fs::write(&path, text).expect("a file");
+            let bundle = bundle(MANIFEST, CATALOGUE, &area).with_file("suites/agentic/requirements.yaml", "");
+            let knowledge = read(&bundle.with_cases(&path).expect("a file"));
+            knowledge.map(|found| found.suites.iter().map(|suite| suite.name.value.clone()).collect::<Vec<_>>())
+        };
+        let own = area.replace("toy/area", "toy/more");
+        assert_eq!(suites(&own).expect("no mistakes"), ["toy/area", "toy/more"]);
+        let of_another = area.replace("toy/area", "agentic/more");
+        assert_eq!(suites(&of_another).expect("no mistakes"), ["toy/area"]);
+        let of_none = suites(&area.replace("toy/area", "nowhere/more")).expect_err("a mistake");
+        assert!(
+            matches!(&of_none[..], [found] if found.contains("the suite `nowhere/more` is not of protocol `toy`")),
+            "{of_none:?}"
+        );
+        // Whose a file with mistakes is may be one of the mistakes.
+        let broken = suites(&of_another.replace("covers", "cover")).expect_err("mistakes");
+        assert!(broken.iter().any(|found| found.contains("a case has no key `cover`")), "{broken:?}");
+    }
+
+    #[test]
+    fn the_number_of_a_step_tells_the_probe_to_which_it_belongs() {
+        let features = "features:
+  - { feature: one, about: a, if-missing: run, probe: [{ send: peek }, { send: peek }, { send: peek }] }
+  - { feature: two, about: a, if-missing: run, probe: [{ parallel: [{ send: peek }, { send: peek }] }, { send: peek }] }";
+        let knowledge = knowledge(features, &[("gets", "covers: [T-0]", GET)]);
+        let numbers: Vec<Vec<usize>> =
+            knowledge.probes.iter().map(|probe| probe.all_steps().iter().map(|step| step.number).collect()).collect();
+        assert_eq!(numbers, [vec![0, 1, 2], vec![100, 101, 102, 103]], "steps inside a step have numbers, too");
+        for (position, number) in [(0, 0), (0, 2), (1, 100), (1, 103), (0, SETUP_STEPS), (1, SETUP_STEPS + 100)] {
+            assert_eq!(probe_of(number), position, "{number}");
+        }
     }
 }

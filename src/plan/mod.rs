@@ -3,11 +3,15 @@
 //! [`load`] reads all data files of a protocol and reports every mistake; [`build`] decides for one target and one selection
 //! which cases run, over which transport, and why the others do not. Later modules rely on these checks.
 
+#[cfg(test)]
+mod build_tests;
 mod check;
 mod knowledge;
 mod load;
 mod scope;
 mod select;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 

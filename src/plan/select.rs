@@ -69,7 +69,7 @@ impl Selection {
             }
         }
         if let Some(shard) = self.shard {
-            // All transports of a case are in the same shard; the rows of a table are spread over the shards.
+            // A case is in the same shard at an endpoint and at a library; other transports and the rows of a table are spread.
             let transport = id.transport.filter(|transport| *transport != Transport::Adapter);
             let base = CaseId { transport, ..id.clone() };
             let digest = Sha256::digest(base.to_string().as_bytes());
@@ -121,7 +121,7 @@ pub fn glob(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::glob;
+    use super::{Shard, glob};
 
     #[test]
     fn patterns_match_whole_ids_and_all_rows_of_a_case() {
@@ -133,5 +133,44 @@ mod tests {
         assert!(!glob("deposit", "agentic/deposit#refuses"));
         assert!(glob("a*b*c", "aXbYbZc"));
         assert!(!glob("a?c", "ac"));
+    }
+
+    #[test]
+    fn a_star_matches_nothing_as_well_as_any_characters() {
+        for (pattern, text, expected) in [
+            ("a*b", "ab", true),
+            ("a*b", "aXXb", true),
+            ("a*b", "aXbXb", true),
+            ("a*b", "aXbX", false),
+            ("ab*", "ab", true),
+            ("*ab*", "ab", true),
+            ("a**b", "ab", true),
+            ("*", "", true),
+            ("a*ab", "aab", true),
+            ("a*ab", "ab", false),
+        ] {
+            assert_eq!(glob(pattern, text), expected, "{pattern}, {text}");
+        }
+    }
+
+    #[test]
+    fn a_shard_is_one_of_as_many_as_there_are() {
+        let shard = |index, count| Some(Shard { index, count });
+        for (text, expected) in [
+            ("1/1", shard(1, 1)),
+            ("1/4", shard(1, 4)),
+            ("4/4", shard(4, 4)),
+            ("0/4", None),
+            ("5/4", None),
+            ("1/0", None),
+            ("0/0", None),
+            ("-1/4", None),
+            ("1", None),
+            ("1/4/4", None),
+        ] {
+            assert_eq!(text.parse::<Shard>().ok(), expected, "{text}");
+        }
+        let why = "0/4".parse::<Shard>().expect_err("no shard");
+        assert_eq!(why, "expected K/N with 1 <= K <= N, such as 2/4");
     }
 }

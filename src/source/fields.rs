@@ -31,7 +31,6 @@ pub struct Fields<'n> {
     shape: &'static Shape,
     span: Span,
     members: Vec<(&'n super::Key, &'n Node)>,
-    present: usize,
 }
 
 impl<'n> Fields<'n> {
@@ -42,10 +41,9 @@ impl<'n> Fields<'n> {
         asked::begin(shape.name);
         let Yaml::Map(members) = &node.value else {
             problems.note(Diagnostic::new(&node.span, format!("{} must be a map, not {}", shape.name, node.kind())));
-            return Self { shape, span: node.span.clone(), members: Vec::new(), present: 0 };
+            return Self { shape, span: node.span.clone(), members: Vec::new() };
         };
         let mut members: Vec<_> = members.iter().map(|(key, node)| (key, node)).collect();
-        let present = members.len();
         let mut renamed = Vec::new();
         members.retain(|(key, _)| {
             let new = shape.keys.iter().find(|row| row.formerly.contains(&key.name.as_str()));
@@ -68,7 +66,7 @@ impl<'n> Fields<'n> {
                 problems.note(Diagnostic::new(&node.span, format!("{} needs the key `{}`", shape.name, row.name)));
             }
         }
-        Self { shape, span: node.span.clone(), members, present }
+        Self { shape, span: node.span.clone(), members }
     }
 
     /// The span of the map.
@@ -79,11 +77,6 @@ impl<'n> Fields<'n> {
     /// Its shape.
     pub fn shape(&self) -> &'static Shape {
         self.shape
-    }
-
-    /// The number of members.
-    pub fn present(&self) -> usize {
-        self.present
     }
 
     /// The member `name`, if present.

@@ -305,4 +305,108 @@ mod tests {
         assert!(render("'${time soon}'", 1).is_err());
         assert!(render("'${hex}'", 1).is_err());
     }
+
+    #[test]
+    fn functions_read_numbers_bytes_and_offsets() {
+        for (yaml, expected) in [
+            ("'${plus $n 1001 -3}'", Value::Integer(1005)),
+            ("'${quotient -7 2}'", Value::Integer(-4)),
+            ("'${bytes 00ff 0A}'", Value::Bytes(vec![0, 255, 10])),
+            ("'${slice 00010203 1 3}'", Value::Bytes(vec![1, 2])),
+            ("'${hex_of 0A0b}'", Value::text("0a0b")),
+            ("'${ms}'", Value::Integer(1_767_323_045_000)),
+            ("'${ms 250ms}'", Value::Integer(1_767_323_045_250)),
+            ("'${ms -5s}'", Value::Integer(1_767_323_040_000)),
+            ("'${time +30m}'", Value::text("2026-01-02T03:34:05Z")),
+            ("'${time -4h}'", Value::text("2026-01-01T23:04:05Z")),
+            ("'${day -2d}'", Value::text("2025-12-31")),
+        ] {
+            assert_eq!(render(yaml, 1), Ok(expected), "{yaml}");
+        }
+        for yaml in ["'${plus 1 x}'", "'${quotient 1}'", "'${bytes 0}'", "'${hex_of}'", "'${ms 1w}'", "'${ms s}'"] {
+            assert!(render(yaml, 1).is_err(), "{yaml}");
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_as_many_as_asked_for() {
+        for count in [0, 1, 16, 100] {
+            let Ok(Value::Bytes(bytes)) = render(&format!("'${{random_bytes {count}}}'"), 1) else { panic!("{count}") };
+            assert_eq!(bytes.len(), count);
+        }
+        assert_ne!(render("'${random_bytes 16}'", 1), render("'${random_bytes 16}'", 2));
+    }
+
+    /// Functions as a protocol adds them: an argument as it is, and the value of a binding.
+    static OWN: [Function; 2] = [
+        Function {
+            name: "same",
+            summary: "",
+            example: "",
+            call: |a| a.value(0).cloned().ok_or_else(|| RenderError::new("missing argument")),
+        },
+        Function {
+            name: "bound",
+            summary: "",
+            example: "",
+            call: |a| {
+                let value = a.word(0).and_then(|name| a.binding(name));
+                value.cloned().ok_or_else(|| RenderError::new("no value yet"))
+            },
+        },
+    ];
+
+    #[test]
+    fn functions_of_a_protocol_see_values_and_bindings() {
+        let (objects, lazy) = (Objects::new(), Objects::from([("later".to_owned(), expr("[a]"))]));
+        let mut scope = Scope::new(&objects, &lazy, Seed::new(1), Clock(0)).with(&OWN, Clock(0));
+        let value = Value::map([("k", Value::Null)]);
+        scope.bind("o", value.clone());
+        assert_eq!(scope.render(&expr("'${same $o}'"), "here"), Ok(value.clone()));
+        assert_eq!(scope.render(&expr("'${bound o}'"), "here"), Ok(value));
+        assert!(scope.render(&expr("'${same}'"), "here").is_err());
+        let later = expr("'${bound later}'");
+        assert!(scope.render(&later, "here").is_err(), "no one has used it");
+        let value = Value::array([Value::text("a")]);
+        assert_eq!(scope.lookup("later"), Ok(value.clone()));
+        assert_eq!(scope.render(&later, "here"), Ok(value));
+    }
+
+    #[test]
+    fn the_start_of_the_run_and_of_the_case_are_shifted_alike() {
+        let none = Objects::new();
+        let mut scope = Scope::new(&none, &none, Seed::new(1), Clock(7_000_000_000)).with(&[], Clock(9_000_000_000));
+        scope.shift(60_000_000_000);
+        assert_eq!(scope.render(&expr("'${time}'"), "here"), Ok(Value::text("1970-01-01T00:01:07Z")));
+        assert_eq!(scope.render(&expr("'${ms}'"), "here"), Ok(Value::Integer(69_000)));
+    }
+
+    #[test]
+    fn a_name_is_known_if_it_is_bound_or_lazy() {
+        let (objects, lazy) =
+            (Objects::from([("min".to_owned(), expr("1"))]), Objects::from([("l".into(), expr("2"))]));
+        let mut scope = Scope::new(&objects, &lazy, Seed::new(1), Clock(0));
+        scope.bind("b", Value::Null);
+        assert_eq!(["b", "l", "min", "x"].map(|name| scope.knows(name)), [true, true, false, false]);
+    }
+
+    #[test]
+    fn references_are_followed_to_a_limit() {
+        let none = Objects::new();
+        let chain = |length: usize| -> Objects {
+            let next = |at| if at < length { format!("'${{b{}}}'", at + 1) } else { "the end".to_owned() };
+            (1..=length).map(|at| (format!("b{at}"), expr(&next(at)))).collect()
+        };
+        let circular = Objects::from([("b1".to_owned(), expr("'${b2}'")), ("b2".to_owned(), expr("{ base: b1 }"))]);
+        let refused = || Err("circular reference".to_owned());
+        for (lazy, expected) in
+            [(chain(DEPTH), Ok(Value::text("the end"))), (chain(DEPTH + 1), refused()), (circular, refused())]
+        {
+            let mut scope = Scope::new(&none, &lazy, Seed::new(1), Clock(0));
+            assert_eq!(scope.render(&expr("'${b1}'"), "here").map_err(|error| error.message), expected);
+        }
+        let objects = Objects::from([("loop".to_owned(), expr("{ base: loop }"))]);
+        let mut scope = Scope::new(&objects, &none, Seed::new(1), Clock(0));
+        assert_eq!(scope.render(&expr("{ base: loop }"), "here").map_err(|error| error.message), refused());
+    }
 }

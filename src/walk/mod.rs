@@ -15,6 +15,8 @@ mod prerequisites;
 mod probing;
 pub mod readiness;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod uses;
 
 pub use context::{CaseTranscript, Context, Facts, Transcript};

@@ -227,4 +227,36 @@ mod tests {
             assert_eq!(write(&value, Form { order, spaces, ..Form::JCS }), text);
         }
     }
+
+    #[test]
+    fn a_number_beyond_a_double_keeps_its_spelling() {
+        assert_eq!(jcs("[1e400,-1e400]"), "[1e400,-1e400]");
+    }
+
+    #[test]
+    fn digits_of_whole_numbers_and_null_elements_are_kept_where_the_form_says_so() {
+        for (keep_integer_digits, drop_null_elements, text) in [
+            (false, false, r#"[9007199254740992,null,1.5,{"a":null}]"#),
+            (true, false, r#"[9007199254740993,null,1.5,{"a":null}]"#),
+            (false, true, r#"[9007199254740992,1.5,{"a":null}]"#),
+        ] {
+            let value = parse(br#"[9007199254740993,null,1.50,{"a":null}]"#).expect("valid JSON");
+            assert_eq!(write(&value, Form { keep_integer_digits, drop_null_elements, ..Form::JCS }), text);
+        }
+    }
+
+    /// RFC 8785 section 3.2.2.2, and what the other forms change in it.
+    #[test]
+    fn characters_are_escaped_as_the_form_says() {
+        let short = Form::JCS;
+        let long = Form { long_controls: true, ..Form::JCS };
+        for (form, escaped) in [
+            (short, r#""\b\t\n\f\r\u001f\"\\/é""#),
+            (Form { upper_hex: true, ..short }, r#""\b\t\n\f\r\u001F\"\\/é""#),
+            (long, r#""\u0008\u0009\u000a\u000c\u000d\u001f\"\\/é""#),
+            (Form { upper_hex: true, ..long }, r#""\u0008\u0009\u000A\u000C\u000D\u001F\"\\/é""#),
+        ] {
+            assert_eq!(write(&Value::text("\u{8}\t\n\u{c}\r\u{1f}\"\\/é"), form), escaped, "{form:?}");
+        }
+    }
 }

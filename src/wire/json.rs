@@ -544,6 +544,9 @@ mod tests {
         assert_eq!(read(deep.as_bytes()).unwrap_err().reason, TOO_DEEP);
         let fits = format!("{}{}", "[".repeat(DEPTH_LIMIT), "]".repeat(DEPTH_LIMIT));
         assert!(read(fits.as_bytes()).is_ok());
+        let objects = |count: usize| format!("{}1{}", "{\"a\":".repeat(count), "}".repeat(count));
+        assert!(read(objects(DEPTH_LIMIT).as_bytes()).is_ok());
+        assert_eq!(read(objects(DEPTH_LIMIT + 1).as_bytes()).unwrap_err().reason, TOO_DEEP);
     }
 
     #[test]
@@ -563,6 +566,49 @@ mod tests {
         }
         assert!(write(&value, Layout::Reversed).starts_with("{\n\t\"c\": []"));
         assert!(write(&value, Layout::Reversed).is_ascii());
+    }
+
+    #[test]
+    fn a_repeated_name_is_found_wherever_it_was_first() {
+        let names: Vec<String> = (0..2 * FEW).map(|number| format!("m{number}")).collect();
+        for (before, name) in names.iter().enumerate() {
+            for count in [before + 1, names.len()] {
+                let members: Vec<String> =
+                    names[..count].iter().chain([name]).map(|name| format!("\"{name}\":0")).collect();
+                let document = read(format!("{{{}}}", members.join(",")).as_bytes()).expect("valid JSON");
+                let kinds: Vec<_> = document.oddities.into_iter().map(|odd| odd.kind).collect();
+                assert_eq!(kinds, [OddityKind::DuplicateMember(name.clone())], "{name} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_escape_is_decoded_and_the_necessary_ones_are_written() {
+        let value = parse(br#""\"\\\/\b\f\n\r\t\u00e9\ud83d\ude80""#).expect("valid JSON");
+        assert_eq!(value, Value::text("\"\\/\u{8}\u{c}\n\r\té🚀"));
+        assert_eq!(compact(&value), r#""\"\\/\u0008\u000c\n\r\té🚀""#);
+    }
+
+    #[test]
+    fn lines_are_indented_by_their_depth() {
+        let value = parse(br#"{"a":[1,[2,{"b":3}]],"c":{"d":{}}}"#).expect("valid JSON");
+        let lines = [
+            "{",
+            "  \"a\": [",
+            "    1,",
+            "    [",
+            "      2,",
+            "      {",
+            "        \"b\": 3",
+            "      }",
+            "    ]",
+            "  ],",
+            "  \"c\": {",
+            "    \"d\": {}",
+            "  }",
+            "}",
+        ];
+        assert_eq!(write(&value, Layout::Pretty), lines.join("\n"));
     }
 
     proptest! {

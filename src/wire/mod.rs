@@ -22,3 +22,18 @@ pub fn show(value: &Value) -> String {
     let tail: String = text.chars().skip(length - LIMIT / 4).collect();
     format!("{head} … {} more characters … {tail}", length - LIMIT / 2 - LIMIT / 4)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_value_is_shown_by_its_start_and_its_end() {
+        // With its quotes this is as long as is shown as a whole.
+        let fits = "é".repeat(398);
+        assert_eq!(show(&Value::text(fits.as_str())), format!("\"{fits}\""));
+        let long = "é".repeat(250) + &"ü".repeat(250);
+        let (head, tail) = ("é".repeat(199), "ü".repeat(99));
+        assert_eq!(show(&Value::text(long)), format!("\"{head} … 202 more characters … {tail}\""));
+    }
+}

@@ -89,4 +89,32 @@ mod tests {
         assert_eq!(reads.get(), before + 1, "it was forgotten");
         assert!(recent.size.get() <= MOST);
     }
+
+    #[test]
+    fn inputs_at_the_limits_are_remembered() {
+        let recent = Recent::new();
+        let reads = Cell::new(0);
+        let read = |bytes: &[u8]| {
+            recent.get(bytes, || reads.set(reads.get() + 1));
+            reads.get()
+        };
+        let longest: Vec<_> = (0..).take(MOST / LENGTHS.end()).map(|byte: u8| vec![byte; *LENGTHS.end()]).collect();
+        for input in longest.iter().chain(&longest) {
+            read(input);
+        }
+        assert_eq!(reads.get(), longest.len(), "together they are no more than is remembered");
+        let shortest = &longest[0][..*LENGTHS.start()];
+        let before = reads.get();
+        assert_eq!(
+            (read(shortest), read(shortest)),
+            (before + 1, before + 1),
+            "for this one the others were forgotten"
+        );
+        assert_eq!((read(&longest[0]), read(&longest[1])), (before + 2, before + 3));
+        assert_eq!(
+            (read(&shortest[1..]), read(&shortest[1..])),
+            (before + 4, before + 5),
+            "too short to be remembered"
+        );
+    }
 }

@@ -142,4 +142,38 @@ mod tests {
             assert!(annotate(bytes).ends_with(" /\n"));
         }
     }
+
+    #[test]
+    fn a_line_says_what_its_item_is() {
+        for (hex, text) in [
+            ("20", "-1"),
+            ("3818", "-25"),
+            ("3800", "-1, longer than needed"),
+            ("f4", "false"),
+            ("f5", "true"),
+            ("f6", "null"),
+            ("f7", "undefined"),
+            ("f0", "simple value 16"),
+            ("f8ff", "simple value 255"),
+            ("f93c00", "float of 2 bytes"),
+            ("fa47c35000", "float of 4 bytes"),
+            ("fb3ff199999999999a", "float of 8 bytes"),
+        ] {
+            let bytes = data_encoding::HEXLOWER.decode(hex.as_bytes()).expect("hex");
+            assert_eq!(annotate(&bytes), format!("000000  {hex}  / {text} /\n"));
+        }
+    }
+
+    #[test]
+    fn a_string_that_the_input_cuts_off_is_named() {
+        for (bytes, dump) in [
+            (
+                &[0x62, 0x61][..],
+                "000000  62 61  / text string, 2 bytes: \"a\" /\n000002  / the input ends inside this string /\n",
+            ),
+            (&[0x41], "000000  41  / byte string, 1 bytes /\n000001  / the input ends inside this string /\n"),
+        ] {
+            assert_eq!(annotate(bytes), dump);
+        }
+    }
 }

@@ -433,6 +433,8 @@ mod tests {
         assert!(diagnostic(&Value::text("\u{1}".repeat(1 << 20))).len() < 2000);
         assert!(diagnostic_bytes(&vec![0x81; 1 << 20]).contains("nesting deeper than 128 levels"));
         assert!(diagnostic_bytes(&vec![0x5f; 1 << 20]).len() < 300);
+        let chunks = [vec![0x5f], [0x41, 0].repeat(10_000), vec![0xff]].concat();
+        assert!(diagnostic_bytes(&chunks).len() < 2100);
         let huge = [0x9b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
         assert!(diagnostic_bytes(&huge).starts_with("[ / unexpected end of input"));
     }
@@ -446,5 +448,53 @@ mod tests {
             diagnostic_with(&bytes, Notation::PRETTY),
             "[\n  <<null>>,\n  <<{\n    \"msg\": \"secret\"\n  }>>,\n  h'ff'\n]"
         );
+    }
+
+    #[test]
+    fn a_value_is_rendered_in_its_own_order() {
+        let value = Value::map([("b", Value::Integer(-1)), ("a", Value::Null)]);
+        assert_eq!(diagnostic(&value), r#"{"b": -1, "a": null}"#);
+    }
+
+    #[test]
+    fn an_item_starts_as_long_as_the_limit_is_not_exceeded() {
+        for (hex, limit, text) in [
+            ("0102", 3, "1, 2"),
+            ("0102", 2, "1,  … / 1 more bytes /"),
+            ("5f41004100ff", 3, "(_ h'00' … / 3 more bytes /"),
+            ("5f41004100ff", 8, "(_ h'00', h'00')"),
+            ("46850102030405", 6, "<<[1, 2,  … / 3 more bytes /"),
+        ] {
+            let bytes = data_encoding::HEXLOWER.decode(hex.as_bytes()).expect("hex");
+            let notation = Notation { embedded: true, limit, ..Notation::LINE };
+            assert_eq!(diagnostic_with(&bytes, notation), text, "{hex} {limit}");
+        }
+    }
+
+    #[test]
+    fn byte_strings_other_than_one_item_of_these_kinds_are_not_embedded() {
+        let line = Notation { embedded: true, ..Notation::LINE };
+        // A number, an array without its second element, two items.
+        let bytes = [0x83, 0x41, 0x01, 0x42, 0x82, 0x01, 0x42, 0xf6, 0xf6];
+        assert_eq!(diagnostic_with(&bytes, line), "[h'01', h'8201', h'f6f6']");
+    }
+
+    #[test]
+    fn lines_are_indented_by_the_containers_around_them() {
+        for (bytes, text) in [
+            (&[0x80][..], "[]"),
+            (&[0xa0], "{}"),
+            (&[0x82, 0xc1, 0, 1], "[\n  1(0),\n  1\n]"),
+            (&[0xa1, 1, 0x81, 2], "{\n  1: [\n    2\n  ]\n}"),
+        ] {
+            assert_eq!(diagnostic_with(bytes, Notation::PRETTY), text);
+        }
+    }
+
+    #[test]
+    fn characters_that_cannot_be_seen_are_escaped() {
+        let text = "a\n\r\t\u{0}\u{7f}\u{200b}\u{200f}\u{2028}\u{202e}\u{2030}é";
+        let escaped = r#""a\n\r\t\u0000\u007f\u200b\u200f\u2028\u202e‰é""#;
+        assert_eq!(diagnostic(&Value::text(text)), escaped);
     }
 }

@@ -102,4 +102,16 @@ mod tests {
         assert_eq!((shortest(2.0_f64.powi(-24)), shortest(2.0_f64.powi(-25)), shortest(2.0_f64.powi(-150))), (2, 4, 8));
         assert_eq!(shortest(1.0 + 2.0_f64.powi(-11)), 4);
     }
+
+    #[test]
+    fn a_nan_keeps_its_sign_and_its_payload() {
+        for (float, bits) in [
+            (from_half(0x7e00), 0x7ff8_0000_0000_0000),
+            (from_half(0xfe01), 0xfff8_0400_0000_0000),
+            (from_single(0x7f80_0001), 0x7ff0_0000_2000_0000),
+            (from_single(0xffc0_0001), 0xfff8_0000_2000_0000),
+        ] {
+            assert_eq!(float.to_bits(), bits, "{bits:x}");
+        }
+    }
 }

@@ -86,6 +86,7 @@ fn non_deterministic_encodings_are_reported_but_accepted() {
     assert_eq!(kinds("fa7fc00000"), [K::OtherNan]);
     assert_eq!(kinds("c24101"), [K::SmallBignum]);
     assert_eq!(kinds("c348ffffffffffffffff"), [K::SmallBignum]);
+    assert_eq!(kinds("c24900ffffffffffffffff"), [K::SmallBignum]);
     assert_eq!(kinds("c24a00010000000000000000"), [K::PaddedBignum]);
     assert_eq!(kinds("a2616201616102"), [K::UnsortedKey { key: "\"a\"".into(), after: "\"b\"".into() }]);
     // RFC 8949 section 4.2.1 has 10, 100, -1, "z", "aa", [100], [-1], false in this order.
@@ -130,6 +131,8 @@ fn malformed_input_is_rejected_with_its_offset() {
         ("c1ff", 1, K::UnexpectedBreak { expected: "a data item" }),
         ("bf01ff", 2, K::UnexpectedBreak { expected: "the value of a map key" }),
         ("f814", 0, K::LongSimple(20)),
+        ("f815", 0, K::LongSimple(21)),
+        ("f816", 0, K::LongSimple(22)),
         ("f81f", 0, K::LongSimple(31)),
         ("5f6161ff", 1, K::WrongChunk { found: "text string", wanted: "byte string" }),
         ("7f7fffff", 1, K::WrongChunk { found: "text string", wanted: "text string" }),
@@ -151,12 +154,59 @@ fn malformed_input_is_rejected_with_its_offset() {
 }
 
 #[test]
+fn oddities_are_described_with_their_place() {
+    use OddityKind as K;
+    for (kind, text) in [
+        (K::LongInteger { head: 3, shortest: 1 }, "an integer encoded in 3 bytes, 1 suffice"),
+        (K::LongLength { head: 5, shortest: 2 }, "a length encoded in 5 bytes, 2 suffice"),
+        (K::LongTag { head: 9, shortest: 3 }, "a tag number encoded in 9 bytes, 3 suffice"),
+        (K::Indefinite, "an indefinite length"),
+        (K::UnsortedKey { key: "\"a\"".into(), after: "\"b\"".into() }, "unsorted map key \"a\", found after \"b\""),
+        (K::DuplicateKey { key: "1".into() }, "duplicate map key 1"),
+        (K::LongFloat { width: 8, shortest: 2 }, "a float encoded in 8 bytes, 2 suffice"),
+        (K::OtherNan, "a NaN other than f97e00"),
+        (K::SmallBignum, "a bignum for a value that fits a plain integer"),
+        (K::PaddedBignum, "a bignum with leading zeros"),
+    ] {
+        assert_eq!(kind.to_string(), text);
+        assert_eq!(Oddity { offset: 7, kind }.to_string(), format!("{text} at byte 7"));
+    }
+}
+
+#[test]
+fn bytes_with_an_oddity_are_not_deterministic() {
+    for (text, expected) in [("17", true), ("1817", false), ("80", true), ("9fff", false)] {
+        let document = read(&hex(text), Limits::default()).expect("well-formed");
+        assert_eq!(document.is_deterministic(), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_same_bytes_are_read_within_the_limits_of_each_call() {
+    let bytes = [vec![0x98, 60], vec![0; 60]].concat();
+    let usual = Limits::default();
+    for (limits, expected) in [
+        (usual, None),
+        (Limits { items: 10, ..usual }, Some(CborErrorKind::TooManyItems(10))),
+        (Limits { items: 61, ..usual }, None),
+        (Limits { depth: 1, ..usual }, Some(CborErrorKind::TooDeep(1))),
+        (usual, None),
+    ] {
+        assert_eq!(read(&bytes, limits).err().map(|error| error.kind), expected, "{limits:?}");
+    }
+}
+
+#[test]
 fn depth_and_items_are_bounded() {
     let limits = Limits { depth: 4, items: 10 };
     for opener in [0x81, 0x9f, 0xc1, 0xbf] {
         let error = read(&vec![opener; 1 << 20], limits).unwrap_err();
         assert_eq!((error.offset, error.kind), (4, CborErrorKind::TooDeep(4)), "{opener:02x}");
     }
+    // Maps in values, not in keys: the key of the fourth is already too deep.
+    let maps = [hex("a100").repeat(20), hex("00")].concat();
+    let error = read(&maps, Limits { items: 100, ..limits }).unwrap_err();
+    assert_eq!((error.offset, error.kind), (7, CborErrorKind::TooDeep(4)));
     assert!(read(&hex("81818100"), limits).is_ok());
     assert!(read(&hex("8181818100"), limits).is_err());
     assert!(read(&hex("89000000000000000000"), limits).is_ok());
@@ -247,6 +297,13 @@ fn json_numbers_are_encoded() {
     }
     assert_eq!(write(&Value::Integer(1 << 64)), hex("c249010000000000000000"));
     assert_eq!(write(&Value::Integer(-1 - (1 << 64))), hex("c349010000000000000000"));
+}
+
+#[test]
+fn simple_values_from_24_take_two_bytes() {
+    for (number, bytes) in [(0, "e0"), (19, "f3"), (23, "f7"), (24, "f818"), (32, "f820"), (255, "f8ff")] {
+        assert_eq!(write(&Value::Simple(number)), hex(bytes), "{number}");
+    }
 }
 
 #[test]
