@@ -1,7 +1,10 @@
 //! Walks over answers that the tests write themselves, with a protocol of their own: no network.
 
+mod hosts;
 mod judging;
 mod messages;
+mod probes;
+mod readiness;
 mod stepping;
 
 use std::collections::BTreeMap;
@@ -147,6 +150,7 @@ protocol: desk
 levels: [{ name: L0 }]
 claims: { default: L0 }
 let: { tag: 'tag-${hex 8}' }
+hosts: [{ host: in, about: messages of the desk, path: /in }, { host: out, about: other messages, path: /out }]
 clock: [{ runs-on: [http], step: { send: tick, with: { ms: '${advance_ms}' } } }]
 setup:
   - { for-each-actor: true, runs-on: [ws], steps: [{ send: put, with: { body: { hello: '${actor}', n: '${hex 8}' } } }] }
