@@ -15,6 +15,7 @@ mod outcome;
 mod protocol_tests;
 mod sweep;
 #[cfg(test)]
+#[path = "testing/tests.rs"]
 mod testing;
 #[cfg(test)]
 mod tests;

@@ -223,7 +223,6 @@ impl<'p> Walk<'p> {
                 Ok(outcome) => outcome,
                 Err(error) => return self.halt(Stop::Broken(format!("{}: {error}", expectation.span.place()))),
             };
-            let strict_only = expectation.strict_only || self.ready.case.strict_only;
             for id in self.bearing(expectation) {
                 if let Some(tally) = self.tallies.get_mut(id) {
                     tally.looked_at.insert(key);
@@ -245,7 +244,7 @@ impl<'p> Walk<'p> {
                     }
                     self.note_mismatch(planned, list, (position, expectation), &mismatch, exchange);
                 }
-                Outcome::Holds(readings) => self.note_readings(expectation, readings, strict_only, exchange),
+                Outcome::Holds(readings) => self.note_readings(expectation, readings, exchange),
                 Outcome::Vacuous(_) => {}
                 Outcome::Undecided(why) => {
                     self.undecided.get_or_insert(why);
@@ -254,13 +253,7 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn note_readings(
-        &mut self,
-        expectation: &'p Expectation,
-        readings: Vec<Reading>,
-        strict_only: bool,
-        exchange: Option<usize>,
-    ) {
+    fn note_readings(&mut self, expectation: &'p Expectation, readings: Vec<Reading>, exchange: Option<usize>) {
         for Reading { reading, tolerated } in readings {
             let at = expectation.span.place();
             if tolerated {
@@ -270,7 +263,7 @@ impl<'p> Walk<'p> {
                     Profile::Lenient => Verdict::Warn,
                     Profile::Strict => Verdict::Fail,
                 };
-                self.find(expectation, verdict, &mismatch, strict_only || tolerated, exchange);
+                self.find(expectation, verdict, &mismatch, true, exchange);
             }
             let seen = ReadingRecord { reading, tolerated, at };
             if !self.readings.contains(&seen) {

@@ -34,7 +34,6 @@ impl Tally {
             (worst, Some(stop)) if self.looked_at.len() < self.wanted || self.wanted == 0 => {
                 stop.max(worst.unwrap_or(Verdict::NotRun))
             }
-            (Some(worst), _) if self.undecided == 0 => worst,
             _ if self.undecided > 0 => Verdict::Inconclusive,
             (Some(worst), _) => worst,
             // One vacuous expectation makes the requirement vacuous.

@@ -86,6 +86,8 @@ fn a_step_that_expects_nothing_has_to_be_accepted() {
     let advance = after("{ advance: 5s }");
     let tested = after("{ advance: 5s, expect: [{ at: /status, exists: true }] }");
     let request = after("{ request: { method: GET, path: / } }");
+    // Over HTTP every answer belongs to its request.
+    let no_wait = after("{ send: put, no-wait: true, with: { body: {} } }");
     for (case, steps, verdict) in [
         (&plain, [0, 1], Verdict::Inconclusive),
         (&expecting, [0, 1], Verdict::Pass),
@@ -96,6 +98,7 @@ fn a_step_that_expects_nothing_has_to_be_accepted() {
         (&advance, [0, 1], Verdict::Inconclusive),
         (&tested, [0, 1], Verdict::Pass),
         (&request, [0, 1], Verdict::Pass),
+        (&no_wait, [0, 1], Verdict::Inconclusive),
     ] {
         let judged = scene(case).judged(&[answer(steps[0], 404, ""), answer(steps[1], 200, "")]);
         assert_eq!(of(&judged, "DESK-1"), verdict, "{case}: {}", judged.because);
@@ -288,6 +291,8 @@ fn a_message_that_had_expired_before_the_target_read_it_accuses_nobody() {
     }
     let judged = scene(&plain).judged(&[at(0, 5_000, 4_500, 10)]);
     assert_eq!(judged.because, "step 1 (put): the message was sent 4500 ms late and had expired");
+    let judged = scene(&five).judged(&[at(1, 5_001, 6_002, 10)]);
+    assert!(judged.because.starts_with("step 2 (put): "), "{}", judged.because);
     let judged = scene(&plain).judged(&[at(0, 5_000, 0, 5_200)]);
     assert!(judged.because.contains("the answer came 200 ms after"), "{}", judged.because);
 }

@@ -271,6 +271,9 @@ fn a_case_judges_every_message_that_the_target_made_in_it() {
     }
     let failed = scene(case).judged(&[made(bad)]);
     assert!(failed.because.starts_with("step 2 failed"), "{}", failed.because);
+    let twice = case.replacen("send: put,", "send: put, repeat: 2,", 1);
+    let second = Exchange { round: 1, ..made(bad) };
+    assert_eq!(scene(&twice).judged(&[made(good), second]).findings[0].exchange, Some(1), "the answer that had it");
     // At most 2000 different messages are kept.
     let line = |n: usize| format!("{{\"kind\":\"note\",\"lines\":[\"{n}\"]}}");
     let lines = |count: usize| (0..count).map(line).collect::<Vec<_>>().join(",");

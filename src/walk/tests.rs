@@ -2,6 +2,7 @@
 
 mod hosts;
 mod judging;
+mod library;
 mod messages;
 mod probes;
 mod readiness;
@@ -52,18 +53,24 @@ static OPERATIONS: &[Operation] = &[
         method: Some(Method { name: "put", params: &[("body", Param::Encoded("body"))] }),
         ..operation("put", &[Input { name: "body", required: true, default: None }], BodyPlan::Input("body"))
     },
-    operation("open", &[], BodyPlan::None),
-    operation(
-        "light",
-        &[Input { name: "drawer", required: true, default: Some("drawer") }],
-        BodyPlan::Object(&[("drawer", "drawer")]),
-    ),
+    Operation { method: Some(Method { name: "open", params: &[] }), ..operation("open", &[], BodyPlan::None) },
+    Operation {
+        method: Some(Method { name: "light", params: &[("drawer", Param::Input("drawer"))] }),
+        ..operation(
+            "light",
+            &[Input { name: "drawer", required: true, default: Some("drawer") }],
+            BodyPlan::Object(&[("drawer", "drawer")]),
+        )
+    },
     operation(
         "ask",
         &[Input { name: "lamp", required: false, default: Some("lamp") }],
         BodyPlan::Object(&[("lamp", "lamp")]),
     ),
-    operation("tick", &[Input { name: "ms", required: true, default: None }], BodyPlan::Object(&[("ms", "ms")])),
+    Operation {
+        method: Some(Method { name: "tick", params: &[("ms", Param::Input("ms"))] }),
+        ..operation("tick", &[Input { name: "ms", required: true, default: None }], BodyPlan::Object(&[("ms", "ms")]))
+    },
 ];
 
 impl Protocol for Desk {
@@ -175,6 +182,10 @@ requirements:
 
 /// A case called `case` that covers DESK-1, unless it says what it covers.
 fn knowledge(case: &str) -> Knowledge {
+    knowledge_in(MANIFEST, case)
+}
+
+fn knowledge_in(manifest: &str, case: &str) -> Knowledge {
     let covers = if case.contains("covers: [DESK-1, DESK-2]\n") { "" } else { "covers: [DESK-1]\n    " };
     let suite = format!("suite: desk/area\ncases:\n  - case: case\n    {covers}{case}\n");
     // A case that expects nothing is a mistake in a suite, and what some of these tests are about.
@@ -183,7 +194,7 @@ fn knowledge(case: &str) -> Knowledge {
                     steps: [{ send: ask, expect: [{ at: /status, equals: 200 }] }] }]";
     let sound = if is_sound { suite.as_str() } else { stand_in };
     let files = [
-        ("suites/desk/protocol.yaml", MANIFEST),
+        ("suites/desk/protocol.yaml", manifest),
         ("suites/desk/requirements.yaml", CATALOGUE),
         ("suites/desk/area.yaml", sound),
     ];
