@@ -6,6 +6,8 @@
 mod body;
 mod hosted;
 mod shared;
+#[cfg(test)]
+pub mod testing;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -267,7 +267,7 @@ mod tests {
             for (text, expected) in [(&because.why, why), (&because.advice, advice)] {
                 assert!(text.starts_with(expected) && text.is_empty() == expected.is_empty(), "{because:?}");
             }
-            // Of a level that the target does not claim nobody wants to know how to reach it.
+            // How to reach a level is said only of levels that the target claims.
             let beyond = &record.levels[1].because;
             assert!(!beyond.is_empty() && beyond.iter().all(|found| found.why.is_empty() && found.advice.is_empty()));
         }

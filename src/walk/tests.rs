@@ -14,7 +14,7 @@ use std::sync::Arc;
 use super::parts::{Judged, Part, Planned};
 use super::{Context, Facts, Features, Walk};
 use crate::bundle::Bundle;
-use crate::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, Incoming, Outgoing, Transport};
+use crate::exchange::{Arrival, ArrivalKind, Body, Ended, Exchange, Incoming, Transport, testing};
 use crate::plan::{self, Knowledge, Plan, ReadyCase, Selection};
 use crate::protocol::{
     BodyPlan, Channel, ChannelPlan, Input, Inputs, Method, ObservationContext, Operation, Oracle, Param, Protocol,
@@ -288,25 +288,7 @@ fn of(judged: &Judged, id: &str) -> Verdict {
 
 /// An exchange of `put` in the step with a number.
 fn exchange(step: usize, transport: Transport, received: Incoming) -> Exchange {
-    let sent = Outgoing {
-        transport,
-        method: "POST".to_owned(),
-        url: "http://127.0.0.1:1/".to_owned(),
-        headers: Vec::new(),
-        body: Body::default(),
-    };
-    Exchange {
-        step,
-        round: 0,
-        actor: "a".to_owned(),
-        operation: "put".to_owned(),
-        sent,
-        received,
-        started_ms: 0,
-        elapsed_ms: 10,
-        hosted: None,
-        clock_ms: 0,
-    }
+    Exchange { operation: "put".to_owned(), ..testing::exchange(step, transport, received) }
 }
 
 /// An answer over HTTP.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bundle::Bundle;
-use crate::exchange::{Body, Ended, Exchange, Incoming, Outgoing, Transport};
+use crate::exchange::{Body, Ended, Exchange, Incoming, Transport, testing};
 use crate::plan::{Knowledge, PROBE_STEPS, Selection, build, load};
 use crate::record::{Asked, LevelRecord, SCHEMA, Summary, TargetConfig, TargetRecord};
 use crate::source::{Source, Span};
@@ -105,28 +105,9 @@ fn target(waivers: &[WaiverSubject]) -> Target {
 
 /// A request that was answered with `status`, or not at all.
 fn exchange(step: usize, status: Option<u16>) -> Exchange {
-    let sent = Outgoing {
-        transport: Transport::Http,
-        method: "GET".to_owned(),
-        url: "http://127.0.0.1:1/".to_owned(),
-        headers: Vec::new(),
-        body: Body::default(),
-    };
     let ended = if status.is_some() { Ended::Complete } else { Ended::TimedOut };
-    let (actor, operation) = ("alice".to_owned(), "request".to_owned());
     let received = Incoming { status, body: Body::from(b"[]".to_vec()), ..Incoming::nothing(ended) };
-    Exchange {
-        step,
-        round: 0,
-        actor,
-        operation,
-        sent,
-        received,
-        started_ms: 0,
-        elapsed_ms: 0,
-        hosted: None,
-        clock_ms: 0,
-    }
+    testing::exchange(step, Transport::Http, received)
 }
 
 /// Judges two cases that were answered so, at a target whose probe was answered so.

@@ -1,7 +1,8 @@
 //! A small protocol for the tests of the judge. What its targets answer is written as exchanges.
 
 use crate::bundle::Bundle;
-use crate::exchange::{Body, Ended, Exchange, Incoming, Outgoing, Transport};
+use crate::exchange::testing::exchange;
+use crate::exchange::{Body, Ended, Exchange, Incoming, Transport};
 use crate::plan::{Knowledge, PROBE_STEPS, Plan, ReadyCase, Selection, build, load};
 use crate::protocol::{BodyPlan, Diagnosis, Failure, Input, ObservationContext, Operation, Protocol, Route, base_view};
 use crate::record::{CaseRecord, ProtocolRecord};
@@ -115,28 +116,9 @@ pub(super) fn target(transports: &[Transport]) -> Target {
 
 /// A message that was answered with this status and an empty list.
 pub(super) fn answer(transport: Transport, step: usize, status: u16) -> Exchange {
-    let sent = Outgoing {
-        transport,
-        method: "POST".to_owned(),
-        url: "http://127.0.0.1:1/".to_owned(),
-        headers: Vec::new(),
-        body: Body::default(),
-    };
     let body = Body::from(b"[]".to_vec());
     let received = Incoming { status: Some(status), body, ..Incoming::nothing(Ended::Complete) };
-    let (actor, operation) = ("a".to_owned(), "get".to_owned());
-    Exchange {
-        step,
-        round: 0,
-        actor,
-        operation,
-        sent,
-        received,
-        started_ms: 0,
-        elapsed_ms: 0,
-        hosted: None,
-        clock_ms: 0,
-    }
+    Exchange { operation: "get".to_owned(), ..exchange(step, transport, received) }
 }
 
 /// A case each of whose messages was answered with this status.

@@ -239,7 +239,7 @@ fn a_method_that_an_adapter_does_not_offer_is_not_run() {
 }
 
 #[test]
-fn a_message_that_had_expired_before_the_target_read_it_accuses_nobody() {
+fn a_message_that_had_expired_before_the_target_read_it_decides_nothing() {
     let put = "{ send: put, with: { body: {} }, expect: [{ at: /status, equals: 200 }] }";
     let plain = format!("steps: [{put}]");
     let pause = |ms: u64| format!("steps: [{{ pause: {ms}ms }}, {put}]");
