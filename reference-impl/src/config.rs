@@ -1,22 +1,12 @@
 //! What to serve, and why it could not be served.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
 
 use crate::fault::{Fault, Needs, Planted, UnknownFault};
 use crate::instant::{Clock, Instant};
 use crate::setting::{Setting, SettingError, Settings};
-use crate::store::OpenError;
+use crate::store::{Database, OpenError};
 use crate::variant::Variant;
-
-/// Where the state of a server lives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Database {
-    /// In a file, which is created if it does not exist; acknowledged writes survive the death of the process.
-    File(PathBuf),
-    /// In memory, lost at the end of the server.
-    Memory,
-}
 
 /// What to serve and how: the general options, and the settings of one protocol.
 #[derive(Debug, Clone)]
@@ -69,14 +59,6 @@ impl Config {
     /// As [`Config::set`].
     pub fn with(mut self, name: &str, value: &str) -> Result<Self, SettingError> {
         self.set(name, value).map(|()| self)
-    }
-
-    /// The file of the database, if it is one.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        match &self.database {
-            Database::File(path) => Some(path),
-            Database::Memory => None,
-        }
     }
 
     /// Looks the fault up in the tables of a protocol, and changes the configuration as the fault needs it.

@@ -50,12 +50,12 @@ mod store;
 mod task_amp;
 mod variant;
 
-pub use config::{Config, Database, ServeError};
+pub use config::{Config, ServeError};
 pub use fault::{Also, Fault, Needs, UnknownFault};
 pub use handle::Handle;
 pub use implementation::{Declared, Implementation, Instance, Pairs, Setup, Work};
 pub use setting::{Kind, Setting, SettingError, Settings};
-pub use store::OpenError;
+pub use store::{Database, OpenError};
 pub use variant::Variant;
 
 /// The implementations, one for each protocol.

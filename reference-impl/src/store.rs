@@ -6,7 +6,7 @@
 //! [`Store::read`] runs a closure on a snapshot. It is independent of protocols; a protocol provides a [`Schema`].
 //!
 //! A store in memory has a single connection, which serves reads and writes in turn, and no thread: there is no disk to
-//! wait for, and a library opens many of them.
+//! wait for. A library opens and closes thousands of them, so their connections are used again once they are emptied.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -25,8 +25,25 @@ const BATCH_LIMIT: usize = 128;
 
 const READER_COUNT: usize = 3;
 
+/// How many emptied connections in memory wait for another store.
+const SPARE_LIMIT: usize = 16;
+
+/// Emptied connections in memory, each with the tables that it has.
+static SPARE: Mutex<Vec<(Schema, Connection)>> = Mutex::new(Vec::new());
+
+/// Where the state of a server lives.
+#[derive(Debug, Clone)]
+pub enum Database {
+    /// In a file, which is created if it does not exist; acknowledged writes survive the death of the process and of the machine.
+    File(PathBuf),
+    /// In a file that is removed after a run: acknowledged writes survive the death of the process, not of the machine.
+    Scratch(PathBuf),
+    /// In memory, lost at the end of the server.
+    Memory,
+}
+
 /// The tables that a protocol needs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Schema {
     /// Grows with every change of [`Self::sql`]; kept in the file as `user_version`.
     pub(crate) version: i32,
@@ -88,8 +105,65 @@ pub(crate) enum Store {
         /// All of them.
         threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
     },
-    /// In memory; `None` once it is closed.
-    Memory(Arc<Mutex<Option<Connection>>>),
+    /// In memory.
+    Memory(Arc<Memory>),
+}
+
+/// A connection in memory, which is used again after the last of its store.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    schema: Schema,
+    /// `None` once the store is closed.
+    connection: Mutex<Option<Connection>>,
+}
+
+impl Memory {
+    /// An empty one.
+    fn open(schema: Schema) -> Result<Self, OpenError> {
+        let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = spare.iter().position(|(tables, _)| *tables == schema).map(|at| spare.swap_remove(at).1);
+        drop(spare);
+        let connection = known.map_or_else(|| connect(&Database::Memory, schema), Ok)?;
+        Ok(Self { schema, connection: Mutex::new(Some(connection)) })
+    }
+
+    /// Gives the connection away, emptied, for another store.
+    fn close(&self) {
+        let Some(db) = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        if empty(&db).is_ok() {
+            let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+            if spare.len() < SPARE_LIMIT {
+                spare.push((self.schema, db));
+            }
+        }
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Removes all rows, and the numbers that were given to them.
+fn empty(db: &Connection) -> rusqlite::Result<()> {
+    let mut tables = db.prepare_cached("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
+    let names = tables.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    begin(db)?;
+    // A table whose rows others refer to is emptied once those are, so after at most as many rounds as there are tables.
+    let mut full = names;
+    while !full.is_empty() {
+        let before = full.len();
+        full.retain(|name| {
+            let delete = db.prepare_cached(&format!("DELETE FROM \"{name}\""));
+            delete.and_then(|mut delete| delete.execute([])).is_err()
+        });
+        if full.len() == before {
+            db.execute_batch("ROLLBACK")?;
+            return Err(rusqlite::Error::InvalidQuery);
+        }
+    }
+    run(db, "COMMIT")
 }
 
 /// A request to a thread of a store.
@@ -136,14 +210,16 @@ where
 }
 
 impl Store {
-    /// Opens the database at `path`, creating it if missing, or an empty one in memory without a path.
+    /// Opens the database, creating it if missing.
     ///
     /// # Errors
     ///
     /// [`OpenError`] if the file is not ours, of another version, or not usable.
-    pub(crate) fn open(path: Option<&Path>, schema: Schema) -> Result<Self, OpenError> {
-        let connection = connect(path, schema)?;
-        let Some(path) = path else { return Ok(Self::Memory(Arc::new(Mutex::new(Some(connection))))) };
+    pub(crate) fn open(database: &Database, schema: Schema) -> Result<Self, OpenError> {
+        let (Database::File(path) | Database::Scratch(path)) = database else {
+            return Memory::open(schema).map(|memory| Self::Memory(Arc::new(memory)));
+        };
+        let connection = connect(database, schema)?;
         let (writer, inbox) = mpsc::channel();
         let mut threads = vec![thread::spawn(move || write_loop(&connection, &inbox))];
         let (readers, inbox) = mpsc::channel();
@@ -171,7 +247,7 @@ impl Store {
     {
         match self {
             Self::File { writer, .. } => Self::submit(writer, work).await,
-            Self::Memory(connection) => Self::run_inline(connection, work).await,
+            Self::Memory(memory) => Self::run_inline(&memory.connection, work).await,
         }
     }
 
@@ -188,7 +264,7 @@ impl Store {
     {
         match self {
             Self::File { readers, .. } => Self::submit(readers, work).await,
-            Self::Memory(connection) => Self::run_inline(connection, work).await,
+            Self::Memory(memory) => Self::run_inline(&memory.connection, work).await,
         }
     }
 
@@ -196,10 +272,7 @@ impl Store {
     pub(crate) async fn close(&self) {
         let (writer, readers, threads) = match self {
             Self::File { writer, readers, threads } => (writer, readers, threads),
-            Self::Memory(connection) => {
-                connection.lock().unwrap_or_else(PoisonError::into_inner).take();
-                return;
-            }
+            Self::Memory(memory) => return memory.close(),
         };
         let threads = std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
         for _ in 0..READER_COUNT {
@@ -272,16 +345,29 @@ fn run_and_answer(db: &Connection, batch: &mut Vec<Box<dyn Work>>) {
 }
 
 fn run_batch(db: &Connection, batch: &mut [Box<dyn Work>]) -> rusqlite::Result<()> {
-    db.execute_batch("BEGIN IMMEDIATE")?;
+    begin(db)?;
+    if let [work] = batch {
+        let keep = work.run(db);
+        return run(db, if keep { "COMMIT" } else { "ROLLBACK" });
+    }
     for work in batch {
-        db.execute_batch("SAVEPOINT request")?;
+        run(db, "SAVEPOINT request")?;
         if !work.run(db) {
             // Fails if SQLite gave up the whole transaction (disk full, input or output error): so does the batch.
-            db.execute_batch("ROLLBACK TO request")?;
+            run(db, "ROLLBACK TO request")?;
         }
-        db.execute_batch("RELEASE request")?;
+        run(db, "RELEASE request")?;
     }
-    db.execute_batch("COMMIT")
+    run(db, "COMMIT")
+}
+
+fn begin(db: &Connection) -> rusqlite::Result<()> {
+    run(db, "BEGIN IMMEDIATE")
+}
+
+/// Runs a statement that is used for every piece of work: it is compiled once.
+fn run(db: &Connection, statement: &str) -> rusqlite::Result<()> {
+    db.prepare_cached(statement)?.execute([]).map(drop)
 }
 
 fn read_loop(db: &Connection, inbox: &Mutex<mpsc::Receiver<Message>>) {
@@ -290,16 +376,19 @@ fn read_loop(db: &Connection, inbox: &Mutex<mpsc::Receiver<Message>>) {
         let Ok(Message::Work(mut work)) = message else {
             return;
         };
-        let outcome = db.execute_batch("BEGIN").map(|()| work.run(db));
-        db.execute_batch("ROLLBACK").ok(); // ends the snapshot, without changes
+        let outcome = run(db, "BEGIN").map(|()| work.run(db));
+        run(db, "ROLLBACK").ok(); // ends the snapshot, without changes
         work.answer(outcome.err().map(|error| StoreError::Transaction(error.to_string())));
     }
 }
 
-fn connect(path: Option<&Path>, schema: Schema) -> Result<Connection, OpenError> {
-    let shown = path.map_or_else(|| PathBuf::from(":memory:"), Path::to_owned);
+fn connect(database: &Database, schema: Schema) -> Result<Connection, OpenError> {
+    let shown = match database {
+        Database::File(path) | Database::Scratch(path) => path.clone(),
+        Database::Memory => PathBuf::from(":memory:"),
+    };
     let sqlite = |source| OpenError::Sqlite { path: shown.clone(), source };
-    let db = path.map_or_else(Connection::open_in_memory, Connection::open).map_err(sqlite)?;
+    let db = Connection::open(&shown).map_err(sqlite)?;
     db.busy_timeout(std::time::Duration::from_secs(5)).map_err(sqlite)?;
     let pragma = |name| db.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i32>(0)).map_err(sqlite);
     let (application, version) = (pragma("application_id")?, pragma("user_version")?);
@@ -311,10 +400,11 @@ fn connect(path: Option<&Path>, schema: Schema) -> Result<Connection, OpenError>
     if !fresh && version != schema.version {
         return Err(OpenError::Version { path: shown, found: version, known: schema.version });
     }
-    // FULL: in WAL mode a commit is flushed before it is acknowledged.
-    db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")
-        .map_err(sqlite)?;
-    db.set_prepared_statement_cache_capacity(64);
+    // FULL: in WAL mode a commit is flushed before it is acknowledged. OFF leaves it to the operating system.
+    let synchronous = if matches!(database, Database::File(_)) { "FULL" } else { "OFF" };
+    let pragmas = format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON;");
+    db.execute_batch(&pragmas).map_err(sqlite)?;
+    db.set_prepared_statement_cache_capacity(128);
     if fresh {
         let Schema { version, sql } = schema;
         db.execute_batch(&format!(
@@ -353,7 +443,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_rejected_write_has_no_effect_on_others() {
-        let store = Store::open(None, SCHEMA).expect("memory");
+        let store = Store::open(&Database::Memory, SCHEMA).expect("memory");
         let good = insert(&store, 1);
         let panics = store.write(|db| -> Result<(), ()> {
             db.execute("INSERT INTO t VALUES (2)", []).ok();
@@ -371,23 +461,56 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_store_in_memory_is_empty_whatever_was_in_an_earlier_one() {
+        const TABLES: Schema = Schema {
+            version: 77, // its connections are of no other test
+            sql: "CREATE TABLE a_parent (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+                  CREATE TABLE b_child (
+                      number INTEGER PRIMARY KEY AUTOINCREMENT, parent TEXT NOT NULL REFERENCES a_parent
+                  ) STRICT;",
+        };
+        for round in 0..3 {
+            let store = Store::open(&Database::Memory, TABLES).expect("memory");
+            let number = store.write(|db| {
+                db.execute("INSERT INTO a_parent VALUES ('p')", [])?;
+                db.execute("INSERT INTO b_child (parent) VALUES ('p')", [])?;
+                Ok::<_, rusqlite::Error>(db.last_insert_rowid())
+            });
+            assert_eq!(number.await.expect("open").expect("an empty store"), 1, "round {round}");
+            let orphan = store.write(|db| db.execute("INSERT INTO b_child (parent) VALUES ('nobody')", []));
+            assert!(orphan.await.expect("open").is_err(), "references are still checked in round {round}");
+            match round {
+                0 => store.close().await,
+                _ => drop(store),
+            }
+        }
+        let spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(
+            spare.iter().filter(|(tables, _)| *tables == TABLES).count(),
+            1,
+            "one connection served all of them"
+        );
+    }
+
+    #[tokio::test]
     async fn a_file_is_reopened_and_a_foreign_or_newer_one_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("a.db");
-        let store = Store::open(Some(&path), SCHEMA).expect("a new file");
+        let file = Database::File(path.clone());
+        let store = Store::open(&file, SCHEMA).expect("a new file");
         insert(&store, 1).await.expect("open").expect("inserted");
         store.close().await;
         assert!(matches!(insert(&store, 2).await, Err(StoreError::Closed)));
-        let again = Store::open(Some(&path), SCHEMA).expect("our file");
+        let again = Store::open(&file, SCHEMA).expect("our file");
         assert_eq!(count(&again).await, 1);
         again.close().await;
         let newer = Schema { version: 0, ..SCHEMA };
-        assert!(matches!(Store::open(Some(&path), newer), Err(OpenError::Version { found: 1, known: 0, .. })));
+        assert!(matches!(Store::open(&file, newer), Err(OpenError::Version { found: 1, known: 0, .. })));
         let foreign = folder.path().join("b.db");
         Connection::open(&foreign).and_then(|db| db.execute_batch("CREATE TABLE x (y)")).expect("made");
-        assert!(matches!(Store::open(Some(&foreign), SCHEMA), Err(OpenError::Foreign(_))));
+        assert!(matches!(Store::open(&Database::File(foreign), SCHEMA), Err(OpenError::Foreign(_))));
         let text = folder.path().join("c.db");
         std::fs::write(&text, "not a database at all, but long enough to have a header".repeat(40)).expect("written");
-        assert!(matches!(Store::open(Some(&text), SCHEMA), Err(OpenError::Sqlite { .. })));
+        assert!(matches!(Store::open(&Database::File(text), SCHEMA), Err(OpenError::Sqlite { .. })));
     }
 }

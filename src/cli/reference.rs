@@ -256,7 +256,7 @@ impl Reference {
             let mut config = start.config(instance.settings, &own, &urls)?;
             config.database = match start.in_memory {
                 true => Database::Memory,
-                false => Database::File(own.join("reference.sqlite")),
+                false => Database::Scratch(own.join("reference.sqlite")),
             };
             let started = threads()?.spawn(start.implementation.serve(config)).await;
             let handle =

@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use super::features;
 use super::outcome::write_down;
 use crate::exchange::{Exchange, Transport};
+use crate::parallel;
 use crate::plan::ReadyCase;
 use crate::record::CaseRecord;
 use crate::value::Value;
 use crate::verdict::Verdict;
-use crate::walk::{Context, Part, Transcript, Walk, readiness};
+use crate::walk::{Context, Messages, Part, Transcript, Walk, readiness};
 
 /// Every message that the target made, by transport.
 #[derive(Default)]
@@ -19,8 +20,7 @@ pub struct Swept<'t>(BTreeMap<Transport, Made<'t>>);
 #[derive(Default)]
 struct Made<'t> {
     exchanges: Vec<&'t Exchange>,
-    /// The messages, each with the position of its exchange.
-    messages: Vec<(usize, Value)>,
+    messages: Messages,
 }
 
 impl<'t> Swept<'t> {
@@ -55,7 +55,9 @@ impl<'t> Swept<'t> {
             let all = joined.0.entry(transport).or_default();
             let before = all.exchanges.len();
             all.exchanges.extend(made.exchanges);
-            all.messages.extend(made.messages.into_iter().map(|(at, message)| (before + at, message)));
+            let mut messages = std::mem::take(&mut all.messages).into_list();
+            messages.extend(made.messages.into_list().into_iter().map(|(at, message)| (before + at, message)));
+            all.messages = messages.into();
         }
         joined
     }
@@ -64,10 +66,10 @@ impl<'t> Swept<'t> {
     pub fn of(context: &Context<'_>, transport: Transport, exchanges: Vec<&'t Exchange>) -> Self {
         let seen_in = context.observation_context(transport);
         let protocol = context.plan.knowledge.protocol;
-        let made = exchanges.iter().enumerate();
-        let made = made
-            .flat_map(|(at, exchange)| protocol.emitted(exchange, &seen_in).into_iter().map(move |seen| (at, seen)));
-        let messages = made.collect();
+        let made = parallel::map(parallel::processors(), &exchanges, |exchange| protocol.emitted(exchange, &seen_in));
+        let numbered = made.into_iter().enumerate();
+        let numbered = numbered.flat_map(|(at, messages)| messages.into_iter().map(move |seen| (at, seen)));
+        let messages = numbered.collect::<Vec<_>>().into();
         Self(BTreeMap::from([(transport, Made { exchanges, messages })]))
     }
 
@@ -76,10 +78,11 @@ impl<'t> Swept<'t> {
         let Some(made) = self.0.get(&ready.transport) else { return Vec::new() };
         let is_concerned = |message: &&(usize, Value)| {
             let mut walk = Walk::new(context, ready, Part::Case, 0);
-            walk.sweep(std::slice::from_ref(*message));
+            walk.sweep(&vec![(*message).clone()].into());
             walk.finish().outcomes.values().any(|outcome| *outcome != Verdict::NotRun)
         };
-        let mut places: Vec<usize> = made.messages.iter().filter(is_concerned).map(|(at, _)| *at).take(limit).collect();
+        let mut places: Vec<usize> =
+            made.messages.list().iter().filter(is_concerned).map(|(at, _)| *at).take(limit).collect();
         places.dedup();
         places.into_iter().map(|at| made.exchanges[at]).collect()
     }

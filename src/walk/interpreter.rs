@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::context::Context;
 use super::host_view;
 use super::parts::{Judged, Part, Planned, Stop};
+use super::swept::Messages;
 use super::tally::{Tallies, Tally};
 use super::uses::{actors, uses};
 use crate::exchange::{Ended, Exchange, Transport};
@@ -496,9 +497,9 @@ impl<'p> Walk<'p> {
             return;
         }
         let before: Vec<_> = self.tallies.values().map(|tally| (tally.held, tally.vacuous)).collect();
-        let made = std::mem::take(&mut self.made);
+        let made = Messages::from(std::mem::take(&mut self.made));
         self.sweep_step(planned, &made);
-        self.made = made;
+        self.made = made.into_list();
         // As in a sweep of the run: a message that the expectation is not about says nothing where others are.
         for (tally, (held, vacuous)) in self.tallies.values_mut().zip(before) {
             if tally.held > held {
@@ -510,7 +511,7 @@ impl<'p> Walk<'p> {
 
     /// Judges every message that the target made in the run, since a requirement on a sender applies to each of them. Skips
     /// messages for which the assumptions of a step do not hold.
-    pub fn sweep(&mut self, messages: &[(usize, Value)]) {
+    pub fn sweep(&mut self, messages: &Messages) {
         self.bind();
         for planned in self.ready.case.steps.iter().map(|step| Planned::own(step, false)) {
             self.sweep_step(planned, messages);
@@ -525,25 +526,39 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn sweep_step(&mut self, planned: Planned<'p>, messages: &[(usize, Value)]) {
+    fn sweep_step(&mut self, planned: Planned<'p>, messages: &Messages) {
+        let list = messages.list();
         let lists = lists(planned.step);
-        let fixed = |list: u8, position: usize| self.compiled.find((planned.number, list, position)).is_some();
-        let all_fixed = (0..2_u8).all(|list| (0..lists[usize::from(list)].len()).all(|at| fixed(list, at)));
-        for (index, seen) in messages {
-            if !all_fixed {
+        let is_fixed = |list: u8, position: usize| self.compiled.find((planned.number, list, position)).is_some();
+        let all_fixed = |list: u8| (0..lists[usize::from(list)].len()).all(|position| is_fixed(list, position));
+        let (fixed_assumptions, fixed_expectations) = (all_fixed(0), all_fixed(1));
+        let known = fixed_assumptions.then(|| {
+            let mut holds = |position: usize, seen: &Value| self.assumed(planned, position, seen);
+            messages.concerned(&planned.step.assume, &mut holds)
+        });
+        let positions: Box<dyn Iterator<Item = usize>> = match &known {
+            Some(known) => Box::new(known.iter().copied()),
+            None => Box::new(0..list.len()),
+        };
+        for (index, seen) in positions.map(|position| &list[position]) {
+            if !(fixed_assumptions && fixed_expectations) {
                 self.scope.bind("answer", seen.clone());
             }
-            let concerned = planned.step.assume.iter().enumerate().all(|(position, expectation)| {
-                let key = (planned.number, 0, position);
-                self.look(expectation, seen, Some(key)).is_ok_and(|outcome| matches!(outcome, Outcome::Holds(_)))
-            });
-            if concerned {
+            let mut all = 0..planned.step.assume.len();
+            if fixed_assumptions || all.all(|position| self.assumed(planned, position, seen)) {
                 self.expectations(planned, 1, seen, Some(*index));
             }
             if self.stop.is_some() || self.findings.len() >= SWEPT_FINDINGS {
                 return;
             }
         }
+    }
+
+    /// Whether the assumption of a step at a position holds for a message.
+    fn assumed(&mut self, planned: Planned<'p>, position: usize, seen: &Value) -> bool {
+        let key = (planned.number, 0, position);
+        let outcome = self.look(&planned.step.assume[position], seen, Some(key));
+        outcome.is_ok_and(|outcome| matches!(outcome, Outcome::Holds(_)))
     }
 
     /// Walks over recorded exchanges.

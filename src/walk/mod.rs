@@ -14,6 +14,7 @@ mod parts;
 mod prerequisites;
 mod probing;
 pub mod readiness;
+mod swept;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -24,4 +25,5 @@ pub use features::Features;
 pub use hosts::{Choice, Responder, reply as host_reply};
 pub use interpreter::Walk;
 pub use parts::{Judged, Part, Planned, Stop};
+pub use swept::Messages;
 pub use uses::library_methods;

@@ -187,7 +187,7 @@ fn rules(mut config: Config) -> Result<(Rules, Clock, Config), ServeError> {
 /// A service with the records that it is to have from the start.
 async fn service(config: Config) -> Result<Service, ServeError> {
     let (rules, clock, config) = rules(config)?;
-    let service = Service::open(config.path(), rules, clock, &config.settings.pairs("auth"))?;
+    let service = Service::open(&config.database, rules, clock, &config.settings.pairs("auth"))?;
     if let Some(path) = config.settings.path("load") {
         let refused = |reason: String| ServeError::setting("load", format!("{}: {reason}", path.display()));
         let ndjson = tokio::fs::read(&path).await.map_err(|error| refused(error.to_string()))?;

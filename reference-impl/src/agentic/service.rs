@@ -1,6 +1,5 @@
 //! The protocol on top of a store: runs an operation at the level of the server, and is durable when it answers.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -13,7 +12,7 @@ use super::{assert, intake, tables, transfer};
 use crate::fault::planted;
 use crate::instant::{Clock, Instant};
 use crate::json::Object;
-use crate::store::{OpenError, Store};
+use crate::store::{Database, OpenError, Store};
 
 /// The protocol on top of one store. Clones share it.
 #[derive(Debug, Clone)]
@@ -25,14 +24,14 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Opens a service on the database at `path`, or on an empty one in memory.
+    /// Opens a service on a database.
     pub(crate) fn open(
-        path: Option<&Path>,
+        database: &Database,
         rules: Rules,
         clock: Clock,
         keys: &[(String, String)],
     ) -> Result<Self, OpenError> {
-        let store = Store::open(path, tables::SCHEMA)?;
+        let store = Store::open(database, tables::SCHEMA)?;
         Ok(Self { rules, store, clock: Arc::new(Mutex::new(clock)), keys: keys.into() })
     }
 

@@ -372,7 +372,7 @@ async fn service(config: &Config) -> Result<Service, ServeError> {
     if options.control && !config.listen.ip().is_loopback() {
         return Err(ServeError::setting("control", "the control interface is for loopback addresses only"));
     }
-    Service::open(config.path(), rules(config.clone())?, nodes, chain(config)?, options).await
+    Service::open(&config.database, rules(config.clone())?, nodes, chain(config)?, options).await
 }
 
 async fn serve(config: Config) -> Result<Handle, ServeError> {

@@ -18,7 +18,7 @@ use super::{faults, originate};
 use crate::config::ServeError;
 use crate::fault::planted;
 use crate::json::{self, Object, Value};
-use crate::store::Store;
+use crate::store::{Database, Store};
 
 /// Maximum size of a message in bytes (binding.md, 11).
 pub(super) const MESSAGE_LIMIT: usize = 4 * 1024 * 1024;
@@ -96,13 +96,13 @@ impl Service {
     ///
     /// [`ServeError`] if the database cannot be used.
     pub(crate) async fn open(
-        path: Option<&std::path::Path>,
+        database: &Database,
         rules: Rules,
         start: Nodes,
         chain: Vec<Node>,
         options: Options,
     ) -> Result<Self, ServeError> {
-        let store = Store::open(path, SCHEMA)?;
+        let store = Store::open(database, SCHEMA)?;
         let Options { next_hop_header, control } = options;
         let nodes = RwLock::new(start.clone());
         let service = Self(Arc::new(Inner { rules, start, nodes, chain, next_hop_header, control, store }));

@@ -441,7 +441,7 @@ fn clock(config: &Config) -> Result<Clock, ServeError> {
 
 /// A node with the documents of its configuration.
 async fn node(config: Config) -> Result<Node, ServeError> {
-    let node = Node::open(config.path(), settings(&config)?, clock(&config)?).await?;
+    let node = Node::open(&config.database, settings(&config)?, clock(&config)?).await?;
     for text in config.settings.all("documents") {
         let refused = |reason: String| ServeError::setting("documents", reason);
         let documents = json::read(text.as_bytes()).map_err(|error| refused(error.to_string()))?;

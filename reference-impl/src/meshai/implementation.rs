@@ -475,7 +475,7 @@ async fn server(config: Config) -> Result<Server, ServeError> {
     let outward = Outward::Network { anywhere: config.settings.text("callbacks") == Some("any") };
     let limit = number(&config, "body-limit")?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
     let settings = settings(config.clone())?;
-    let node = Node::open(config.path(), settings, config.clock()?.into(), outward).await?;
+    let node = Node::open(&config.database, settings, config.clock()?.into(), outward).await?;
     for text in config.settings.all("capability") {
         let refused = || ServeError::setting("capability", "expected {capability, behaviour: {kind}}");
         let Ok(Value::Object(defined)) = json::read(text.as_bytes()) else { return Err(refused()) };

@@ -301,7 +301,7 @@ async fn server(config: Config) -> Result<Server, ServeError> {
         let role = Role::parse(&name);
         tokens.push((token, role.ok_or_else(|| ServeError::setting("token", format!("`{name}` is not a role")))?));
     }
-    let bus = Bus::open(config.path(), options).await?;
+    let bus = Bus::open(&config.database, options).await?;
     let hooks = config.settings.is_on("test-hooks");
     Ok(Server { bus, prefix: prefix.into(), hooks, tokens: tokens.into(), stop: watch::Sender::new(false) })
 }

@@ -363,7 +363,7 @@ fn a_message_of_a_sender_whose_keys_are_unknown_leaves_a_sweep_open() {
         };
         let messages: Vec<_> = states.iter().map(message).enumerate().collect();
         let mut walk = Walk::new(&context, ready, Part::Case, 0);
-        walk.sweep(&messages);
+        walk.sweep(&messages.into());
         walk.finish().outcomes.values().copied().max().expect("an outcome")
     };
     assert_eq!(outcome(&["valid"]), Verdict::Pass);

@@ -1,6 +1,7 @@
 //! Which steps a walk takes, what a later step uses of earlier answers, and how a walk ends.
 
 use super::super::parts::Stop;
+use super::super::swept::Messages;
 use super::*;
 use crate::template::RenderError;
 
@@ -283,6 +284,37 @@ fn a_case_judges_every_message_that_the_target_made_in_it() {
 }
 
 #[test]
+fn sweeps_of_the_same_messages_judge_those_that_their_own_assumptions_concern() {
+    let numbers = [("note", 0), ("note", 1), ("other", 2), ("note", 3)].into_iter();
+    let message = |(kind, n): (&str, u64)| Value::map([("kind", Value::text(kind)), ("n", Value::from(n))]);
+    let messages: Messages = numbers.map(message).enumerate().collect::<Vec<_>>().into();
+    let judged_by = |assume: &str| {
+        let case = format!("steps: [{{ sweep: true, assume: [{assume}], expect: [{{ at: /n, equals: 9 }}] }}]");
+        scene(&case).with(|context, ready| {
+            let mut walk = Walk::new(context, ready, Part::Case, 0);
+            walk.sweep(&messages);
+            walk.finish().findings.iter().filter_map(|finding| finding.exchange).collect::<Vec<_>>()
+        })
+    };
+    let note = "{ at: /kind, equals: note }";
+    for (assume, places) in [
+        (note.to_owned(), &[0, 1, 3][..]),
+        (format!("{note}, {{ at: /n, within: {{ min: 1 }} }}"), &[1, 3]),
+        (format!("{note}, {{ at: /n, within: {{ min: 2 }} }}"), &[3]),
+        (format!("{note}, {{ at: /n, equals: 1 }}"), &[1]),
+        (format!("{note}, {{ at: /m, equals: 1 }}"), &[]),
+        (format!("{{ at: /n, within: {{ min: 1 }} }}, {note}"), &[1, 3]),
+        ("{ at: /kind, not-equals: note }".to_owned(), &[2]),
+        (String::new(), &[0, 1, 2, 3]),
+        // A template has another value for each message.
+        (format!("{note}, {{ at: /n, equals: \"${{answer/n}}\" }}"), &[0, 1, 3]),
+    ] {
+        assert_eq!(judged_by(&assume), places, "{assume}");
+        assert_eq!(judged_by(&assume), places, "{assume}, once more");
+    }
+}
+
+#[test]
 fn a_sweep_of_the_run_stops_after_six_findings() {
     let case = "steps: [{ sweep: true, assume: [{ at: /kind, equals: note }], expect: [{ at: /n, equals: 0 }] }]";
     let message = |kind: &str, n: u64| Value::map([("kind", Value::text(kind)), ("n", Value::from(n))]);
@@ -290,7 +322,7 @@ fn a_sweep_of_the_run_stops_after_six_findings() {
         let numbered: Vec<(usize, Value)> = messages.iter().cloned().enumerate().collect();
         scene(case).with(|context, ready| {
             let mut walk = Walk::new(context, ready, Part::Case, 0);
-            walk.sweep(&numbered);
+            walk.sweep(&numbered.clone().into());
             walk.finish()
         })
     };

@@ -18,6 +18,7 @@ use crate::fault::planted;
 use crate::instant::Clock;
 use crate::json::{Object, Value};
 use crate::server::adapter::{Library, RpcError};
+use crate::store::Database;
 
 /// Every method, with the level from which it is there.
 const METHODS: [(&str, Level); 31] = [
@@ -112,7 +113,7 @@ impl Adapter {
             None => self.clock,
             Some(_) => Clock::Fixed(instant(params, "now")?),
         };
-        let service = Service::open(None, self.rules, clock, &[]);
+        let service = Service::open(&Database::Memory, self.rules, clock, &[]);
         let service = service.map_err(|error| RpcError::from(Refusal::new(Code::Internal, error.to_string())))?;
         self.opened += 1;
         let handle = format!("store-{}", self.opened);

@@ -16,6 +16,7 @@ use crate::amp_core::version;
 
 use crate::json::{Object, Value};
 use crate::server::adapter::RpcError;
+use crate::store::Database;
 
 /// The most nodes that are kept; each has a database in memory.
 const LIMIT: usize = 256;
@@ -79,7 +80,8 @@ impl Nodes {
             companions: self.companions.clone(),
         };
         let clock = Clock::Frozen(unsigned(params, "now")?);
-        let node = Node::open(None, settings, clock).await.map_err(|error| impossible(error.to_string()))?;
+        let node =
+            Node::open(&Database::Memory, settings, clock).await.map_err(|error| impossible(error.to_string()))?;
         node.know(documents(params, self.rules)?);
         self.opened += 1;
         let handle = format!("node-{}", self.opened);

@@ -25,7 +25,6 @@ mod request;
 mod streams;
 mod welcome;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -50,7 +49,7 @@ use super::store::{self, seen};
 
 use crate::cbor::Cbor;
 use crate::fault::planted;
-use crate::store::{OpenError, Store, StoreError};
+use crate::store::{Database, OpenError, Store, StoreError};
 
 use channel::{Channel, Directory};
 use clock::Clock;
@@ -176,9 +175,9 @@ impl Answer {
 }
 
 impl Node {
-    /// Opens a node on the database at `path`, or on an empty one in memory.
-    pub(crate) async fn open(path: Option<&Path>, settings: Settings, clock: Clock) -> Result<Self, OpenError> {
-        let store = Store::open(path, store::SCHEMA)?;
+    /// Opens a node on a database.
+    pub(crate) async fn open(database: &Database, settings: Settings, clock: Clock) -> Result<Self, OpenError> {
+        let store = Store::open(database, store::SCHEMA)?;
         let node = Self(Arc::new(Inner {
             settings,
             store,

@@ -15,6 +15,7 @@ use super::time::Clock;
 use crate::config::ServeError;
 use crate::json::Object;
 use crate::server::adapter::{Library, RpcError};
+use crate::store::Database;
 
 use calls::Calls;
 use params::operations;
@@ -47,7 +48,7 @@ impl Adapter {
 
 /// A server without a network.
 async fn fresh(settings: Settings, clock: Clock) -> Result<Node, ServeError> {
-    let node = Node::open(None, settings, clock, Outward::kept()).await?;
+    let node = Node::open(&Database::Memory, settings, clock, Outward::kept()).await?;
     node.settle("http://127.0.0.1").await.map_err(|refusal| ServeError::setting("kind", refusal.message))?;
     Ok(node)
 }

@@ -10,7 +10,6 @@ mod delegation;
 mod registry;
 mod routing;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -36,7 +35,7 @@ use crate::config::ServeError;
 use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::{Object, Value};
-use crate::store::Store;
+use crate::store::{Database, Store};
 
 /// The reserved id of the registry (E41).
 pub(crate) const REGISTRY: &str = "registry";
@@ -146,12 +145,12 @@ impl Node {
     ///
     /// If the database cannot be used.
     pub(crate) async fn open(
-        path: Option<&Path>,
+        database: &Database,
         settings: Settings,
         clock: Clock,
         outward: Outward,
     ) -> Result<Self, ServeError> {
-        let store = Store::open(path, store::SCHEMA)?;
+        let store = Store::open(database, store::SCHEMA)?;
         let workers = Arc::new(Semaphore::new(settings.workers));
         Ok(Self(Arc::new(Inner {
             settings,

@@ -1,6 +1,5 @@
 //! The bus itself: its store, its timers, the work that it starts.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use tokio::sync::watch;
 use super::state::{Active, Options, State};
 use super::turn::{Job, Turn};
 use crate::json::Object;
-use crate::store::{OpenError, Store};
+use crate::store::{Database, OpenError, Store};
 use crate::task_amp::clock::Clock;
 use crate::task_amp::ledger::Ledger;
 use crate::task_amp::log;
@@ -37,9 +36,9 @@ pub(crate) struct Bus {
 }
 
 impl Bus {
-    /// Opens the store at `path`, or an empty one in memory, and reads what it holds.
-    pub(crate) async fn open(path: Option<&Path>, options: Options) -> Result<Self, OpenError> {
-        let store = Store::open(path, log::SCHEMA)?;
+    /// Opens the store, and reads what it holds.
+    pub(crate) async fn open(database: &Database, options: Options) -> Result<Self, OpenError> {
+        let store = Store::open(database, log::SCHEMA)?;
         let state = State {
             ledger: Ledger::new(options.rules, options.heartbeat_sec),
             clock: Clock::new(options.clock),
