@@ -347,10 +347,6 @@ fn run_and_answer(db: &Connection, batch: &mut Vec<Box<dyn Work>>) {
 
 fn run_batch(db: &Connection, batch: &mut [Box<dyn Work>]) -> rusqlite::Result<()> {
     begin(db)?;
-    if let [work] = batch {
-        let keep = work.run(db);
-        return run(db, if keep { "COMMIT" } else { "ROLLBACK" });
-    }
     for work in batch {
         run(db, "SAVEPOINT request")?;
         if !work.run(db) {
