@@ -113,6 +113,8 @@ pub(crate) enum Store {
 #[derive(Debug)]
 pub(crate) struct Memory {
     schema: Schema,
+    /// SQLite's count of changes of the tables, as it was at first.
+    tables_changed: i64,
     /// `None` once the store is closed.
     connection: Mutex<Option<Connection>>,
 }
@@ -123,15 +125,18 @@ impl Memory {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         let known = spare.iter().position(|(tables, _)| *tables == schema).map(|at| spare.swap_remove(at).1);
         drop(spare);
-        let connection = known.map_or_else(|| connect(&Database::Memory, schema), Ok)?;
-        Ok(Self { schema, connection: Mutex::new(Some(connection)) })
+        let db = known.map_or_else(|| connect(&Database::Memory, schema), Ok)?;
+        let sqlite = |source| OpenError::Sqlite { path: PathBuf::from(":memory:"), source };
+        let tables_changed = tables_changed(&db).map_err(sqlite)?;
+        Ok(Self { schema, tables_changed, connection: Mutex::new(Some(db)) })
     }
 
-    /// Gives the connection away, emptied, for another store. One with a search index is dropped: the index keeps its words in
-    /// tables that must not be emptied one by one.
+    /// Gives the connection away, emptied, for another store. It is dropped if a fault changed its tables, or if it has a search
+    /// index, which keeps its words in tables that must not be emptied one by one.
     fn close(&self) {
         let Some(db) = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        if !self.schema.sql.contains("VIRTUAL TABLE") && empty(&db).is_ok() {
+        let is_as_made = tables_changed(&db).is_ok_and(|count| count == self.tables_changed);
+        if is_as_made && !self.schema.sql.contains("VIRTUAL TABLE") && empty(&db).is_ok() {
             let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
             if spare.len() < SPARE_LIMIT {
                 spare.push((self.schema, db));
@@ -146,13 +151,16 @@ impl Drop for Memory {
     }
 }
 
+fn tables_changed(db: &Connection) -> rusqlite::Result<i64> {
+    db.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
+}
+
 /// Removes all rows, and the numbers that were given to them.
 fn empty(db: &Connection) -> rusqlite::Result<()> {
     let mut tables = db.prepare_cached("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
-    let names = tables.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut full = tables.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
     begin(db)?;
     // A table whose rows others refer to is emptied once those are, so after at most as many rounds as there are tables.
-    let mut full = names;
     while !full.is_empty() {
         let before = full.len();
         full.retain(|name| {
@@ -474,7 +482,7 @@ mod tests {
                 Ok::<_, rusqlite::Error>(db.last_insert_rowid())
             });
             assert_eq!(number.await.expect("open").expect("an empty store"), 1, "round {round}");
-            let orphan = store.write(|db| db.execute("INSERT INTO b_child (parent) VALUES ('nobody')", []));
+            let orphan = store.write(|db| db.execute("INSERT INTO b_child (parent) VALUES ('unknown')", []));
             assert!(orphan.await.expect("open").is_err(), "references are still checked in round {round}");
             match round {
                 0 => store.close().await,
@@ -499,6 +507,19 @@ mod tests {
                 db.query_row("SELECT count(*) FROM words WHERE words MATCH 'apple'", [], |row| row.get::<_, i64>(0))
             });
             assert_eq!(found.await.expect("open").expect("a sound index"), 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_in_memory_has_its_tables_as_they_were_made() {
+        const UNIQUE: Schema =
+            Schema { version: 79, sql: "CREATE TABLE t (n INTEGER) STRICT; CREATE UNIQUE INDEX once ON t (n);" };
+        for round in 0..3 {
+            let store = Store::open(&Database::Memory, UNIQUE).expect("memory");
+            insert(&store, 1).await.expect("open").expect("inserted");
+            assert!(insert(&store, 1).await.expect("open").is_err(), "the index is there in round {round}");
+            store.write(|db| db.execute_batch("DROP INDEX once")).await.expect("open").expect("dropped");
+            insert(&store, 1).await.expect("open").expect("inserted twice");
         }
     }
 

@@ -62,8 +62,7 @@ impl From<Vec<(usize, Value)>> for Messages {
 
 /// What decides whether assumptions hold: their places, matchers and arguments.
 fn key(assumptions: &[Expectation]) -> String {
-    let written = assumptions.iter().map(|expectation| {
-        format!("{} {} {:?}", expectation.at.value, *expectation.matcher, expectation.argument.constant())
-    });
-    written.collect::<Vec<_>>().join("\n")
+    let parts =
+        |found: &Expectation| format!("{:?}", (&found.at.value, &found.matcher.value, found.argument.constant()));
+    assumptions.iter().map(parts).collect()
 }
