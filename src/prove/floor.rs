@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::baseline::{Baseline, CaseJudge, exchange_within, is_open, on_runtime};
 use super::proof::FloorRow;
-use super::subject::Options;
+use super::subject::{Options, Setting};
 use crate::exchange::{Ended, Transport};
-use crate::plan::Plan;
+use crate::plan::{Knowledge, Plan};
 use crate::target::{Target, parse_tcp};
 use crate::transport::tcp::Framing;
 use crate::transport::{Connections, http, session};
@@ -33,8 +33,8 @@ pub(super) struct Share {
 }
 
 /// How many of the cases each of `kinds` trivial targets gets.
-pub(super) fn share(kinds: usize, baseline: &Baseline<'_, '_>, options: &Options) -> Share {
-    let runs = kinds * baseline.plan.cases.iter().filter(|ready| options.is_chosen(&ready.id)).count();
+pub(super) fn share(kinds: usize, plan: &Plan<'_>, options: &Options) -> Share {
+    let runs = kinds * plan.cases.iter().filter(|ready| options.is_chosen(&ready.id)).count();
     let of = if options.all_cases { 1 } else { runs.div_ceil(RUNS).max(1) };
     Share { of, offset: usize::try_from(options.facts.seed % of as u64).unwrap_or_default() }
 }
@@ -92,13 +92,13 @@ fn point(target: &mut Target, ports: &Ports) -> Result<(), String> {
 }
 
 /// Runs cases against a trivial target.
-pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, share: Share, options: &Options) -> FloorRow {
+pub(super) fn run(kind: &Kind, setting: &Setting, knowledge: &Knowledge, share: Share, options: &Options) -> FloorRow {
     let failed = |why: String| FloorRow {
         target: kind.name.clone(),
         ran: 0,
         passed: vec![format!("the target could not be started: {why}")],
     };
-    let mut target = baseline.setting.target.clone();
+    let mut target = setting.target.clone();
     target.limits.request = PATIENCE;
     target.limits.reply = PATIENCE;
     target.limits.settle = PATIENCE / 2;
@@ -112,7 +112,6 @@ pub(super) fn run(kind: &Kind, baseline: &Baseline<'_, '_>, share: Share, option
         return failed(why);
     }
     let framing = if target.channel.tcp.types.is_some() { Framing::Typed } else { Framing::Bare };
-    let knowledge = baseline.plan.knowledge;
     let selection = crate::plan::Selection::default();
     let plan: Plan<'_> = crate::plan::build(knowledge, &target, &selection);
     let runs = |index: &usize| share.contains(*index) && options.is_chosen(&plan.cases[*index].id);

@@ -17,14 +17,17 @@ mod subject;
 mod wanted;
 mod wire;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use crate::exchange::{HostUrls, Transport};
 use crate::parallel;
 use crate::plan::{self, Knowledge, Plan, ReadyCase, Selection};
 use crate::requirement::{Keyword, Testable};
+use crate::run;
 use crate::target::HostAddress;
 use crate::verdict::{NotRun, Profile, Verdict};
 use crate::walk::{Context, Facts, Features, Transcript};
@@ -54,9 +57,13 @@ const MANY: usize = 60;
 
 /// How many cases of each broken requirement run at first, spread over all that cover it. A thousand may, and some of them are
 /// enough for a fault; the rest run if none of these catches it.
-const OF_EACH: usize = 60;
+const OF_EACH: u32 = 60;
 
-/// The same for a fault that runs against every case, whose failures are counted. A fault without a case that should catch it by
+/// What one of the cases that should catch a fault may add to the time of all of them, because it waits for what never comes. An
+/// estimate, by which the longest start first.
+const IN_VAIN: Duration = Duration::from_millis(300);
+
+/// As [`FIRST_ROUND`], for a fault that runs against every case, whose failures are counted. A fault without a case that should catch it by
 /// then is repeated with these cases only.
 const FIRST_ROUND_OF_ALL: Duration = Duration::from_secs(30);
 
@@ -99,57 +106,66 @@ pub fn prove(
     let apart = if options.blame.is_some() || options.all_cases { 1 } else { runs.div_ceil(RUNS_OF_BLAMED).max(1) };
     let only_some = !options.faults.is_empty();
     progress.part("the clean subject, planted faults and trivial targets", settings.len() + faults.len());
-    // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
-    let (laid, planted) = std::thread::scope(|scope| {
-        let clean = scope.spawn(|| lay_all(subject, &settings, &plans, options, progress));
-        let mut numbered: Vec<(usize, &Fault)> = faults.iter().enumerate().collect();
-        // The longest first.
-        numbered.sort_by_key(|(number, _)| !sample.contains(number));
-        let mut rows = parallel::map(options.jobs, &numbered, |(number, fault)| {
-            let others = if options.all_cases { Some(1) } else { sample.contains(number).then_some(apart) };
-            let planted = plant(fault, &settings, &plans, subject, options, others);
-            progress.piece();
-            (*number, planted)
+    // Trivial targets are mostly waited for, so the last of them are still running while all else is judged.
+    std::thread::scope(|aside| {
+        // Faults need only the plans, not the exchanges of the clean subject, so both run concurrently.
+        let (laid, planted) = std::thread::scope(|scope| {
+            let clean = scope.spawn(|| lay_all(aside, subject, &settings, &plans, options, progress));
+            let mut numbered: Vec<(usize, &Fault)> = faults.iter().enumerate().collect();
+            // Those against every case first, then those that take longest: they must not be left at the end.
+            numbered.sort_by_cached_key(|(number, fault)| {
+                (!sample.contains(number), Reverse(estimate(fault, &settings, &plans)))
+            });
+            let mut rows = parallel::map(options.jobs, &numbered, |(number, fault)| {
+                let others = if options.all_cases { Some(1) } else { sample.contains(number).then_some(apart) };
+                let planted = plant(fault, &settings, &plans, subject, options, others);
+                progress.piece();
+                (*number, planted)
+            });
+            rows.sort_by_key(|(number, _)| *number);
+            (clean.join(), rows.into_iter().map(|(_, planted)| planted).collect::<Vec<_>>())
         });
-        rows.sort_by_key(|(number, _)| *number);
-        (clean.join(), rows.into_iter().map(|(_, planted)| planted).collect::<Vec<_>>())
-    });
-    let rows = blame::confirm(planted, &settings, &plans, subject, options);
-    let (mut benches, floor) = laid.map_err(|_| "the clean run panicked".to_owned())??;
-    benches.iter_mut().for_each(|baseline| clean_again(baseline, subject, options));
-    let judged: Vec<(&Baseline<'_, '_>, Profile)> = benches
-        .iter()
-        .flat_map(|baseline| [(baseline, Profile::Lenient), (baseline, Profile::Strict)])
-        .filter(|(baseline, profile)| !baseline.setting.tolerated || *profile == Profile::Lenient)
-        .collect();
-    let clean = parallel::map(parallel::processors(), &judged, |(baseline, profile)| {
-        judge_clean(baseline, Facts { profile: *profile, ..options.facts })
-    });
-    let (mut cases, requirements) =
-        if only_some { (Vec::new(), Vec::new()) } else { search::rows(knowledge, &benches, &rows, options, progress) };
-    again(&mut cases, &faults, &settings, &plans, subject, options);
-    let wire = options.wire.then(|| wire::prove(&benches[0], subject, options, progress));
-    let uncovered = if options.only.is_empty() { uncovered(knowledge) } else { Vec::new() };
-    let mut proof = Proof {
-        schema: SCHEMA.to_owned(),
-        proofmark: env!("CARGO_PKG_VERSION").to_owned(),
-        protocol: knowledge.protocol.slug().to_owned(),
-        suite_hash: knowledge.hash.clone(),
-        seed: options.facts.seed,
-        all_cases: options.all_cases,
-        clean,
-        blame: Blame::of(&rows, apart),
-        faults: rows,
-        cases,
-        requirements,
-        floor,
-        uncovered,
-        wire,
-        problems: Vec::new(),
-        elapsed_ms: u64::try_from(options.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-    };
-    proof.problems = problems(&proof, options);
-    Ok(proof)
+        let rows = blame::confirm(planted, &settings, &plans, subject, options);
+        let (mut benches, floor) = laid.map_err(|_| "the clean run panicked".to_owned())??;
+        benches.iter_mut().for_each(|baseline| clean_again(baseline, subject, options));
+        let judged: Vec<(&Baseline<'_, '_>, Profile)> = benches
+            .iter()
+            .flat_map(|baseline| [(baseline, Profile::Lenient), (baseline, Profile::Strict)])
+            .filter(|(baseline, profile)| !baseline.setting.tolerated || *profile == Profile::Lenient)
+            .collect();
+        let clean = parallel::map(parallel::processors(), &judged, |(baseline, profile)| {
+            judge_clean(baseline, Facts { profile: *profile, ..options.facts })
+        });
+        let (mut cases, requirements) = if only_some {
+            (Vec::new(), Vec::new())
+        } else {
+            search::rows(knowledge, &benches, &rows, options, progress)
+        };
+        again(&mut cases, &faults, &settings, &plans, subject, options);
+        let floor = floor.join().map_err(|_| "a run against a trivial target panicked".to_owned())?;
+        let wire = options.wire.then(|| wire::prove(&benches[0], subject, options, progress));
+        let uncovered = if options.only.is_empty() { uncovered(knowledge) } else { Vec::new() };
+        let mut proof = Proof {
+            schema: SCHEMA.to_owned(),
+            proofmark: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: knowledge.protocol.slug().to_owned(),
+            suite_hash: knowledge.hash.clone(),
+            seed: options.facts.seed,
+            all_cases: options.all_cases,
+            clean,
+            blame: Blame::of(&rows, apart),
+            faults: rows,
+            cases,
+            requirements,
+            floor,
+            uncovered,
+            wire,
+            problems: Vec::new(),
+            elapsed_ms: u64::try_from(options.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        proof.problems = problems(&proof, options);
+        Ok(proof)
+    })
 }
 
 /// The faults that run against every case: so many, as far apart as they can be, and others with another seed.
@@ -168,39 +184,34 @@ fn name_of(ready: &ReadyCase<'_>) -> (String, Transport) {
     (ready.id.clone(), ready.transport)
 }
 
-/// Runs the clean subject in every setting, and beside the later ones the cases against trivial targets.
-fn lay_all<'b, 'k>(
+/// Runs the clean subject in every setting. The cases against trivial targets run `aside`, beside the later settings and what follows.
+fn lay_all<'a, 'b: 'a, 'k>(
+    aside: &'a Scope<'a, 'b>,
     subject: &dyn Subject,
     settings: &'b [Setting],
     plans: &'b [Plan<'k>],
-    options: &Options,
+    options: &'b Options,
     progress: &dyn Progress,
-) -> Result<(Vec<Baseline<'b, 'k>>, Vec<FloorRow>), String> {
+) -> Result<(Vec<Baseline<'b, 'k>>, ScopedJoinHandle<'a, Vec<FloorRow>>), String> {
     let mut ran = BTreeSet::new();
     let mut all = settings.iter().zip(plans);
     let (setting, plan) = all.next().ok_or("the subject has no setting")?;
     let first = lay(subject, setting, plan, options, &mut ran)?;
     progress.piece();
-    let (others, floor) = std::thread::scope(|scope| {
-        // Trivial targets answer as the clean subject did.
-        let floor = scope.spawn(|| {
-            let kinds = if options.faults.is_empty() { floor::kinds(&first) } else { Vec::new() };
-            let share = floor::share(kinds.len(), &first, options);
-            let numbered: Vec<_> = kinds.iter().enumerate().collect();
-            parallel::map(options.jobs, &numbered, |(number, kind)| {
-                floor::run(kind, &first, share.of(*number), options)
-            })
-        });
-        let others = all.map(|(setting, plan)| {
-            let baseline = lay(subject, setting, plan, options, &mut ran);
-            progress.piece();
-            baseline
-        });
-        (others.collect::<Result<Vec<_>, String>>(), floor.join())
+    // Trivial targets answer as the clean subject did.
+    let kinds = if options.faults.is_empty() { floor::kinds(&first) } else { Vec::new() };
+    let floor = aside.spawn(move || {
+        let share = floor::share(kinds.len(), plan, options);
+        let numbered: Vec<_> = kinds.iter().enumerate().collect();
+        parallel::map(options.jobs, &numbered, |(number, kind)| {
+            floor::run(kind, setting, plan.knowledge, share.of(*number), options)
+        })
     });
-    let floor = floor.map_err(|_| "a run against a trivial target panicked".to_owned())?;
     let mut laid = vec![first];
-    laid.extend(others?);
+    for (setting, plan) in all {
+        laid.push(lay(subject, setting, plan, options, &mut ran)?);
+        progress.piece();
+    }
     adopt_idle(&mut laid, &mut ran);
     Ok((laid, floor))
 }
@@ -338,10 +349,7 @@ fn plant<'f>(
         return Planted { fault, row, charges };
     };
     let runs = |index: &usize| plan.cases[*index].skip.is_none() && options.is_chosen(&plan.cases[*index].id);
-    let should_fail = |index: &usize| {
-        let covered = &plan.cases[*index].covers;
-        covered.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str()))
-    };
+    let should_fail = |index: &usize| should_catch(fault, &plan.cases[*index]);
     let offset = |apart: usize| usize::try_from(options.facts.seed % apart as u64).unwrap_or_default();
     let is_sampled = |index: &usize| others.is_some_and(|apart| (index + offset(apart)).is_multiple_of(apart));
     let concerned: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| runs(index) && should_fail(index)).collect();
@@ -424,13 +432,29 @@ fn plant<'f>(
     Planted { fault, row, charges }
 }
 
+/// About how long the cases that should catch a fault take: the longest wait of one, and for each what it may wait for in vain.
+fn estimate(fault: &Fault, settings: &[Setting], plans: &[Plan<'_>]) -> Duration {
+    let found = settings.iter().zip(plans).find(|(setting, _)| setting.name == fault.setting);
+    let waits = found.into_iter().flat_map(|(_, plan)| {
+        let concerned = plan.cases.iter().filter(|ready| ready.skip.is_none() && should_catch(fault, ready));
+        concerned.map(|ready| run::longest(plan, ready.case))
+    });
+    let (count, longest) = waits.fold((0, Duration::ZERO), |(count, longest), wait| (count + 1, longest.max(wait)));
+    longest + IN_VAIN * count.min(OF_EACH)
+}
+
+/// Whether a case covers a requirement that a fault breaks.
+fn should_catch(fault: &Fault, ready: &ReadyCase<'_>) -> bool {
+    ready.covers.iter().any(|id| fault.breaks.iter().any(|broken| broken == id.as_str()))
+}
+
 /// Of the cases, by index in the plan, at most [`OF_EACH`] for each requirement.
 fn some_of_each(requirements: &[String], plan: &Plan<'_>, cases: &BTreeSet<usize>) -> BTreeSet<usize> {
     let mut some = BTreeSet::new();
     for requirement in requirements {
         let covers = |index: &&usize| plan.cases[**index].covers.iter().any(|id| id.as_str() == requirement);
         let covering: Vec<usize> = cases.iter().filter(covers).copied().collect();
-        some.extend(covering.iter().step_by(covering.len().div_ceil(OF_EACH).max(1)));
+        some.extend(covering.iter().step_by(covering.len().div_ceil(OF_EACH as usize).max(1)));
     }
     some
 }

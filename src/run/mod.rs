@@ -36,6 +36,7 @@ use crate::walk::{CaseTranscript, Context, Facts, Part, Transcript};
 pub use hosts::start_hosts;
 pub use progress::{Event, Silent, Sink};
 pub use runner::Runner;
+pub use schedule::longest;
 
 /// How long to wait for late messages at hosts at the end of a run.
 const LATE: Duration = Duration::from_millis(50);

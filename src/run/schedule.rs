@@ -185,6 +185,11 @@ fn waits(plan: &Plan<'_>, case: &Case) -> Duration {
     declared.sum()
 }
 
+/// How long a case may have to wait, as far as its steps say.
+pub fn longest(plan: &Plan<'_>, case: &Case) -> Duration {
+    waits(plan, case) + until(plan, case)
+}
+
 /// The longest time for which a case repeats a step.
 fn until(plan: &Plan<'_>, case: &Case) -> Duration {
     let times = case.all_steps().into_iter().filter_map(|step| step.until.as_ref());
