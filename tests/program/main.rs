@@ -79,8 +79,15 @@ fn main() {
     // The longest tests start first, so that none of them is left at the end. The others of `reference` look up what the first of
     // each protocol finds, so they come last: before, they would occupy their threads with waiting.
     let (runs, lookups) = reference::trials(only);
-    for long in [runs, false_positives::trials(), fuzz::trials(), explore::trials(), prove::trials(), variant::trials()]
-    {
+    for long in [
+        runs,
+        false_positives::trials(),
+        spellings::trials(),
+        fuzz::trials(),
+        explore::trials(),
+        prove::trials(),
+        variant::trials(),
+    ] {
         trials.extend(long);
     }
     trials.extend(mixed(vec![
@@ -94,7 +101,6 @@ fn main() {
         launch::trials(),
         tokens::trials(),
         replay::trials(),
-        spellings::trials(),
     ]));
     trials.extend(lookups);
     let conclusion = libtest_mimic::run(&arguments, trials);

@@ -188,6 +188,7 @@ fn chunks(body: &str) -> usize {
 
 fn a_failure_says_on_which_spelling_it_depends() {
     let served = Served::start();
+    let behind = served.address;
     let faults: &[(&str, Refusal)] = &[
         ("chunked", |head, body| {
             let is_chunked = head.to_ascii_lowercase().contains("transfer-encoding:");
@@ -199,38 +200,48 @@ fn a_failure_says_on_which_spelling_it_depends() {
             line.contains("%70").then_some(404)
         }),
     ];
-    for (kind, refusal) in faults {
-        let (url, _) = proxy(served.address, *refusal);
-        let (code, text, failed) = check(&url, "--spellings", "8");
-        assert_eq!(code, 1, "{kind}: {text}");
-        let found = notes(&failed);
-        let expected = format!("only in this spelling: {kind}");
-        assert!(found.iter().any(|note| note.ends_with(&expected)), "{kind}: {found:?}");
-        assert!(text.contains(&expected) && text.contains(" --spellings"), "{kind}: {text}");
-        // Without the option only the cases fail that are about a spelling themselves.
-        let (_, text, plain) = check(&url, "--jobs=8", "8");
-        let depends = |case: &&Value| notes(&[(*case).clone()]).iter().any(|note| note.ends_with(&expected));
-        for case in failed.iter().filter(depends) {
-            assert!(plain.iter().all(|other| other["id"] != case["id"]), "{kind} in the plain spelling: {text}");
-        }
-    }
     // A target that takes one chunk knows the coding, so it has to take several, and to ignore extensions.
     let more: &[(&str, Refusal)] = &[
         ("chunked", |head, body| (head.contains("POST") && chunks(body) > 1).then_some(400)),
         ("chunk-extensions", |_, body| body.contains(";pm").then_some(400)),
     ];
-    for (kind, refusal) in more {
-        let (url, _) = proxy(served.address, *refusal);
+    let depends = |kind: &str, refusal: Refusal| {
+        let (url, _) = proxy(behind, refusal);
         let (code, text, failed) = check(&url, "--spellings", "8");
         assert_eq!(code, 1, "{kind}: {text}");
+        let found = notes(&failed);
         let expected = format!("only in this spelling: {kind}");
-        assert!(notes(&failed).iter().any(|note| note.ends_with(&expected)), "{kind}: {:?}", notes(&failed));
-    }
-    // What fails in any spelling depends on none.
-    let (url, _) = proxy(served.address, |head, _| head.contains("mode=").then_some(500));
-    let (code, text, failed) = check(&url, "--spellings", "8");
-    assert_eq!(code, 1, "{text}");
-    assert!(notes(&failed).iter().all(|note| !note.contains("spelling")), "{:?}", notes(&failed));
+        assert!(found.iter().any(|note| note.ends_with(&expected)), "{kind}: {found:?}");
+        (url, text, failed, expected)
+    };
+    // Side by side, because each of them mostly waits.
+    std::thread::scope(|scope| {
+        for (kind, refusal) in faults {
+            scope.spawn(move || {
+                let (url, text, failed, expected) = depends(kind, *refusal);
+                assert!(text.contains(&expected) && text.contains(" --spellings"), "{kind}: {text}");
+                // Without the option only the cases fail that are about a spelling themselves.
+                let (_, text, plain) = check(&url, "--jobs=8", "8");
+                let depends = |case: &&Value| notes(&[(*case).clone()]).iter().any(|note| note.ends_with(&expected));
+                for case in failed.iter().filter(depends) {
+                    assert!(
+                        plain.iter().all(|other| other["id"] != case["id"]),
+                        "{kind} in the plain spelling: {text}"
+                    );
+                }
+            });
+        }
+        for (kind, refusal) in more {
+            scope.spawn(move || depends(kind, *refusal));
+        }
+        // What fails in any spelling depends on none.
+        scope.spawn(move || {
+            let (url, _) = proxy(behind, |head, _| head.contains("mode=").then_some(500));
+            let (code, text, failed) = check(&url, "--spellings", "8");
+            assert_eq!(code, 1, "{text}");
+            assert!(notes(&failed).iter().all(|note| !note.contains("spelling")), "{:?}", notes(&failed));
+        });
+    });
 }
 
 fn a_refusal_that_a_target_has_a_right_to_is_no_failure() {
@@ -241,11 +252,16 @@ fn a_refusal_that_a_target_has_a_right_to_is_no_failure() {
         |head, _| head.to_ascii_lowercase().contains("expect:").then_some(417),
         |head, _| head.starts_with("HEAD ").then_some(405),
     ];
-    for refusal in refusals {
-        let (url, _) = proxy(served.address, *refusal);
-        let (_, text, failed) = check(&url, "--spellings", "9");
-        assert!(failed.is_empty(), "{text}");
-    }
+    let behind = served.address;
+    std::thread::scope(|scope| {
+        for refusal in refusals {
+            scope.spawn(move || {
+                let (url, _) = proxy(behind, *refusal);
+                let (_, text, failed) = check(&url, "--spellings", "9");
+                assert!(failed.is_empty(), "{text}");
+            });
+        }
+    });
 }
 
 fn exploration_finds_what_fails_in_one_spelling_alone() {
