@@ -21,7 +21,8 @@ use crate::template::{RenderError, Scope, Seed};
 use crate::value::Value;
 use crate::verdict::{NotRun, Verdict};
 
-/// Number of findings after which a sweep stops: more of the same add no information.
+/// Number of findings of one requirement and verdict that a sweep keeps: more of the same add no information. It goes on after
+/// them, because a later message may break another requirement.
 const SWEPT_FINDINGS: usize = 6;
 
 /// Maximum number of messages of one case that are judged together.
@@ -515,7 +516,7 @@ impl<'p> Walk<'p> {
         self.bind();
         for planned in self.ready.case.steps.iter().map(|step| Planned::own(step, false)) {
             self.sweep_step(planned, messages);
-            if self.stop.is_some() || self.findings.len() >= SWEPT_FINDINGS {
+            if self.stop.is_some() {
                 return;
             }
         }
@@ -544,12 +545,26 @@ impl<'p> Walk<'p> {
             if !(fixed_assumptions && fixed_expectations) {
                 self.scope.bind("answer", seen.clone());
             }
+            let before = self.findings.len();
             let mut all = 0..planned.step.assume.len();
             if fixed_assumptions || all.all(|position| self.assumed(planned, position, seen)) {
                 self.expectations(planned, 1, seen, Some(*index));
             }
-            if self.stop.is_some() || self.findings.len() >= SWEPT_FINDINGS {
+            self.keep_few(before);
+            if self.stop.is_some() {
                 return;
+            }
+        }
+    }
+
+    /// Drops the findings from a position on of which there were enough before.
+    fn keep_few(&mut self, from: usize) {
+        let new = self.findings.split_off(from.min(self.findings.len()));
+        for finding in new {
+            let same =
+                |kept: &&FindingRecord| kept.requirement == finding.requirement && kept.verdict == finding.verdict;
+            if self.findings.iter().filter(same).count() < SWEPT_FINDINGS {
+                self.findings.push(finding);
             }
         }
     }
