@@ -340,6 +340,28 @@ fn a_sweep_of_the_run_stops_after_six_findings() {
 }
 
 #[test]
+fn a_sweep_of_the_run_finds_a_mistake_after_many_of_another_requirement() {
+    let case = "covers: [DESK-1, DESK-2]\n    steps: [{ sweep: true, expect: [\
+                { at: /n, equals: 0, covers: DESK-1 }, { at: /m, equals: 0, covers: DESK-2 }] }]";
+    let message = |(n, m): (u64, u64)| Value::map([("n", Value::from(n)), ("m", Value::from(m))]);
+    let long = std::iter::repeat_n((1, 0), 20);
+    for (numbers, first, second) in [
+        (long.clone().collect::<Vec<_>>(), 6, 0),
+        (long.clone().chain([(0, 1)]).collect(), 6, 1),
+        (long.chain(std::iter::repeat_n((1, 1), 20)).collect(), 6, 6),
+    ] {
+        let messages: Messages = numbers.into_iter().map(message).enumerate().collect::<Vec<_>>().into();
+        let findings = scene(case).with(|context, ready| {
+            let mut walk = Walk::new(context, ready, Part::Case, 0);
+            walk.sweep(&messages);
+            walk.finish().findings
+        });
+        let of = |id: &str| findings.iter().filter(|finding| finding.requirement.as_str() == id).count();
+        assert_eq!((of("DESK-1"), of("DESK-2")), (first, second));
+    }
+}
+
+#[test]
 fn a_walk_ends_for_the_first_reason() {
     scene("steps: [{ send: put, with: { body: {} } }]").walk(|walk| {
         walk.halt(Stop::NotAccepted("first".to_owned()));
