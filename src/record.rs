@@ -231,6 +231,12 @@ pub struct LevelRecord {
     /// Requirements of options that the target leaves out, as it may. They do not stand in the way of the level.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_claimed: Vec<String>,
+    /// Number of demands, those of included levels among them, that were seen to hold.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub held: u64,
+    /// Number of demands that cannot be observed at this kind of target. They do not stand in the way of the level.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub not_observable: u64,
 }
 
 /// One requirement because of which a level is not granted.

@@ -265,6 +265,8 @@ impl Author<'_, '_> {
             waived: self.several(Self::words)?,
             not_exercised: self.several(Self::words)?,
             not_claimed: self.several(Self::words)?,
+            held: self.u.arbitrary()?,
+            not_observable: self.u.arbitrary()?,
         })
     }
 

@@ -12,7 +12,7 @@ use crate::walk::Context;
 ///
 /// A level is granted only if each of its demands that this kind of target can show was seen to hold. A demand does not bind
 /// a target that leaves out an option which it may leave out, and a demand whose condition never came up does not stand in
-/// the way; the record counts both. A demand that binds a role which the target does not claim does not count. `claims` are
+/// the way; the record counts both, and what held. A demand that binds a role which the target does not claim does not count. `claims` are
 /// the levels that count as claimed; `waived` are the requirements that were not met and are waived.
 pub(super) fn levels(
     context: &Context<'_>,
@@ -37,6 +37,7 @@ pub(super) fn levels(
         let mut not_exercised = Vec::new();
         let mut not_claimed = Vec::new();
         let mut shown = 0;
+        let (mut held, mut not_observable) = (0_u64, 0_u64);
         for (requirement, entry) in requirements.iter().zip(&knowledge.catalogue.requirements) {
             // Strict-only requirements do not block a level under the lenient profile.
             if entry.strict_only && context.facts.profile == Profile::Lenient {
@@ -64,6 +65,8 @@ pub(super) fn levels(
             if waived.contains(&requirement.id) {
                 set_aside.push(requirement.id.clone());
             }
+            held += u64::from(matches!(requirement.verdict, Verdict::Pass | Verdict::Warn));
+            not_observable += u64::from(requirement.reason == Some(NotRun::Unobservable));
             let blocks = match (requirement.verdict, requirement.reason) {
                 (Verdict::Pass | Verdict::Warn, _) => false,
                 (Verdict::Fail | Verdict::Inconclusive | Verdict::Error, _) => true,
@@ -110,6 +113,8 @@ pub(super) fn levels(
             waived: set_aside,
             not_exercised,
             not_claimed,
+            held,
+            not_observable,
         });
     }
     records
@@ -188,9 +193,11 @@ mod tests {
         };
         let without_own = claiming_l1(&[("T-1", MUST)], &first);
         assert_eq!(outcomes(&without_own), [Grant::Granted, Grant::Granted]);
+        assert_eq!(without_own.levels[1].held, 1);
         let own = ("T-2", "MUST, level: L1, testable: both");
         let shown = claiming_l1(&[("T-1", MUST), own], &(first.clone() + &getting("second", "covers: [T-2]")));
         assert_eq!(outcomes(&shown), [Grant::Granted, Grant::Granted]);
+        assert_eq!(shown.levels.iter().map(|level| level.held).collect::<Vec<_>>(), [1, 2]);
         // What is its own never came up.
         let not_shown = claiming_l1(&[("T-1", MUST), own], &(first + LISTED));
         assert_eq!(outcomes(&not_shown), [Grant::Granted, Grant::Undecided]);

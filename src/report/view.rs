@@ -171,9 +171,14 @@ pub(super) fn outcome_words(level: &LevelRecord) -> String {
     }
 }
 
-/// What did not stand in the way of a level that was granted, as `3 not exercised, 12 not claimed`.
+/// What a level that was granted rests on, and what did not stand in its way: `40 held, 3 not exercised, 12 not claimed`.
 fn beside(level: &LevelRecord) -> String {
-    let counts = [(level.not_exercised.len(), "not exercised"), (level.not_claimed.len(), "not claimed")];
+    let counts = [
+        (level.held, "held"),
+        (level.not_exercised.len() as u64, "not exercised"),
+        (level.not_claimed.len() as u64, "not claimed"),
+        (level.not_observable, "not observable"),
+    ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     counts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
 }

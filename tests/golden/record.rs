@@ -136,11 +136,15 @@ fn levels() -> Vec<LevelRecord> {
         waived: Vec::new(),
         not_exercised: Vec::new(),
         not_claimed: Vec::new(),
+        held: 0,
+        not_observable: 0,
     };
     vec![
         LevelRecord {
             not_exercised: vec!["AGENTIC-8.2-09".to_owned()],
             not_claimed: vec!["AGENTIC-10.2-07".to_owned()],
+            held: 31,
+            not_observable: 2,
             ..level("L0", Grant::Granted, true, Vec::new())
         },
         level(

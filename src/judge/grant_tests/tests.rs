@@ -243,6 +243,7 @@ fn a_condition_that_never_came_up_does_not_stand_in_the_way_of_a_level() {
     let second = &record.protocols[0].cases[1];
     assert_eq!(second.reason, Some(NotRun::NotExercised), "{second:?}");
     assert_eq!((found.outcome, found.not_exercised.as_slice()), (Grant::Granted, &["A-2".to_owned()][..]));
+    assert_eq!((found.held, found.not_observable), (1, 0));
     assert_eq!(record.summary.exit_code, 0);
 }
 
@@ -260,6 +261,7 @@ fn options_that_are_left_out_are_counted_in_the_grant() {
     let record = judge_two(OF_THE_OPTION, [200, 200], Some(404), &[], &Asked::default());
     let found = level(&record);
     assert_eq!((found.outcome, found.not_claimed.as_slice()), (Grant::Granted, &["A-2".to_owned()][..]));
+    assert_eq!(found.held, 1);
 }
 
 #[test]
