@@ -9,6 +9,7 @@ use super::program::Program;
 use crate::exchange::Transport;
 use crate::plan::{Knowledge, glob};
 use crate::requirement::{Catalogue, ClauseId, Erratum, Requirement};
+use crate::source::Span;
 use crate::suggest::nearest;
 use crate::suite::{Case, CaseId};
 
@@ -141,6 +142,39 @@ fn case_page(knowledge: &Knowledge, id: &str, case: &Case) -> Result<(), Failure
             .unwrap_or_default();
         writeln!(out, "  {} {summary}", covered.value)?;
     }
-    writeln!(out, "As written\n{}\n", case.span.text().trim_end())?;
+    writeln!(out, "As written\n{}\n", as_written(&case.span))?;
     Ok(())
+}
+
+/// The lines of a case, from the place where its first key is written: a span of a map has its start only.
+fn as_written(span: &Span) -> String {
+    let (line, column) = span.line_column();
+    let margin = " ".repeat(column - 1);
+    let mut lines = span.source().text.lines().skip(line - 1);
+    let first = lines.next().map(|line| format!("{margin}{}", line.chars().skip(column - 1).collect::<String>()));
+    let rest = lines.take_while(|line| line.trim().is_empty() || line.starts_with(&margin)).map(str::to_owned);
+    let block: Vec<String> = first.into_iter().chain(rest).collect();
+    block.join("\n").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::source::Source;
+
+    #[test]
+    fn a_case_is_shown_from_its_name_to_its_last_step() {
+        let text = "cases:\n  - case: one\n    steps:\n      - send: x\n\n      # A comment.\n      - send: y\n\n  \
+                    # Of the next.\n  - { case: two,\n      steps: [] }\n";
+        let source = Arc::new(Source { name: "t.yaml".to_owned(), text: text.into() });
+        let shown = |word: &str| {
+            let start = text.find(word).expect("in the text");
+            as_written(&Span::new(&source, start, start + 1))
+        };
+        let one = "    case: one\n    steps:\n      - send: x\n\n      # A comment.\n      - send: y";
+        assert_eq!(shown("case: one"), one);
+        assert_eq!(shown("{ case: two"), "    { case: two,\n      steps: [] }");
+    }
 }
