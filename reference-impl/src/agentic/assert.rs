@@ -70,6 +70,8 @@ pub(crate) fn assert(
             return Ok(fact.object);
         }
     }
+    // 7.2: a member that is left out has its default.
+    planted!(rules.fault, "supersede-keeps-members", faults::inherit(db, &mut fact)?);
     supersede(db, rules, &fact, now)?;
     // 3, P2: the history is retained.
     planted!(rules.fault, "history-of-a-hundred", faults::forget_old(db, &fact)?);
@@ -148,6 +150,7 @@ pub(super) fn compose(
 /// 7.1: a value is a string and is stored unchanged.
 fn kept_value(value: &str, fault: Planted) -> Value {
     planted!(fault, "value-as-number", number in faults::number(value) => return number);
+    planted!(fault, "value-as-host-number", number in faults::host_number(value) => return number);
     value.into()
 }
 
@@ -193,10 +196,11 @@ fn supersede(db: &Connection, rules: Rules, fact: &Fact, now: Instant) -> Result
 /// Which facts a new one supersedes: the current one of its project, subject and predicate, in this spelling.
 pub(super) fn superseded(fault: Planted) -> String {
     let project = if fault.is("supersede-ignores-project") { "?1 IS ?1" } else { "project_id = ?1" };
+    let same = |column, number| format!("{} = {}", faults::folded(fault, column), faults::folded(fault, number));
     let any = fault.is("empty-subject-matches-all");
-    let subject = if any { "(subject = ?2 OR ?2 = '')" } else { "subject = ?2" };
-    let subject = if fault.is("supersede-folds-case") { "lower(subject) = lower(?2)" } else { subject };
-    let predicate = if fault.is("supersede-ignores-predicate") { "?3 IS ?3" } else { "predicate = ?3" };
+    let subject = if any { "(subject = ?2 OR ?2 = '')".to_owned() } else { same("subject", "?2") };
+    let predicate =
+        if fault.is("supersede-ignores-predicate") { "?3 IS ?3".to_owned() } else { same("predicate", "?3") };
     format!("WHERE {project} AND {subject} AND {predicate} AND valid_to IS NULL")
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn deposit(
     // 6.4: the actor defines the parent.
     planted!(rules.fault, "parent-autofilled", faults::fill_parent(db, rules, &mut submission)?);
     if let Some(existing) = packages::find(db, rules, &submission.package_id)? {
-        return again(db, rules, existing, submission);
+        return again(db, rules, existing, submission, now);
     }
     // 5.4, 5.6, 16: only its own content matters.
     faults::refuse_for_others(db, rules, &submission)?;
@@ -54,6 +54,8 @@ pub(crate) fn deposit(
     planted!(rules.fault, "siblings-merged", known in sibling()? => return Ok(Deposited::known(known)));
     // 6.6: a correction does not change the corrected package.
     planted!(rules.fault, "parent-marked", faults::mark_parent(db, rules, &submission)?);
+    // 5.3: a status changes by a review or a flag, not by another package.
+    planted!(rules.fault, "parent-completed", faults::complete_parent(db, rules, &submission)?);
     // 3, P2: an event does not change state.
     planted!(rules.fault, "deposit-ends-facts", faults::end_facts(db, rules, &submission, now)?);
     // 5.1: the log of a project only grows.
@@ -74,9 +76,17 @@ pub(crate) fn deposit(
 
 /// 11.2: the same id with identical content succeeds and returns the stored package; with other content it is a
 /// conflict.
-fn again(db: &Connection, rules: Rules, existing: Package, submission: Submission) -> Result<Deposited, Refusal> {
+fn again(
+    db: &Connection,
+    rules: Rules,
+    existing: Package,
+    submission: Submission,
+    now: Instant,
+) -> Result<Deposited, Refusal> {
     planted!(rules.fault, "duplicate-overwrites", return faults::overwrite(db, submission).map(Deposited::known));
     if is_identical(rules, &existing, &submission) {
+        // 8.2: a list is in the order of created_at, whatever was deposited last.
+        planted!(rules.fault, "duplicate-moves-to-top", faults::move_to_top(db, existing.id(), now)?);
         return Ok(Deposited::known(existing));
     }
     let message = format!("package {:?} exists with other content", submission.package_id);

@@ -149,7 +149,10 @@ fn recent(
         "WHERE (?1 IS NULL OR project_id = ?1) AND created_at >= ?2 {states} ORDER BY created_at DESC, serial DESC"
     );
     let values = vec![project_id.map(str::to_owned).into(), since.into()];
-    packages::select(db, rules, &condition, values, RECENT_LIMIT)
+    let mut recent = packages::select(db, rules, &condition, values, RECENT_LIMIT)?;
+    // 8.3: recent packages, not important ones.
+    planted!(rules.fault, "orient-important-only", recent.retain(|package| faults::is_important(&package.object)));
+    Ok(recent)
 }
 
 /// The questions of recent packages, without duplicates.

@@ -59,6 +59,9 @@ pub(crate) fn flag(
         Some(_) if rules.fault.is("flag-note-refused") => return Err(faults::unknown_note()),
         Some(note) => Some(note.as_text().ok_or_else(|| vec![Problem::new("/note", "must be a string")])?),
     };
+    // 8.5: a note of any length.
+    let long = note.is_some_and(|note| note.len() > 255);
+    planted!(rules.fault, "flag-note-limited", long => return Err(faults::unknown_note()));
     let package = demand(db, rules, package_id)?;
     // 8.5: any package, however old it is.
     let missing = || Err(Refusal::no_package(package_id));
@@ -70,6 +73,9 @@ pub(crate) fn flag(
     // 12.2: a custom type is reviewed like any other.
     let custom = package.object.text("package_type").is_some_and(|kind| kind.starts_with("x-"));
     planted!(rules.fault, "custom-type-unreviewed", custom => return Err(faults::unreviewed()));
+    // 8.5: what may be flagged depends on its status alone.
+    let unfit = faults::is_unfit(&package.object, review_type);
+    planted!(rules.fault, "flag-checks-the-author", unfit => return Err(faults::unreviewed()));
     let again = waiting && rules.variant.is_other();
     let skipped = again || package.status() == "complete" && rules.fault.is("complete-can-be-flagged");
     if !skipped {
@@ -180,7 +186,11 @@ pub(crate) fn awaiting(
     let values = vec![project_id.to_owned().into(), also.to_owned().into()];
     let mut most = limit.unwrap_or(default);
     planted!(rules.fault, "awaiting-list-first-hundred", most = most.min(100));
-    packages::select(db, rules, &condition, values, most)
+    let mut found = packages::select(db, rules, &condition, values, most)?;
+    // 11.4: the status alone says who waits.
+    planted!(rules.fault, "awaiting-list-flagged-only", found.retain(|package| package.hash != package.deposited_hash));
+    planted!(rules.fault, "awaiting-list-without-scripts", found.retain(|package| !faults::is_automatic(package)));
+    Ok(found)
 }
 
 /// An edit of a stored package, which the protocol does not have (6.6).

@@ -102,6 +102,8 @@ impl Service {
         let submission = intake::submit(self.rules, body, project_id, actor, self.now());
         // 8.1: validation precedes persistence.
         planted!(self.rules.fault, "store-then-validate", submission.is_err() => self.store_unseen(body).await?);
+        // 5.5: a session lists what was deposited.
+        planted!(self.rules.fault, "session-before-validate", self.enter_unseen(body).await?);
         let submission = submission?;
         // 8.1, 11.2: looking for the id and inserting under it are one step.
         planted!(self.rules.fault, "duplicate-race", return self.deposit_racing(submission).await);
@@ -109,7 +111,24 @@ impl Service {
         planted!(self.rules.fault, "answers-before-storing", return Ok(self.deposit_later(submission)));
         // 8.1: a package is stored completely or not at all.
         planted!(self.rules.fault, "stored-in-two-steps", return self.deposit_in_halves(submission, project_id).await);
-        self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await
+        // 8.1: a refused package is not stored, here or in any other place.
+        planted!(self.rules.fault, "archived-stores-refused", return self.deposit_anyway(submission).await);
+        let package_id = submission.package_id.clone();
+        let answer =
+            self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await;
+        if answer.is_err() {
+            self.after_refusal(&package_id).await?;
+        }
+        answer
+    }
+
+    /// After a request about a package that was refused. A correct server does nothing.
+    pub(super) async fn after_refusal(&self, package_id: &str) -> Result<(), Refusal> {
+        // 11.4: the package waits as before.
+        planted!(self.rules.fault, "refusal-leaves-the-queue", self.leave_queue(package_id).await?);
+        // 8.2: the package has the place of its created_at.
+        planted!(self.rules.fault, "refusal-moves-to-top", self.move_to_top(package_id).await?);
+        Ok(())
     }
 
     /// 8.6: supersedes and inserts in one transaction.

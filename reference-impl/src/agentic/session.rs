@@ -22,13 +22,15 @@ const NOUNS: [&str; 16] = [
 ];
 
 /// Starts the session that a package names, or adds the package to it. A session belongs to the actor that started it, so
-/// packages of other actors leave it as it is.
+/// packages of other actors leave it as it is. An actor is an id and a kind (5.4).
 pub(crate) fn enter(db: &Connection, rules: Rules, package: &Submission, now: Instant) -> Result<(), Refusal> {
     let Some(actor) = package.object.get("created_by").and_then(Value::as_object) else { return Ok(()) };
     let (Some(actor_id), Some(session_id)) = (actor.text("id"), actor.text("session_id")) else { return Ok(()) };
     let project = &package.project_id;
     if let Some(mut session) = table::find(db, project, session_id)? {
-        if session.text("actor_id") == Some(actor_id) {
+        // 5.5: a session groups packages of a single actor.
+        let same_kind = session.text("actor_type") == actor.text("type") || rules.fault.is("session-ignores-kind");
+        if session.text("actor_id") == Some(actor_id) && same_kind {
             let known = session.get("packages_deposited").and_then(Value::as_list).unwrap_or_default();
             let deposited: Vec<Value> = known.iter().cloned().chain([package.package_id.as_str().into()]).collect();
             session.set("packages_deposited", deposited);

@@ -99,6 +99,8 @@ enum Record {
 /// An existing record with the same content counts as imported. An archived project accepts records as well.
 pub(crate) fn import(db: &Connection, rules: Rules, ndjson: &[u8], now: Instant) -> Result<Taken, Refusal> {
     let mut records = Vec::new();
+    // 10.3: whatever is accepted is imported as a whole.
+    let ndjson = if rules.fault.is("import-reads-plain-lines") { faults::plain_lines(ndjson) } else { ndjson };
     for (index, line) in ndjson.split(|byte| *byte == b'\n').enumerate() {
         if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
             let record = read_record(line).map_err(|refusal| on_line(refusal, index))?;
@@ -209,7 +211,9 @@ fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant
     // 10.1, 9.3: character for character, so that the hash is the same.
     planted!(rules.fault, "import-respells-times", faults::respell_time(&mut package));
     complete(&mut package, rules);
-    let submission = admit(rules, package, None);
+    let mut submission = admit(rules, package, None);
+    // 8.2: the order is that of created_at.
+    planted!(rules.fault, "import-dates-packages", submission.created_at = now.key());
     projects::find_or_create(db, &submission.project_id, now)?;
     match packages::find(db, rules, &submission.package_id)? {
         None => packages::insert(db, &submission),
@@ -226,6 +230,8 @@ fn take_fact(db: &Connection, rules: Rules, mut object: Object, now: Instant) ->
     planted!(rules.fault, "import-restamps-facts", faults::restamp(db, &mut object, now)?);
     // 12.1: x- members of a fact are kept.
     planted!(rules.fault, "import-drops-fact-members", object.retain(|name, _| !name.starts_with("x-")));
+    // 10.1: zero is a confidence.
+    planted!(rules.fault, "import-rounds-confidence", faults::round_confidence(&mut object));
     let fact = Fact::new(object, rules)?;
     projects::find_or_create(db, fact.member("project_id"), now)?;
     let conflict = |message: String| Err(Refusal::new(Code::FactConflict, message));

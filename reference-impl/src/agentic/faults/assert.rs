@@ -7,6 +7,7 @@ use crate::agentic::intake;
 use crate::agentic::refusal::{Code, Refusal};
 use crate::agentic::rules::Rules;
 use crate::agentic::tables::{facts, packages, texts};
+use crate::fault::Planted;
 use crate::instant::Instant;
 use crate::json::{self, Object, Value};
 
@@ -34,6 +35,17 @@ pub(in crate::agentic) fn refuse_elsewhere(db: &Connection, fact: &Fact) -> Resu
     let elsewhere = "WHERE project_id <> ? AND subject = ? AND predicate = ? AND valid_to IS NULL";
     let known = facts::select(db, elsewhere, texts(&pair))?;
     if known.is_empty() { Ok(()) } else { conflict("another project has this subject") }
+}
+
+/// `supersede-keeps-members`: Takes optional members that an assertion leaves out from the fact that it supersedes.
+pub(in crate::agentic) fn inherit(db: &Connection, fact: &mut Fact) -> Result<(), Refusal> {
+    let (_, Some(current)) = history(db, fact)? else { return Ok(()) };
+    for name in ["source_package_id", "confidence", "tags"] {
+        if let (None, Some(value)) = (fact.object.present(name), current.present(name)) {
+            fact.object.set(name, value.clone());
+        }
+    }
+    Ok(())
 }
 
 /// `reassert-doubles`: Inserts a second current fact when the current value is asserted again.
@@ -65,6 +77,17 @@ pub(in crate::agentic) fn allow_several(db: &Connection) -> Result<(), Refusal> 
 pub(in crate::agentic) fn number(value: &str) -> Option<Value> {
     let Ok(Value::Number(number)) = json::read(value.as_bytes()) else { return None };
     Some(number.as_integer().map_or(Value::Number(number), Value::from))
+}
+
+/// `value-as-host-number`: Rewrites values that languages read as numbers, such as +5 and 0x1F.
+pub(in crate::agentic) fn host_number(value: &str) -> Option<Value> {
+    let bare = value.trim_start_matches('+').trim_end_matches('.').replace('_', "");
+    let bare = if bare.starts_with('.') { format!("0{bare}") } else { bare };
+    let written = match bare.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok()?.to_string(),
+        None => bare.parse::<f64>().ok().map(|_| bare)?,
+    };
+    Some(written.into())
 }
 
 /// `asserted-by-from-key`: Sets asserted_by from the credentials although a source package is named.
@@ -116,4 +139,33 @@ pub(in crate::agentic) fn write_package(
         ("created_by", Object::from([("id", "server".into()), ("type", "script".into())]).into()),
     ]);
     packages::insert(db, &intake::admit(rules, package, None))
+}
+
+/// How texts are compared, as SQL: as they are, unless they are folded by a fault.
+pub(in crate::agentic) fn folded(fault: Planted, text: &str) -> String {
+    if fault.is("supersede-folds-case") {
+        return format!("lower({text})");
+    }
+    if fault.is("supersede-folds-letters") {
+        let pairs =
+            [("o\u{308}", "ö"), ("\u{fb01}", "fi"), ("é", "e"), ("ß", "ss"), ("\u{200d}", ""), ("Ä", "ä"), ("Ö", "ö")];
+        let replace = |text: String, (from, to): &(&str, &str)| format!("replace({text}, '{from}', '{to}')");
+        return format!("lower({})", pairs.iter().fold(text.to_owned(), replace));
+    }
+    if fault.is("supersede-folds-space") {
+        return format!("replace(replace(trim({text}, ' ' || char(10)), char(160), ' '), '  ', ' ')");
+    }
+    if fault.is("supersede-folds-numbers") {
+        return format!("CASE WHEN {text} GLOB '[0-9]*' THEN CAST({text} AS REAL) ELSE {text} END");
+    }
+    if fault.is("supersede-folds-marks") {
+        return format!("replace(rtrim({text}, '/'), '_', '-')");
+    }
+    if fault.is("supersede-compares-64") {
+        return format!("substr({text}, 1, 64)");
+    }
+    if fault.is("supersede-compares-255") {
+        return format!("substr({text}, 1, 255)");
+    }
+    text.to_owned()
 }

@@ -24,6 +24,29 @@ pub(in crate::agentic) fn mark_parent(db: &Connection, rules: Rules, submission:
     Ok(())
 }
 
+/// `parent-completed`: Completes the parent of a new package.
+pub(in crate::agentic) fn complete_parent(
+    db: &Connection,
+    rules: Rules,
+    submission: &Submission,
+) -> Result<(), Refusal> {
+    if let Some(parent) = submission.object.text("parent_package_id")
+        && let Some(parent) = packages::find(db, rules, parent)?
+    {
+        let mut completed = parent.object.clone();
+        completed.set("status", "complete");
+        let hash = content_hash(&completed, b"", rules);
+        packages::rewrite(db, parent.id(), &completed, &hash)?;
+    }
+    Ok(())
+}
+
+/// `duplicate-moves-to-top`: Lists a package that is deposited again before the others.
+pub(in crate::agentic) fn move_to_top(db: &Connection, package_id: &str, now: Instant) -> Result<(), Refusal> {
+    db.execute("UPDATE packages SET created_at = ? WHERE package_id = ?", [&now.key(), package_id])?;
+    Ok(())
+}
+
 /// `deposit-ends-facts`: Ends current facts whose subject occurs in the description of a deposit.
 pub(in crate::agentic) fn end_facts(
     db: &Connection,

@@ -6,6 +6,15 @@ use crate::agentic::refusal::Refusal;
 use crate::agentic::tables::facts;
 use crate::json::{Object, Value};
 
+/// `orient-important-only`: Whether a package was made by hand, is the result of work, and has some significance.
+pub(in crate::agentic) fn is_important(package: &Object) -> bool {
+    let author = package.get("created_by").and_then(Value::as_object).and_then(|author| author.text("type"));
+    let significance = package.get("significance").map_or_else(|| "5".to_owned(), Value::write);
+    author != Some("script")
+        && !matches!(package.text("package_type"), Some("auto_deposit" | "orchestrator_report" | "handoff"))
+        && significance != "1"
+}
+
 /// `orient-shows-ended`: Lists every fact in active_facts.
 pub(in crate::agentic) fn all_facts(db: &Connection, project_id: &str) -> Result<Vec<Object>, Refusal> {
     facts::select(db, "WHERE project_id = ? ORDER BY serial", vec![project_id.to_owned().into()])

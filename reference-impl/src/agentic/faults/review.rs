@@ -6,7 +6,7 @@ use crate::agentic::hash::content_hash;
 use crate::agentic::refusal::{Code, Problem, Refusal};
 use crate::agentic::rules::Rules;
 use crate::agentic::tables::packages::{self, Package};
-use crate::json::Object;
+use crate::json::{Object, Value};
 
 /// `flag-note-refused`: Refuses a flag with a note.
 pub(in crate::agentic) fn unknown_note() -> Refusal {
@@ -16,6 +16,23 @@ pub(in crate::agentic) fn unknown_note() -> Refusal {
 /// `custom-type-unreviewed`: Refuses to flag packages of custom types.
 pub(in crate::agentic) fn unreviewed() -> Refusal {
     Refusal::new(Code::InvalidTransition, "packages of this type are not reviewed")
+}
+
+/// `awaiting-list-without-scripts`: Whether a package is the work of a script.
+pub(in crate::agentic) fn is_automatic(package: &Package) -> bool {
+    let author = package.object.get("created_by").and_then(Value::as_object);
+    author.and_then(|author| author.text("type")) == Some("script")
+}
+
+/// `flag-checks-the-author`: Refuses the review of packages by scripts, of some types, and by a reviewer of the kind of the
+/// author or not of the kind of the next actor.
+pub(in crate::agentic) fn is_unfit(package: &Object, review_type: &str) -> bool {
+    let author = package.get("created_by").and_then(Value::as_object).and_then(|author| author.text("type"));
+    let next = package.text("estimated_next_actor");
+    author == Some("script")
+        || author == Some(review_type)
+        || matches!(package.text("package_type"), Some("handoff" | "auto_deposit"))
+        || next == Some("agent") && review_type == "human"
 }
 
 /// `self-move-resets-review`: Renames a package if a transition to its own state is requested.

@@ -13,6 +13,7 @@ use crate::agentic::package;
 use crate::agentic::refusal::{Problem, Refusal};
 use crate::agentic::rules::Rules;
 use crate::agentic::service::Service;
+use crate::agentic::session;
 use crate::agentic::tables::{facts, packages, projects, texts};
 use crate::fault::Planted;
 use crate::instant::Instant;
@@ -74,6 +75,23 @@ impl Service {
         self.write(Operation::Transition, move |db, _, _| rename(db, &gone, &back)).await
     }
 
+    /// `refusal-leaves-the-queue`: Takes a package off the review list when it refuses a request about it.
+    pub(in crate::agentic) async fn leave_queue(&self, package_id: &str) -> Result<(), Refusal> {
+        self.touch(package_id, "UPDATE packages SET status = '' WHERE package_id = ?1 AND ?2 IS NOT NULL").await
+    }
+
+    /// `refusal-moves-to-top`: Lists a package before the others after it has refused a request about it.
+    pub(in crate::agentic) async fn move_to_top(&self, package_id: &str) -> Result<(), Refusal> {
+        self.touch(package_id, "UPDATE packages SET created_at = ?2 WHERE package_id = ?1").await
+    }
+
+    async fn touch(&self, package_id: &str, statement: &'static str) -> Result<(), Refusal> {
+        let package_id = package_id.to_owned();
+        let touch =
+            move |db: &Connection, _, now: Instant| Ok(db.execute(statement, [package_id, now.key()]).map(drop)?);
+        self.write(Operation::PullSpecific, touch).await
+    }
+
     /// `supersede-before-validate`: Ends the old fact, then finds the new one invalid and answers 400.
     pub(in crate::agentic) async fn end_unseen(&self, project_id: &str, body: &[u8]) {
         let (project_id, body) = (project_id.to_owned(), body.to_vec());
@@ -106,6 +124,38 @@ impl Service {
         let stored =
             self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await;
         stored.map(drop).or(Ok(()))
+    }
+
+    /// `session-before-validate`: Enters a package in its session before it is known whether the deposit is accepted.
+    pub(in crate::agentic) async fn enter_unseen(&self, body: &[u8]) -> Result<(), Refusal> {
+        let Ok(crate::json::Value::Object(object)) = crate::json::read(body) else {
+            return Ok(());
+        };
+        let submission = intake::admit(self.rules, object, Some(body));
+        let enter = move |db: &Connection, rules, now| {
+            projects::find_or_create(db, &submission.project_id, now)?;
+            let known = packages::find(db, rules, &submission.package_id)?;
+            if known.is_some_and(|known| known.object == submission.object) {
+                return Ok(());
+            }
+            session::enter(db, rules, &submission, now)
+        };
+        self.write(Operation::Deposit, enter).await
+    }
+
+    /// `archived-stores-refused`: Stores the package that it refuses because its project is archived.
+    pub(in crate::agentic) async fn deposit_anyway(&self, submission: Submission) -> Result<Deposited, Refusal> {
+        let kept = submission.clone();
+        let answer =
+            self.write(Operation::Deposit, |db, rules, now| deposit::deposit(db, rules, submission, now)).await;
+        let store = move |db: &Connection, _, now| {
+            if projects::find_or_create(db, &kept.project_id, now)?.archived {
+                packages::insert(db, &kept)?;
+            }
+            Ok(())
+        };
+        self.write(Operation::Deposit, store).await?;
+        answer
     }
 
     /// `supersede-race`: Reads, ends and inserts in separate transactions.

@@ -7,7 +7,22 @@ use crate::agentic::refusal::{Problem, Refusal};
 use crate::agentic::rules::Rules;
 use crate::agentic::tables::{facts, sessions};
 use crate::instant::Instant;
-use crate::json::Object;
+use crate::json::{Number, Object, Value};
+
+/// `import-rounds-confidence`: Keeps a confidence of imported facts in hundredths, and none if it is zero.
+pub(in crate::agentic) fn round_confidence(fact: &mut Object) {
+    let confidence = fact.get("confidence").and_then(Value::as_number).map(Number::as_f64);
+    if confidence.is_some_and(|confidence| confidence < 0.01) {
+        fact.remove("confidence");
+    }
+}
+
+/// `import-reads-plain-lines`: What comes before the first blank line, carriage return, or last line without a line feed.
+pub(in crate::agentic) fn plain_lines(ndjson: &[u8]) -> &[u8] {
+    let last = ndjson.iter().rposition(|byte| *byte == b'\n').unwrap_or_default();
+    let pair = |pair: &[u8]| ndjson.windows(2).position(|two| two == pair).unwrap_or(last);
+    &ndjson[..last.min(pair(b"\n\n")).min(pair(b"\r\n"))]
+}
 
 /// `export-drops-unknown`: Leaves unknown members of packages out of an export.
 pub(in crate::agentic) fn drop_unknown(package: &mut Object) {

@@ -265,6 +265,9 @@ impl Service {
         let flagged = self.write(Operation::Flag, flag).await;
         let missing = flagged.as_ref().is_err_and(|refusal| refusal.code == Code::PackageNotFound);
         planted!(self.rules.fault, "flag-missing-id-200", missing => return Ok(Reply::json(200, "{}".to_owned())));
+        if flagged.is_err() {
+            self.after_refusal(package).await?;
+        }
         let package = flagged?;
         let hash = package.hash.clone();
         Ok(self.package_reply(200, package, hash, self.now()))
@@ -278,7 +281,11 @@ impl Service {
         let transition = move |db: &_, rules, _| review::transition(db, rules, &id, &status);
         // 8.2: a package is found by its id, also while its status changes.
         planted!(self.rules.fault, "move-leaves-a-gap", self.take_away(package).await?);
-        let package = self.write(Operation::Transition, transition).await?;
+        let moved = self.write(Operation::Transition, transition).await;
+        if moved.is_err() {
+            self.after_refusal(package).await?;
+        }
+        let package = moved?;
         let hash = package.hash.clone();
         Ok(self.package_reply(200, package, hash, self.now()))
     }

@@ -72,14 +72,48 @@ pub(crate) fn set_archived(
     }
     record.set("archived_at", at.map(|at| at.to_string()));
     let archived_at = record.text("archived_at").map(str::to_owned);
+    // 5.2: archiving is reversible, however often.
+    planted!(rules.fault, "restored-once-only", at.is_none() && is_restored_again(&mut record) => return Ok(record));
     // 5.2: archived_at is the time.
     planted!(rules.fault, "archived-at-as-flag", record.set("archived_at", at.is_some()));
     let mut statement = db.prepare_cached("UPDATE projects SET record = ?, archived_at = ? WHERE project_id = ?")?;
     statement.execute((record.write(), archived_at, project_id))?;
     planted!(rules.fault, "archive-deletes", at.is_some() => delete_packages(db, project_id)?);
+    planted!(rules.fault, "archive-keeps-newest-five", at.is_some() => delete_older(db, project_id)?);
+    planted!(rules.fault, "archive-ends-the-wait", at.is_some() => end_wait(db, project_id)?);
+    planted!(rules.fault, "archive-drops-unknown", at.is_some() => drop_unknown(db, project_id)?);
     // 5.2: restoring concerns one project.
     planted!(rules.fault, "restore-restores-all", at.is_none() => restore_all(db)?);
     Ok(record)
+}
+
+/// Whether a project was restored before.
+fn is_restored_again(record: &mut Object) -> bool {
+    let before = record.get("restored").is_some();
+    record.set("restored", true);
+    before
+}
+
+/// Takes the packages of a project off the review list.
+fn end_wait(db: &Connection, project_id: &str) -> Result<(), Refusal> {
+    db.execute("UPDATE packages SET status = '' WHERE project_id = ?", [project_id])?;
+    Ok(())
+}
+
+/// Removes a member that is not in the tables of section 6 from the packages of a project.
+fn drop_unknown(db: &Connection, project_id: &str) -> Result<(), Refusal> {
+    db.execute(
+        "UPDATE packages SET record = replace(record, '\"future_field\"', '\"future\"') WHERE project_id = ?",
+        [project_id],
+    )?;
+    Ok(())
+}
+
+/// Deletes all packages of a project but the newest five.
+fn delete_older(db: &Connection, project_id: &str) -> Result<(), Refusal> {
+    let kept = "SELECT package_id FROM packages WHERE project_id = ?1 ORDER BY created_at DESC LIMIT 5";
+    db.execute(&format!("DELETE FROM packages WHERE project_id = ?1 AND package_id NOT IN ({kept})"), [project_id])?;
+    Ok(())
 }
 
 /// Deletes the packages of a project, which the protocol never does.

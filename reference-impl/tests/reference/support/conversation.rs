@@ -255,6 +255,7 @@ fn facts(steps: &mut Vec<Step>) {
     };
     assert("/v1/projects/other/facts", fact("s", "p", "elsewhere", json!({ "valid_from": "2026-01-01T00:00:00Z" })));
     assert(PROJ, fact("S", "p", "upper", json!({ "valid_from": "2026-01-01T00:00:00Z" })));
+    assert(PROJ, fact("s", "+5", "+5", json!({})));
     assert(
         PROJ,
         fact("s", "q", "97.0", json!({ "valid_from": "2026-01-01T00:00:00Z", "confidence": 0, "tags": ["b", "a"] })),
@@ -266,6 +267,17 @@ fn facts(steps: &mut Vec<Step>) {
     assert(PROJ, fact("s", "p", "v2", json!({ "valid_from": "2026-01-02T00:00:00Z" })));
     assert(PROJ, fact("s", "p", "v3", json!({ "confidence": 2 })));
     assert(PROJ, fact(" %20 ", "r", "v", json!({})));
+    let long = "x".repeat(255);
+    for (one, two) in [
+        ("Größe", "Gro\u{308}ße"),
+        ("disk", "disk "),
+        ("007", "7"),
+        ("a/", "a"),
+        (&*format!("{long}a"), &*format!("{long}b")),
+    ] {
+        assert("/v1/projects/alike/facts", fact(one, "p", "v", json!({})));
+        assert("/v1/projects/alike/facts", fact(two, "p", "w", json!({})));
+    }
     assert(PROJ, fact("u", "p", "v", json!({ "valid_from": "2026-01-02T00:00:00Z" })));
     assert(PROJ, fact("u", "p", "v", json!({ "valid_from": "2026-01-03T00:00:00Z" })));
     assert(PROJ, fact("u", "p", "w", json!({ "valid_from": "2026-01-01T00:00:00Z" })));
@@ -277,6 +289,7 @@ fn facts(steps: &mut Vec<Step>) {
         "/v1/projects/proj/facts",
         "/v1/projects/proj/facts?include_ended=true",
         "/v1/projects/other/facts",
+        "/v1/projects/alike/facts",
         "/v1/projects/proj/facts?subject=s&predicate=p&as_of=2026-01-02T00:00:00.000Z",
         "/v1/projects/proj/facts?subject=s&predicate=p&as_of=2026-01-01T00:00:00Z",
         "/v1/projects/proj/facts?subject=s&predicate=p&as_of=2026-01-05T00:00:00Z",
@@ -373,7 +386,8 @@ fn reviews(steps: &mut Vec<Step>) {
 
 fn transfers(steps: &mut Vec<Step>) {
     let fact = json!({ "fact_id": "f1", "project_id": "imp", "subject": "s", "predicate": "p", "value": "v",
-        "valid_from": "2026-01-01T00:00:00Z", "valid_to": "2026-01-02T00:00:00Z", "created_at": "2026-01-01T00:00:00Z", "x-a": 1 });
+        "valid_from": "2026-01-01T00:00:00Z", "valid_to": "2026-01-02T00:00:00Z",
+        "created_at": "2026-01-01T00:00:00Z", "confidence": 0, "x-a": 1 });
     let session = |project: &str, id: &str| {
         json!({ "session_id": id, "project_id": project, "actor_id": "a", "actor_type": "agent", "callsign": "swift-otter",
             "started_at": "2026-01-01T00:00:00Z", "ended_at": null, "packages_deposited": [] })
@@ -381,8 +395,29 @@ fn transfers(steps: &mut Vec<Step>) {
     let lines = format!("{}\n{}\n{}\n", full("imp", "imported"), fact, session("imp", "one"));
     steps.push(("POST", "/v1/import", format!("{}\n{}\n", session("imp2", "two"), session("imp", "three"))));
     steps.push(("POST", "/v1/import", lines));
+    steps.push(("POST", "/v1/import", minimal("imp", "unended").to_string()));
+    for number in 4..8 {
+        let package = minimal("imp", &format!("imported-{number}"));
+        steps.push(("POST", "/v1/projects/imp/packages", package.to_string()));
+    }
     for (id, value) in [("imported-2", "a"), ("imported-3", "b")] {
         let package = with(minimal("imp", id), &json!({ "title": value }));
+        steps.push(("POST", "/v1/projects/imp/packages", package.to_string()));
+    }
+    let drafted = with(minimal("imp", "parent-1"), &json!({ "status": "draft" }));
+    let child = with(minimal("imp", "parent-2"), &json!({ "parent_package_id": "parent-1" }));
+    for package in [drafted, child, with(minimal("imp", "imported-2"), &json!({ "title": "a" }))] {
+        steps.push(("POST", "/v1/projects/imp/packages", package.to_string()));
+    }
+    let noted = json!({ "review_type": "human", "note": "n".repeat(300) });
+    steps.push(("POST", "/v1/packages/parent-1/flag", noted.to_string()));
+    let by = |kind: &str| json!({ "created_by": { "id": "sam", "type": kind, "session_id": "sess_imp" } });
+    let refused = with(minimal("imp", "refused-1"), &json!({ "title": "" }));
+    for package in [
+        with(refused, &by("human")),
+        with(minimal("imp", "session-1"), &by("human")),
+        with(minimal("imp", "session-2"), &by("agent")),
+    ] {
         steps.push(("POST", "/v1/projects/imp/packages", package.to_string()));
     }
     steps.push(("GET", "/v1/projects/imp/export", String::new()));
@@ -391,6 +426,18 @@ fn transfers(steps: &mut Vec<Step>) {
     steps.push(("POST", "/v1/projects/imp/packages", minimal("imp", "late").to_string()));
     steps.push(("POST", "/v1/projects/imp/restore", String::new()));
     steps.push(("GET", "/v1/projects/imp/packages?limit=50", String::new()));
+    let waiting =
+        json!({ "status": "awaiting_review", "review_type": "human", "created_by": { "id": "s", "type": "script" } });
+    steps.push(("POST", "/v1/projects/rev2/packages", with(minimal("rev2", "by-script"), &waiting).to_string()));
+    steps.push(("PATCH", "/v1/packages/a/status", "{\"status\":\"draft\"}".to_owned()));
+    steps.push(("GET", "/v1/projects/rev2/orient?window_days=30", String::new()));
+    steps.push(("GET", "/v1/projects/rev2/review-queue", String::new()));
+    steps.push(("POST", "/v1/projects/rev2/archive", String::new()));
+    steps.push(("POST", "/v1/projects/rev2/restore", String::new()));
+    steps.push(("GET", "/v1/projects/rev2/review-queue", String::new()));
+    steps.push(("POST", "/v1/projects/imp/archive", String::new()));
+    steps.push(("POST", "/v1/projects/imp/restore", String::new()));
+    steps.push(("GET", "/v1/projects/imp", String::new()));
 }
 
 async fn as_library(config: Config) -> Vec<String> {
