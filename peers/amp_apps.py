@@ -357,6 +357,8 @@ class Apps:
         w = self.ways
         if channel.negotiated and channel.kind != "http" and w.has("second-hello-refused"):
             w.refuse("second-hello", 1001)
+        if channel.negotiated and channel.kind != "http" and w.has("second-hello-ignored"):
+            return []
         if w.bug("hello-ignored"):
             return []
         if w.bug("hello-once-per-peer") and self.peers_state.get(("hello", keys.bare(m.sender))):

@@ -497,7 +497,13 @@ _group(
 _switch("E52", "hello-empty-rejected", "An empty list of versions: HELLO_REJECT.")
 _switch("E52 E85", "hello-version-reject", "HELLO with another v: HELLO_REJECT.")
 _switch("E50", "hello-bad-entries-skipped", "Entries that are not versions are skipped.")
-_switch("E53", "second-hello-refused", "A second HELLO on a connection: 1001.")
+_group(
+    "second-hello",
+    "E53",
+    ("second-hello-answered", "A second HELLO on a connection is answered like the first.", "*"),
+    ("second-hello-refused", "A second HELLO on a connection: 1001.", ""),
+    ("second-hello-ignored", "A second HELLO on a connection gets no answer.", "s"),
+)
 _group(
     "hello-members",
     "E34",
