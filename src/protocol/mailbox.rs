@@ -17,6 +17,11 @@ pub trait Mailbox: Sync {
     fn page(&self, _fetched: &[u8]) -> Option<Page> {
         None
     }
+
+    /// The page without the refusals for which `is_stale` holds; `None` if it holds for none. Default: a page has no refusals.
+    fn without_refusals(&self, _fetched: &[u8], _is_stale: &mut dyn FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// The reference of a page of a mailbox to the next one.

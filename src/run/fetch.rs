@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::case::CaseSession;
-use super::mailbox::Mailbox;
+use super::mailbox::{Known, Mailbox};
 use super::runner::{Runner, milliseconds};
 use crate::exchange::{Arrival, ArrivalKind, Body, Encoded, Ended, Exchange, Incoming, Outgoing, Transport};
 use crate::transport::{Delivery, Session, Wait};
@@ -29,14 +29,13 @@ const PAGES: usize = 64;
 const MAILBOXES: usize = 4096;
 
 impl Runner<'_> {
-    /// The owner of the mailbox that may receive the answers to a message, and how many of its pages were fetched before the message
-    /// is sent.
+    /// The mailbox that may receive the answers to a message, as it is before the message is sent.
     pub(super) fn mailbox(
         &self,
         case: &CaseSession<'_>,
         exchange: &dyn Fn(&Outgoing, &Incoming) -> Exchange,
         message: &Encoded,
-    ) -> Option<(String, usize)> {
+    ) -> Option<Known> {
         if message.transport != Transport::Http {
             return None;
         }
@@ -50,8 +49,7 @@ impl Runner<'_> {
         let seen_in = case.context.observation_context(message.transport);
         let unanswered = exchange(&sent, &Incoming::nothing(Ended::TimedOut));
         let owner = case.context.plan.knowledge.protocol.mailbox()?.owner(&unanswered, &seen_in)?;
-        let fetched = self.with_mailbox(&owner, |mailbox| mailbox.fetched());
-        Some((owner, fetched))
+        Some(self.with_mailbox(&owner, |mailbox| mailbox.sends(&owner, &message.body)))
     }
 
     fn with_mailbox<T>(&self, owner: &str, work: impl FnOnce(&mut Mailbox) -> T) -> T {
@@ -74,13 +72,14 @@ impl Runner<'_> {
         &self,
         case: &CaseSession<'_>,
         first: &Exchange,
-        mailbox: Option<(String, usize)>,
+        mailbox: Option<Known>,
         carried: &mut Delivery,
         enough: &mut (dyn FnMut(&Outgoing, &Incoming) -> bool + '_),
     ) {
         let seen_in = case.context.observation_context(first.sent.transport);
         let Some(rules) = case.context.plan.knowledge.protocol.mailbox() else { return };
-        let Some((owner, mut seen)) = mailbox else { return };
+        let Some(known) = mailbox else { return };
+        let (owner, mut seen) = (known.owner.as_str(), known.fetched);
         if rules.fetch(first, &seen_in, None).is_none() {
             return;
         }
@@ -89,7 +88,7 @@ impl Runner<'_> {
         let begun = Instant::now();
         loop {
             let at_ms = milliseconds(carried.begun.elapsed());
-            for body in self.with_mailbox(&owner, |mailbox| mailbox.since(&mut seen)) {
+            for body in self.with_mailbox(owner, |mailbox| mailbox.since(&mut seen, &known, rules)) {
                 let (kind, host) = (ArrivalKind::Polled, String::new());
                 carried.received.arrived.push(Arrival { kind, code: None, body, at_ms, host });
             }
@@ -104,7 +103,7 @@ impl Runner<'_> {
                 carried.received.ended = Ended::TooLong;
                 return;
             }
-            let behind = self.with_mailbox(&owner, |mailbox| mailbox.cursor.clone());
+            let behind = self.with_mailbox(owner, |mailbox| mailbox.cursor.clone());
             let Some(fetch) = rules.fetch(first, &seen_in, behind.as_deref()) else { return };
             let mut nothing = |_: &Outgoing, _: &Incoming| true;
             let unrelated = |_: &Outgoing, _: &Arrival| false;
@@ -121,7 +120,7 @@ impl Runner<'_> {
             let good = fetched.received.ended == Ended::Complete && fetched.received.status == Some(200);
             if !good && behind.is_some() {
                 // The target may have dropped the cursor; the first page always exists.
-                self.with_mailbox(&owner, |mailbox| mailbox.cursor = None);
+                self.with_mailbox(owner, |mailbox| mailbox.cursor = None);
             }
             if !good {
                 self.fetches_refused.fetch_add(1, Ordering::Relaxed);
@@ -132,7 +131,7 @@ impl Runner<'_> {
             let body = fetched.received.body;
             let next = rules.page(&body.0).filter(|next| behind.as_ref() != Some(&next.cursor));
             more = next.as_ref().is_some_and(|next| next.more);
-            self.with_mailbox(&owner, |mailbox| mailbox.take(body, next.map(|next| next.cursor)));
+            self.with_mailbox(owner, |mailbox| mailbox.take(body, next.map(|next| next.cursor), rules));
             // A target that always announces another page is polled at a limited rate.
             if !more || pages >= PAGES {
                 tokio::time::sleep(FETCH_PAUSE).await;

@@ -1,11 +1,16 @@
 //! Mailboxes: answers that a target keeps until the sender fetches them.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 
 use crate::exchange::Body;
+use crate::protocol::Mailbox as Rules;
 
 /// Pages that are kept for waiting cases.
 const PAGES_KEPT: usize = 256;
+
+/// Messages and refusals that are remembered.
+const MESSAGES_KEPT: usize = 100_000;
 
 /// The pages fetched so far for one owner.
 #[derive(Default)]
@@ -15,6 +20,20 @@ pub(super) struct Mailbox {
     /// Pages that were dropped.
     dropped: usize,
     pages: VecDeque<Body>,
+    hasher: RandomState,
+    /// The messages that were sent to the target.
+    sent: HashSet<u64>,
+    /// The refusals that were fetched, each with the number of its first page.
+    refusals: HashMap<u64, usize>,
+}
+
+/// What is known of a mailbox when a message is sent.
+pub(super) struct Known {
+    pub(super) owner: String,
+    /// How many pages were fetched.
+    pub(super) fetched: usize,
+    /// Whether the same bytes were sent before.
+    pub(super) is_repeat: bool,
 }
 
 impl Mailbox {
@@ -23,18 +42,45 @@ impl Mailbox {
         self.dropped + self.pages.len()
     }
 
-    /// The pages from number `seen` on; `seen` becomes the number of the next one.
-    pub(super) fn since(&mut self, seen: &mut usize) -> Vec<Body> {
-        let new = self.pages.iter().skip(seen.saturating_sub(self.dropped)).cloned().collect();
+    /// Notes that a message is sent. Returns what is known at that time.
+    pub(super) fn sends(&mut self, owner: &str, message: &[u8]) -> Known {
+        if self.sent.len() >= MESSAGES_KEPT {
+            self.sent.clear();
+        }
+        let is_repeat = !self.sent.insert(self.hasher.hash_one(message));
+        Known { owner: owner.to_owned(), fetched: self.fetched(), is_repeat }
+    }
+
+    /// The pages from number `seen` on; `seen` becomes the number of the next one. A refusal that the target offers once more is an
+    /// answer to the same bytes only: another message with the same id has an answer of its own.
+    pub(super) fn since(&mut self, seen: &mut usize, sent: &Known, rules: &dyn Rules) -> Vec<Body> {
+        let mut is_stale = |refusal: &[u8]| {
+            let first = self.refusals.get(&self.hasher.hash_one(refusal));
+            !sent.is_repeat && first.is_some_and(|first| *first < sent.fetched)
+        };
+        let mut fresh = |page: &Body| match rules.without_refusals(&page.0, &mut is_stale) {
+            Some(rest) => Body::from(rest),
+            None => page.clone(),
+        };
+        let new = self.pages.iter().skip(seen.saturating_sub(self.dropped)).map(&mut fresh).collect();
         *seen = self.fetched();
         new
     }
 
     /// Adds a page, unless it equals the last one.
-    pub(super) fn take(&mut self, page: Body, next: Option<String>) {
+    pub(super) fn take(&mut self, page: Body, next: Option<String>, rules: &dyn Rules) {
         if next.is_some() {
             self.cursor = next;
         }
+        if self.refusals.len() >= MESSAGES_KEPT {
+            self.refusals.clear();
+        }
+        let number = self.fetched();
+        let (refusals, hasher) = (&mut self.refusals, &self.hasher);
+        rules.without_refusals(&page.0, &mut |refusal| {
+            refusals.entry(hasher.hash_one(refusal)).or_insert(number);
+            false
+        });
         if self.pages.back() != Some(&page) {
             self.pages.push_back(page);
         }

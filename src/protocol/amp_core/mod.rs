@@ -325,6 +325,18 @@ impl Mailbox for AmpCore {
         let cursor = page.member("next_cursor")?.as_text()?.to_owned();
         Some(Page { cursor, more: page.member("has_more") == Some(&Value::Bool(true)) })
     }
+
+    fn without_refusals(&self, fetched: &[u8], is_stale: &mut dyn FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
+        let mut page = cbor::parse(fetched).ok()?;
+        let messages = page.member("messages").and_then(Value::as_array)?;
+        let mut stale = |one: &Value| matches!(one, Value::Bytes(bytes) if view::is_error(bytes) && is_stale(bytes));
+        let rest: Vec<Value> = messages.iter().filter(|one| !stale(one)).cloned().collect();
+        if rest.len() == messages.len() {
+            return None;
+        }
+        page.set_member("messages", Value::Array(rest.into()));
+        Some(cbor::write(&page))
+    }
 }
 
 impl TargetKnowledge for AmpCore {

@@ -1,5 +1,6 @@
 //! An exchange as expectations see it: what arrived, the answers to the sent message, and the outcome.
 
+use super::identity::{Identity, NAMES};
 use super::reading::{self, typ};
 use super::{did, party, receipt};
 use crate::exchange::{Arrival, ArrivalKind, Ended, Exchange, Transport};
@@ -93,7 +94,8 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     let (mut replies, batch) = replies(exchange, context);
     if exchange.operation != "poll" {
         let asked = asked(&sent);
-        replies.retain(|reply| concerns(reply, asked.as_deref()));
+        let is_shared = is_shared(&sent);
+        replies.retain(|reply| concerns(reply, asked.as_deref(), is_shared));
     }
     let answer = |typs: &[i128]| replies.iter().find(|reply| answers(reply, &sent, typs)).cloned();
     // A message that a library was called to create is not an answer.
@@ -132,7 +134,8 @@ pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     if exchange.operation != "poll" {
         // Messages of other cases are checked there.
         let asked = asked(&sent);
-        messages.retain(|message| concerns(message, asked.as_deref()));
+        let is_shared = is_shared(&sent);
+        messages.retain(|message| concerns(message, asked.as_deref(), is_shared));
     }
     messages.extend(batch);
     for message in &mut messages {
@@ -201,6 +204,11 @@ impl Sent {
         let typ = map.as_ref().and_then(|map| map.member("typ")).and_then(Value::as_integer).unwrap_or(-1);
         Self { map, id, typ }
     }
+}
+
+/// Whether a message is an ERROR.
+pub(super) fn is_error(message: &[u8]) -> bool {
+    Sent::of(Some(message)).typ == typ::ERROR
 }
 
 /// The bytes of the id of a message.
@@ -308,14 +316,23 @@ fn is_of_items(reply: &Value, sent: &Sent) -> bool {
 }
 
 /// Whether a message may answer the sent one: a poll for one sender returns the answers to all its messages, those
-/// of other cases among them.
-fn concerns(reply: &Value, asked: Option<&[Value]>) -> bool {
+/// of other cases among them. An ERROR without `reply_to` answers a message whose id cannot be read (E32); other cases send as
+/// a named party too.
+fn concerns(reply: &Value, asked: Option<&[Value]>, is_shared: bool) -> bool {
     let polled = reply.member("channel").and_then(Value::as_text) == Some("polled");
-    let reply_to = reply.member("message").and_then(|message| message.member("reply_to"));
-    match (polled, reply_to, asked) {
+    let member = |name: &str| reply.member("message").and_then(|message| message.member(name));
+    let is_id = |id: &Value| matches!(id, Value::Bytes(bytes) if bytes.len() == 16);
+    match (polled, member("reply_to"), asked) {
         (true, Some(reply_to), Some(asked)) => asked.contains(reply_to),
+        (true, None, Some([id, ..])) if is_shared && is_id(id) => member("typ") != Some(&Value::Integer(typ::ERROR)),
         _ => true,
     }
+}
+
+/// Whether several cases send messages from the sender of this one.
+fn is_shared(sent: &Sent) -> bool {
+    let from = sent.map.as_ref().and_then(|map| map.member("from")).and_then(Value::as_text);
+    from.and_then(Identity::requested).is_none_or(|identity| NAMES.contains(&identity.name()))
 }
 
 /// Every message in the arrivals, and the BATCH that contained the answers.
