@@ -90,3 +90,75 @@ impl Mailbox {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exchange::{Encoded, Exchange};
+    use crate::protocol::ObservationContext;
+
+    /// A page is lines; one that begins with `-` is a refusal.
+    struct Lines;
+
+    impl Rules for Lines {
+        fn owner(&self, _: &Exchange, _: &ObservationContext<'_>) -> Option<String> {
+            None
+        }
+
+        fn fetch(&self, _: &Exchange, _: &ObservationContext<'_>, _: Option<&str>) -> Option<Encoded> {
+            None
+        }
+
+        fn without_refusals(&self, page: &[u8], is_stale: &mut dyn FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
+            let lines: Vec<&[u8]> = page.split(|byte| *byte == b'\n').collect();
+            let rest: Vec<&[u8]> =
+                lines.iter().filter(|line| !(line.starts_with(b"-") && is_stale(line))).copied().collect();
+            (rest.len() < lines.len()).then(|| rest.join(&b'\n'))
+        }
+    }
+
+    fn take(mailbox: &mut Mailbox, page: &str) {
+        mailbox.take(Body::from(page.as_bytes().to_vec()), None, &Lines);
+    }
+
+    /// The new pages for a message.
+    fn pages(mailbox: &mut Mailbox, known: &Known) -> Vec<String> {
+        let pages = mailbox.since(&mut known.fetched.clone(), known, &Lines);
+        pages.iter().map(|page| String::from_utf8_lossy(&page.0).into_owned()).collect()
+    }
+
+    #[test]
+    fn a_refusal_that_is_offered_again_answers_no_other_message() {
+        let mut mailbox = Mailbox::default();
+        let forged = mailbox.sends("alice", b"forged");
+        take(&mut mailbox, "-1002");
+        assert_eq!(pages(&mut mailbox, &forged), ["-1002"]);
+        let genuine = mailbox.sends("alice", b"genuine");
+        take(&mut mailbox, "-1002\nack");
+        assert_eq!(pages(&mut mailbox, &genuine), ["ack"]);
+        // A refusal that was not fetched before is new.
+        take(&mut mailbox, "-1002\n-1005\nack");
+        assert_eq!(pages(&mut mailbox, &genuine), ["ack", "-1005\nack"]);
+    }
+
+    #[test]
+    fn a_repeated_message_may_get_the_same_refusal() {
+        let mut mailbox = Mailbox::default();
+        mailbox.sends("alice", b"message");
+        take(&mut mailbox, "-1005");
+        let again = mailbox.sends("alice", b"message");
+        assert!(again.is_repeat);
+        take(&mut mailbox, "-1005\nack");
+        assert_eq!(pages(&mut mailbox, &again), ["-1005\nack"]);
+    }
+
+    #[test]
+    fn an_answer_that_is_offered_again_is_an_answer() {
+        let mut mailbox = Mailbox::default();
+        mailbox.sends("alice", b"message");
+        take(&mut mailbox, "ack");
+        let other = mailbox.sends("alice", b"other content");
+        take(&mut mailbox, "ack\nmore");
+        assert_eq!(pages(&mut mailbox, &other), ["ack\nmore"]);
+    }
+}

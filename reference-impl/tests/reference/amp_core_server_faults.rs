@@ -50,6 +50,7 @@ const LONGER: &[&str] = &[
     "relay-close-ends-all",
     "tcp-maximum-shared",
     "refused-version-ends-negotiation",
+    "retry-at-once-after-error",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -280,6 +280,8 @@ impl Node {
         let Some(sent) = self.answered_by(db, headers)? else { return Ok(Answer::none()) };
         let last = LastError { code: error.code, retry: error.retry };
         match self.wait(sent.attempts.max(1), Some(last)) {
+            // 16.3: the wait begins.
+            Some(_) if self.rules().fault.is("retry-at-once-after-error") => outbound::reschedule(db, &sent.id, now)?,
             Some(wait) => outbound::reschedule(db, &sent.id, now.saturating_add(wait))?,
             None => outbound::settle(db, &sent.id, "failed")?,
         }

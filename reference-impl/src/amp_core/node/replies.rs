@@ -89,7 +89,10 @@ impl Voice<'_> {
 
     /// A reply of any type.
     pub(crate) fn reply(self, kind: u64, cause: Cause<'_>, body: Cbor) -> Bytes {
-        let headers = self.answering(cause, kind, Some(cause.id));
+        let is_result = matches!(kind, typ::RESPONSE | typ::PROC_OK | typ::PROC_FAIL);
+        // E43: a result references its request.
+        let reply_to = (!(is_result && self.rules.fault.is("result-without-reply-to"))).then_some(cause.id);
+        let headers = self.answering(cause, kind, reply_to);
         build::plain(self.me, headers, body, None, self.rules).message.into()
     }
 
