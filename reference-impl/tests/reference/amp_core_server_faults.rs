@@ -51,6 +51,8 @@ const LONGER: &[&str] = &[
     "tcp-maximum-shared",
     "refused-version-ends-negotiation",
     "retry-at-once-after-error",
+    "replay-key-with-form",
+    "thread-id-remembered",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

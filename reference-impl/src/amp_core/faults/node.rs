@@ -1,6 +1,6 @@
 //! Faults of a node.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use crate::amp_core::bodies::Body;
@@ -26,6 +26,16 @@ pub(in crate::amp_core) fn is_again(sender: &str) -> bool {
         odd.insert(sender.to_owned());
     }
     again
+}
+
+/// `thread-id-remembered`: The first thread of a sender, once it has one.
+pub(in crate::amp_core) fn first_thread(sender: &str, thread: Option<Vec<u8>>) -> Option<Vec<u8>> {
+    static FIRST: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
+    match thread {
+        Some(thread) => Some(first.entry(sender.to_owned()).or_insert(thread).clone()),
+        None => first.get(sender).cloned(),
+    }
 }
 
 /// `refused-version-ends-negotiation`: Ends the negotiation of a connection, as an offer without a version does.

@@ -351,6 +351,7 @@ impl Node {
         let (rules, headers) = (self.rules(), &message.headers);
         let mut sender = self.cache_key(&headers.from);
         planted!(rules.fault, "replay-key-with-ext", message.ext.is_some() => sender.push_str(" ext"));
+        planted!(rules.fault, "replay-key-with-form", message.encrypted => sender.push_str(" enc"));
         // An entry created before verification has no answer yet.
         let seen = self.find_seen(db, &sender, &headers.id, now)?.filter(|seen| seen.status != PLACEHOLDER);
         if let Some(seen) = seen {

@@ -8,6 +8,7 @@ use super::super::codes::{Code, typ};
 use super::super::did;
 use super::super::document::Resolve;
 use super::super::error;
+use super::super::faults::node as faults;
 use super::super::keys::Identity;
 use super::super::message::{Headers, To};
 use super::super::negotiation;
@@ -83,6 +84,11 @@ impl Voice<'_> {
         let mut headers = self.headers(cause.from, kind, reply_to);
         headers.thread_id = cause.thread.map(<[u8]>::to_vec);
         // 4.1.1: the thread is that of the conversation, whatever message is answered.
+        planted!(
+            self.rules.fault,
+            "thread-id-remembered",
+            headers.thread_id = faults::first_thread(cause.from, headers.thread_id)
+        );
         planted!(self.rules.fault, "thread-id-is-reply-to", cause.thread.is_some() => headers.thread_id = Some(cause.id.to_vec()));
         headers
     }
