@@ -404,6 +404,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Drops entries after one second." },
     Fault { name: "replay-key-with-ext", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.2-04"],
         summary: "Takes a copy with ext for another message." },
+    Fault { name: "replay-by-transport", level: "binding", needs: Needs::Nothing, breaks: &["AMP-002.8.3-03"],
+        summary: "Remembers messages over HTTP and over a connection apart." },
     Fault { name: "replay-key-with-form", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.2-04"],
         summary: "Takes an encrypted copy of a plain message for another message." },
     Fault { name: "replay-remembers-few", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.5-04"],

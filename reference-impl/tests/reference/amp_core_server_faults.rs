@@ -52,6 +52,7 @@ const LONGER: &[&str] = &[
     "refused-version-ends-negotiation",
     "retry-at-once-after-error",
     "replay-key-with-form",
+    "replay-by-transport",
     "thread-id-remembered",
 ];
 

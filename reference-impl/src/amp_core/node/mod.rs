@@ -293,7 +293,8 @@ impl Node {
         let cause_of_later = (message.headers.from.clone(), message.headers.id.clone());
         let node = self.clone();
         let authentic = message.clone();
-        let answered = self.0.store.write(move |db| node.answer(db, &authentic, now)).await;
+        let carrier = channel.carrier;
+        let answered = self.0.store.write(move |db| node.answer(db, &authentic, carrier, now)).await;
         let answer = match answered {
             Ok(Ok(answer)) => answer,
             Ok(Err(Trouble::Rejected(rejection))) => return self.refuse(&bytes, rejection, now).await,
@@ -347,10 +348,12 @@ impl Node {
     }
 
     /// Steps 9 to 11 of E31 and their effects, in one transaction.
-    fn answer(&self, db: &Connection, message: &Authentic, now: u64) -> Result<Answer, Trouble> {
+    fn answer(&self, db: &Connection, message: &Authentic, carrier: Carrier, now: u64) -> Result<Answer, Trouble> {
         let (rules, headers) = (self.rules(), &message.headers);
         let mut sender = self.cache_key(&headers.from);
         planted!(rules.fault, "replay-key-with-ext", message.ext.is_some() => sender.push_str(" ext"));
+        // RFC 002, 8.3: whatever carried the copy.
+        planted!(rules.fault, "replay-by-transport", carrier != Carrier::Http => sender.push_str(" connection"));
         planted!(rules.fault, "replay-key-with-form", message.encrypted => sender.push_str(" enc"));
         // An entry created before verification has no answer yet.
         let seen = self.find_seen(db, &sender, &headers.id, now)?.filter(|seen| seen.status != PLACEHOLDER);
