@@ -488,6 +488,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Sends PROC_FAIL beside a RESPONSE." },
     Fault { name: "pong-without-reply-to", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.4-06"],
         summary: "Leaves reply_to out of PONG." },
+    Fault { name: "ack-to-itself", level: "core", needs: Needs::Nothing, breaks: &["AMP-2.3-01"],
+        summary: "Addresses ACK to itself instead of the sender." },
     Fault { name: "result-without-reply-to", level: "core", needs: Needs::Nothing, breaks: &["AMP-4.1-35"],
         summary: "Leaves reply_to out of RESPONSE, PROC_OK and PROC_FAIL." },
     Fault { name: "doc-send-unlimited", level: "full", needs: Needs::Nothing, breaks: &["AMP-4.5-12"],

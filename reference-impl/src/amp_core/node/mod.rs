@@ -51,7 +51,7 @@ use crate::cbor::Cbor;
 use crate::fault::planted;
 use crate::store::{Database, OpenError, Store, StoreError};
 
-use channel::{Channel, Directory};
+use channel::{Carrier, Channel, Directory};
 use clock::Clock;
 use companions::Companions;
 use load::{Load, Slot};

@@ -154,7 +154,9 @@ impl Voice<'_> {
         }
         // 16.1: which message it is for.
         let reply_to = (!fault.is("ack-without-reply-to")).then_some(cause.id);
-        let headers = self.answering(cause, typ::ACK, reply_to);
+        let mut headers = self.answering(cause, typ::ACK, reply_to);
+        // 2.3: delivery is confirmed to the sender.
+        planted!(fault, "ack-to-itself", headers.to = To::One(self.me.did.clone()));
         build::plain(self.me, headers, body, None, self.rules).message.into()
     }
 
