@@ -29,11 +29,11 @@ pub(in crate::amp_core) fn is_again(sender: &str) -> bool {
 }
 
 /// `thread-id-remembered`: The first thread of a sender, once it has one.
-pub(in crate::amp_core) fn first_thread(sender: &str, thread: Option<Vec<u8>>) -> Option<Vec<u8>> {
+pub(in crate::amp_core) fn first_thread(sender: &str, thread: Option<&[u8]>) -> Option<Vec<u8>> {
     static FIRST: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
     let mut first = FIRST.lock().unwrap_or_else(PoisonError::into_inner);
     match thread {
-        Some(thread) => Some(first.entry(sender.to_owned()).or_insert(thread).clone()),
+        Some(thread) => Some(first.entry(sender.to_owned()).or_insert_with(|| thread.to_vec()).clone()),
         None => first.get(sender).cloned(),
     }
 }

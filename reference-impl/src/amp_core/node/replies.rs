@@ -84,11 +84,8 @@ impl Voice<'_> {
         let mut headers = self.headers(cause.from, kind, reply_to);
         headers.thread_id = cause.thread.map(<[u8]>::to_vec);
         // 4.1.1: the thread is that of the conversation, whatever message is answered.
-        planted!(
-            self.rules.fault,
-            "thread-id-remembered",
-            headers.thread_id = faults::first_thread(cause.from, headers.thread_id)
-        );
+        let (fault, thread) = (self.rules.fault, cause.thread);
+        planted!(fault, "thread-id-remembered", headers.thread_id = faults::first_thread(cause.from, thread));
         planted!(self.rules.fault, "thread-id-is-reply-to", cause.thread.is_some() => headers.thread_id = Some(cause.id.to_vec()));
         headers
     }
