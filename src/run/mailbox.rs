@@ -51,8 +51,8 @@ impl Mailbox {
         Known { owner: owner.to_owned(), fetched: self.fetched(), is_repeat }
     }
 
-    /// The pages from number `seen` on; `seen` becomes the number of the next one. A refusal that the target offers once more is an
-    /// answer to the same bytes only: another message with the same id has an answer of its own.
+    /// The pages from number `seen` on; `seen` becomes the number of the next one. A refusal that the target offers once more is
+    /// an answer to the same bytes only: another message with the same id has an answer of its own.
     pub(super) fn since(&mut self, seen: &mut usize, sent: &Known, rules: &dyn Rules) -> Vec<Body> {
         let mut is_stale = |refusal: &[u8]| {
             let first = self.refusals.get(&self.hasher.hash_one(refusal));

@@ -51,6 +51,7 @@ const LONGER: &[&str] = &[
     "tcp-maximum-shared",
     "refused-version-ends-negotiation",
     "retry-at-once-after-error",
+    "ack-to-itself",
     "replay-key-with-form",
     "replay-by-transport",
     "thread-id-remembered",
