@@ -216,9 +216,15 @@ impl<'p> Walk<'p> {
         let here =
             setup.reach.is_empty() || setup.reach.iter().any(|word| self.context.plan.scope.is_meant(word, transport));
         let state = |need: &str| self.context.features.state(self.ready.transport, need);
-        // While features are probed, a set-up that needs one is not used.
+        // While features are probed, a set-up that needs one is not used, unless the target file alone decides it.
+        let manifest = &self.context.plan.knowledge.manifest;
+        let is_probed = |name: &str| {
+            let named = manifest.features.iter().find(|feature| feature.name.value == name);
+            named.is_some_and(|feature| !feature.steps.is_empty() || feature.operation.is_some())
+        };
+        let declared = |need: &str| !is_probed(need) && self.context.plan.target.options.get(need) == Some(&true);
         let offered = match self.part {
-            Part::Probe => setup.needs.is_empty(),
+            Part::Probe => setup.needs.iter().all(|need| declared(need)),
             Part::Case | Part::Twin => setup.needs.iter().all(|need| state(need) == FeatureState::Offered),
         };
         here && offered

@@ -69,16 +69,28 @@ pub(super) fn header_fields(
     }
     let body = body.unwrap_or(&Value::Null);
     let Ok(Some((kind, token))) = credential(body, inputs, context) else { return Vec::new() };
-    let header =
-        |name: &str| context.target.setting("api_key").and_then(|key| key.member(name)).and_then(Value::as_text);
     match kind {
         "api_key" => {
-            let name = header("header").unwrap_or("authorization").to_ascii_lowercase();
-            let scheme = header("scheme").unwrap_or(if name == "authorization" { "Bearer" } else { "" });
-            vec![(name, format!("{scheme} {token}").trim_start().to_owned())]
+            let stated = known::stated(context.target);
+            vec![(stated.header, format!("{} {token}", stated.scheme).trim_start().to_owned())]
         }
         _ => vec![("authorization".to_owned(), format!("Bearer {token}"))],
     }
+}
+
+/// The header fields of the request that opens a WebSocket: a token for the agent that will send over it (binding, section 8). An
+/// API key is one of the credentials of the target, which the transport adds.
+pub(super) fn upgrade_fields(inputs: &Inputs, context: &ObservationContext<'_>) -> Vec<(String, String)> {
+    if carrier(inputs, context.target) == Carrier::Message {
+        return Vec::new();
+    }
+    let (Method::Jwt { key, alg }, Some(sender)) =
+        (method(context.target), inputs.get("sender").and_then(Value::as_text))
+    else {
+        return Vec::new();
+    };
+    let claims = claims(sender, context.clock.0.div_euclid(SECOND), None, context);
+    vec![("authorization".to_owned(), format!("Bearer {}", jwt::make(&claims, &key, &alg)))]
 }
 
 /// Replaces the placeholder of the correlation id by the id of the message (binding, section 3).

@@ -41,16 +41,20 @@ pub(super) const NAMES: &[&str] = &[
 
 /// Fills in the levels of a target that its options show beyond those of its kind (binding, section 2).
 pub(super) fn complete(target: &mut Target) {
-    if let Some(key) = setting_text(target, "api_key", "value") {
-        let word = |name: &str| setting_text(target, "api_key", name);
-        let header = word("header").unwrap_or_else(|| "authorization".to_owned());
-        let scheme =
-            word("scheme").or_else(|| header.eq_ignore_ascii_case("authorization").then(|| "Bearer".to_owned()));
-        let value = scheme.map_or_else(|| key.clone(), |scheme| format!("{scheme} {key}"));
-        // Known to the transports, so that it never enters a record.
+    // A null says what the absence of the setting says (binding, section 10).
+    target.settings.retain(|_, value| *value != Value::Null);
+    for value in target.settings.values_mut() {
+        if let Value::Map(members) = value {
+            members.retain(|(_, value)| *value != Value::Null);
+        }
+    }
+    if setting_text(target, "api_key", "value").is_some() || target.options.get("api-key") == Some(&true) {
+        let stated = stated(target);
+        // Known to the transports, so that it never enters a record. A key is one of the target, not of a party.
         let shared = target.credentials.entry(crate::target::EVERY_PARTY.to_owned()).or_default();
-        if shared.is_empty() {
-            shared.push(Credential { header, value });
+        if let Some(key) = stated.key.filter(|_| shared.is_empty()) {
+            let value = format!("{} {key}", stated.scheme).trim_start().to_owned();
+            shared.push(Credential { header: stated.header, value });
         }
     }
     // The kinds say what is judged: the adapter of a target of other kinds is not.
@@ -103,6 +107,31 @@ pub(super) fn complete(target: &mut Target) {
     }
 }
 
+/// How requests state the API key of a target.
+pub(super) struct Stated {
+    /// Name of the header field, in small letters.
+    pub header: String,
+    /// The word before the key; empty for none.
+    pub scheme: String,
+    /// The key, if the target file has one.
+    pub key: Option<String>,
+}
+
+/// How requests state the API key: by the setting `api_key`, otherwise as the credentials of the target file do (E69).
+pub(super) fn stated(target: &Target) -> Stated {
+    let word = |name: &str| setting_text(target, "api_key", name);
+    let given = target.credentials_of("a").first().filter(|_| word("value").is_none());
+    let (usual_scheme, key) = match given {
+        Some(credential) => credential.value.split_once(' ').unwrap_or(("", &credential.value)),
+        None => ("Bearer", ""),
+    };
+    let usual_header = given.map_or("authorization", |credential| &credential.header);
+    let header = word("header").unwrap_or_else(|| usual_header.to_owned()).to_ascii_lowercase();
+    let usual_scheme = if given.is_none() && header != "authorization" { "" } else { usual_scheme };
+    let scheme = word("scheme").unwrap_or_else(|| usual_scheme.to_owned());
+    Stated { header, scheme, key: word("value").or_else(|| given.map(|_| key.trim().to_owned())) }
+}
+
 /// The secret of a method of authentication, if the target uses it: `api-key`, `jwt` or `hmac`.
 pub(super) fn secret(target: &Target, method: &str) -> Option<String> {
     let declared = target.options.get(method).copied();
@@ -110,10 +139,7 @@ pub(super) fn secret(target: &Target, method: &str) -> Option<String> {
         return None;
     }
     match method {
-        "api-key" => setting_text(target, "api_key", "value").or_else(|| {
-            let credentials = target.credentials_of("a");
-            credentials.first().map(|first| first.token().map_or_else(|| first.value.clone(), str::to_owned))
-        }),
+        "api-key" => stated(target).key,
         name => setting_text(target, name, "key").or_else(|| (declared == Some(true)).then(|| TEST_KEY.to_owned())),
     }
 }
@@ -191,10 +217,6 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
             &format!("context_{operation}"),
             Value::Text(own.map_or_else(|| format!("context-{operation}"), str::to_owned)),
         );
-    }
-    if target.options.get("enforce_registration") == Some(&true) && !library {
-        // Every case has the same senders, which the first probes register (E35).
-        put("tag", Value::text("enforced"));
     }
     for (name, method) in [("api_key", "api-key"), ("jwt_key", "jwt"), ("hmac_key", "hmac")] {
         // A library gets the key of each call.

@@ -139,7 +139,13 @@ impl Security for MeshAi {
         inputs: &Inputs,
         context: &ObservationContext<'_>,
     ) -> Vec<(String, String)> {
-        if operations::carries_message(operation) { auth::header_fields(body, inputs, context) } else { Vec::new() }
+        if operations::carries_message(operation) {
+            auth::header_fields(body, inputs, context)
+        } else if operation.name == operations::OPEN {
+            auth::upgrade_fields(inputs, context)
+        } else {
+            Vec::new()
+        }
     }
 }
 

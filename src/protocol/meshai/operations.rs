@@ -6,6 +6,9 @@ use crate::protocol::{BodyPlan, ChannelPlan, Input, Method, Operation, Param, Ro
 /// Where messages are posted (section 8.2).
 pub(super) const INVOKE: &str = "/aip/v1/invoke";
 
+/// The operation that opens a WebSocket.
+pub(super) const OPEN: &str = "open";
+
 const OK: &[(u16, u16)] = &[(200, 299)];
 
 const fn optional(name: &'static str) -> Input {
@@ -179,7 +182,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
             summons: false,
         },
     ),
-    channel("open", "Opens a WebSocket connection, replacing an existing one.", &[], ChannelPlan::Open),
+    channel(
+        OPEN,
+        "Opens a WebSocket connection, replacing an existing one, with a token for the `sender` where the target uses tokens.",
+        &[optional("sender")],
+        ChannelPlan::Open,
+    ),
     channel(
         "frame",
         "Sends a WebSocket frame with this opcode: 1 for text, 2 for binary.",

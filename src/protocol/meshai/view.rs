@@ -156,8 +156,8 @@ pub(super) fn readiness(exchange: &Exchange) -> Readiness {
     if read.outcome == "error" && named || bare { Readiness::NeedsCredentials } else { Readiness::ByStatus }
 }
 
-/// Every message of the target in an exchange: `kind` is `reply`, `call` (to a host) or `built` (by a library), `answers` the
-/// message that it answers, `json` whether it is a JSON document.
+/// Every message of the target in an exchange: `kind` is `reply`, `call` (to a host) or `built` (by a library), `host` the host
+/// that was called, `answers` the message that it answers, `json` whether it is a JSON document.
 pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<Value> {
     let mut found = Vec::new();
     let mut add = |kind: &str, bytes: &[u8], answers: Option<&Value>| {
@@ -169,6 +169,9 @@ pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         seen.set_member("kind", Value::text(kind));
         seen.set_member("json", Value::Bool(parsed.is_some()));
         seen.set_member("operation", Value::text(&exchange.operation));
+        if let Some(hosted) = &exchange.hosted {
+            seen.set_member("host", Value::text(&hosted.host));
+        }
         seen.set_member("text", Value::text(String::from_utf8_lossy(bytes).chars().take(2_000).collect::<String>()));
         if let Some(body) = parsed {
             seen.set_member("body", body);
