@@ -211,13 +211,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
     },
     Function {
         name: "text_of_length",
-        summary: "A text as long as the declarations of an agent allow for the capability of a fixture, plus the third argument.",
+        summary: "A text as long as the declarations of agents allow for the capability of a fixture, plus the third argument.",
         example: "${text_of_length $declared $fixture 1}",
         call: |a| {
             let capability = a.value(1).and_then(|fixture| fixture.member("capability")).cloned();
-            let declared = a.value(0).and_then(Value::as_array).unwrap_or_default();
-            let entry = declared.iter().find(|entry| entry.member("id") == capability.as_ref());
-            let most = entry.and_then(|entry| entry.member("constraints")?.member("max_input_length")?.as_integer());
+            let agents = a.value(0).and_then(Value::as_array).unwrap_or_default();
+            let entries = agents.iter().filter_map(|agent| agent.member("capabilities")?.as_array()).flatten();
+            let mut named = entries.filter(|entry| entry.member("id") == capability.as_ref());
+            let most = named.find_map(|entry| entry.member("constraints")?.member("max_input_length")?.as_integer());
             let most = most.ok_or_else(|| RenderError::new("the declaration has no maximum"))?;
             let length = usize::try_from(most + a.integer(2)?).ok().filter(|length| *length <= 1 << 20);
             Ok(Value::Text("x".repeat(length.ok_or_else(|| RenderError::new("the maximum is too large"))?)))

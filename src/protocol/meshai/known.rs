@@ -72,6 +72,11 @@ pub(super) fn complete(target: &mut Target) {
             target.options.entry(option.to_owned()).or_insert(true);
         }
     }
+    // Only where the target file says so (E72).
+    let required = target.setting("hmac").and_then(|hmac| hmac.member("required")).cloned();
+    if let Some(Value::Bool(required)) = required {
+        target.options.entry("required-signatures".to_owned()).or_insert(required);
+    }
     // Only requesters may watch the time (E17).
     let enforced = target.setting("slow").and_then(|slow| slow.member("enforced"));
     if enforced == Some(&Value::Bool(false)) {

@@ -53,7 +53,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     any(
         "hmac",
         "The `key` of signatures, `canonical` [default: jcs] or python-compact or python-default, `encoding` [default: \
-        base64] or hex (E71).",
+        base64] or hex, and `required` where unsigned messages are refused (E71, E72).",
         "{ key: secret, canonical: jcs }",
     ),
     any(
