@@ -141,6 +141,8 @@ fn admit_signature(message: &Message, signing: &Signing, rules: Rules) -> Result
         .is_some_and(|headers| headers.present("signature").is_some());
     if !signed {
         let missing = signing.required;
+        // E72: where signatures are required.
+        planted!(rules.fault, "hmac-unsigned-accepted", return Ok(()));
         return if missing { Err(Refusal::credentials("a signature is required")) } else { Ok(()) };
     }
     signature::verify(&message.inner, signing, rules).map_err(|reason| {

@@ -181,6 +181,9 @@ fn create(db: &Connection, parameters: &Object, asking: Asking<'_>) -> Result<Ob
     // 5.2: a create makes a context, also in a session that has one.
     planted!(rules.fault, "create-joins-session", known in faults::of_session(db, &wanted)? => return faults::with_everyones(db, show(db, &known, asking)?, &known.id));
     let expires_at = wanted.text("expires_at").map(str::to_owned).filter(|_| !rules.fault.is("expiry-lost"));
+    // E106: the instant that a time with an offset names.
+    let expires_at =
+        if rules.fault.is("expiry-offset-dropped") { faults::without_offset(expires_at) } else { expires_at };
     let expiry = expires_at.as_deref().and_then(time::parse).map(Instant::unix_milliseconds);
     // E97: a context that has already expired is refused. Other: it is gone at once.
     let past = expiry.is_some_and(|expiry| expiry <= now.unix_milliseconds());
@@ -241,6 +244,9 @@ fn update(
     // 3.4: events are checked as requests are.
     let unchecked =
         event && rules.fault.is("event-bypasses-write-list") || !event && rules.fault.is("update-bypasses-write-list");
+    // 3.4: what is denied has no effect.
+    planted!(rules.fault, "denied-update-moves-expiry", faults::move_expiry(db, &context, changes));
+    planted!(rules.fault, "denied-update-sets-lists", faults::set_lists(db, &context, changes));
     if !unchecked {
         let denied = |refusal| faults::denied_update(db, refusal, &context, event, rules.fault);
         demand(&context, list, asking).map_err(denied)?;
@@ -258,7 +264,9 @@ fn update(
             false => rules.fault.is("update-known-keys-only"),
         };
         let taken = |name: &str| !left_out(name);
-        let named: Vec<(&str, &Value)> = named.iter().filter(|(name, _)| taken(name)).collect();
+        // 5.2: every value is one.
+        let lost = |value: &Value| rules.fault.is("update-drops-empty-values") && faults::is_empty(value);
+        let named: Vec<(&str, &Value)> = named.iter().filter(|(name, value)| taken(name) && !lost(value)).collect();
         named.into_iter().for_each(|(name, value)| context.shared.set(name, value.clone()));
         // 5.2: a write to the child is not one to the parent, and the other way round.
         planted!(rules.fault, "fork-shares-memory", faults::write_to_parent(db, &context)?);
@@ -267,6 +275,8 @@ fn update(
     if let Some(access) = access {
         context.access = Some(access.clone());
     }
+    // 3.4: lists stay until others are given.
+    planted!(rules.fault, "update-clears-lists", !event && access.is_none() => context.access = None);
     if let Some(expires_at) = expires_at {
         context.expiry = time::parse(expires_at).map(Instant::unix_milliseconds);
         context.expires_at = Some(expires_at.to_owned());
@@ -292,6 +302,8 @@ fn own_memory(db: &Connection, id: Option<&str>, changes: &Object, agent: &str, 
         let entry = entry.as_object().cloned().unwrap_or_default();
         // Other, E52: what is written for others is ignored.
         let others = owner != agent && !rules.fault.is("private-memory-writable");
+        // 5.1: nor where its agent has none yet.
+        let others = others && !(rules.fault.is("private-memory-given") && faults::keeps_nothing(db, id, owner));
         if others && rules.is_other() {
             continue;
         }
@@ -345,6 +357,7 @@ fn merge(db: &Connection, parameters: &Object, asking: Asking<'_>) -> Result<Obj
     let first_wins = rules.is_other() || rules.fault.is("merge-first-wins");
     for (name, value) in sources.iter().flat_map(|source| source.shared.iter()) {
         let conflict = shared.get(name).is_some_and(|known| known != value);
+        planted!(rules.fault, "merge-drops-empty-values", faults::is_empty(value) => continue);
         planted!(rules.fault, "merge-conflict-is-null", conflict => shared.set(name, Value::Null));
         planted!(rules.fault, "merge-conflict-is-null", conflict => continue);
         planted!(rules.fault, "merge-conflict-drops-key", conflict => drop(shared.remove(name)));

@@ -283,6 +283,7 @@ const SETUPS: &[Setup] = &[
                 ("routing", true),
                 ("websocket", true),
                 ("hmac", true),
+                ("required-signatures", true),
             ],
             settings: MESH_FIXTURES,
             tokens: &[],

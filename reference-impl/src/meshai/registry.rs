@@ -35,6 +35,8 @@ pub(crate) fn register(db: &Connection, rules: Rules, payload: &Object, times: T
     if let Some(known) = known {
         // Other, E36: an id is taken once.
         let same = known.credentials.as_bytes().ct_eq(agent.credentials.as_bytes());
+        // E36: a refused registration changes nothing.
+        planted!(rules.fault, "refused-registration-counts", !bool::from(same) => faults::store_anyway(db, payload, times.now));
         if known.built_in || rules.is_other() || !bool::from(same) {
             return Err(Refusal::credentials(format!("the id {id} is taken")));
         }
@@ -78,6 +80,8 @@ fn checked(payload: &Object, rules: Rules) -> Result<Registered, Refusal> {
     // 2.2: each of the capabilities counts.
     planted!(rules.fault, "registration-first-capability-only", declared.truncate(1));
     planted!(rules.fault, "registration-last-capability-lost", declared.len() > 2 => drop(declared.pop()));
+    // 3.3: an id is as it was declared.
+    planted!(rules.fault, "capability-ids-lowered", faults::lower(&mut declared));
     let endpoints = match payload.get("endpoints") {
         Some(Value::Object(endpoints)) => endpoints.clone(),
         _ if rules.is_other() || rules.fault.is("endpoints-optional") => Object::new(),
@@ -207,6 +211,8 @@ fn has(agent: &Registered, wanted: &[&str], rules: Rules) -> bool {
 /// E31: the declared response time of each wanted capability is at most the bound; an undeclared one passes.
 fn quick(agent: &Registered, wanted: &[&str], bound: Option<f64>, rules: Rules) -> bool {
     let Some(bound) = bound.filter(|_| !rules.fault.is("latency-ignored")) else { return true };
+    // 3.3: a bound of 0 is one.
+    planted!(rules.fault, "latency-zero-ignored", bound == 0.0 => return true);
     let time = |capability: &Object| {
         let constraints = capability.get("constraints")?.as_object()?;
         constraints.present("response_time_ms")?.as_number().map(crate::json::Number::as_f64)
@@ -216,6 +222,7 @@ fn quick(agent: &Registered, wanted: &[&str], bound: Option<f64>, rules: Rules) 
         // 3.3: at most the bound.
         planted!(rules.fault, "latency-inverted", return time > bound);
         planted!(rules.fault, "latency-exclusive", return time < bound);
+        planted!(rules.fault, "declared-zero-excluded", time == 0.0 => return false);
         planted!(rules.fault, "latency-in-seconds", return time <= bound * 1000.0);
         time <= bound
     })

@@ -1,5 +1,6 @@
 //! Making messages: replies to a request, and the envelope of every message (2.3, 3.2, 6.1).
 
+use super::codes::Code;
 use super::faults::reply as faults;
 use super::message::{Kind, TIMEOUT_MS};
 use super::origin::Origin;
@@ -56,6 +57,8 @@ pub(crate) fn response(origin: &Origin, served: Served, now: Instant, rules: Rul
     if !rules.is_other() {
         headers.set("execution_time_ms", elapsed);
     }
+    // 3.2: responses of every status are correlated.
+    planted!(rules.fault, "failed-without-correlation", status == "failed" => drop(headers.remove("correlation_id")));
     // Other, E24: partial is accepted wherever success is.
     let status = if rules.is_other() && status == "success" { "partial" } else { status };
     // 3.2: success, partial or failed.
@@ -83,6 +86,10 @@ pub(crate) fn error(
     // Other, E14: over HTTP the exchange tells what the error is about.
     let correlation = origin.correlation(rules).filter(|_| !rules.is_other() || carrier == Carrier::WebSocket);
     let correlation = correlation.filter(|_| !rules.fault.is("error-without-correlation"));
+    // 6.1: whatever the error is.
+    let about_input = rules.fault.is("schema-error-without-correlation") && refusal.code == Code::InvalidSchema;
+    let about_contexts = rules.fault.is("context-error-without-correlation") && refusal.code == Code::ContextNotFound;
+    let correlation = correlation.filter(|_| !about_input && !about_contexts);
     let headers = headers(origin, correlation, rules);
     let code: Value = match refusal.name(rules) {
         // 6.2: upper case with underscores.

@@ -52,6 +52,8 @@ pub(crate) fn check(protocol: &str, rules: Rules) -> Result<(), Refusal> {
     let known = if rules.is_other() { &FAMILIES[1..] } else { FAMILIES };
     // E01: both names are served.
     let known = if rules.fault.is("one-name-only") { &FAMILIES[..1] } else { known };
+    // 2.3: the whole name.
+    planted!(rules.fault, "protocol-suffix-match", family == "XAMP" => return Ok(()));
     if !known.contains(&family) {
         return Err(unsupported(format!("the protocol is {}", known.join(" or "))));
     }
@@ -59,10 +61,13 @@ pub(crate) fn check(protocol: &str, rules: Rules) -> Result<(), Refusal> {
     planted!(rules.fault, "protocol-prefix-match", return Ok(()));
     planted!(rules.fault, "third-part-ignored", version.starts_with("1.0.") => return Ok(()));
     planted!(rules.fault, "version-without-minor", version == "1" => return Ok(()));
+    planted!(rules.fault, "version-with-line-break", version == "1.0\n" => return Ok(()));
     let (major, minor) = parse(version).ok_or_else(malformed)?;
     // 11: another MAJOR is a breaking change.
     planted!(rules.fault, "major-two-downgraded", major == 2 => return Ok(()));
     planted!(rules.fault, "older-major-accepted", major == 0 => return Ok(()));
+    planted!(rules.fault, "major-as-byte", major & 0xff == 1 => return Ok(()));
+    planted!(rules.fault, "major-by-first-digit", version.starts_with('1') => return Ok(()));
     planted!(rules.fault, "newer-minor-crashes", minor > 9 => return Err(Refusal::crash("no such version")));
     // Other, E86: only what is published is served.
     if major != 1 || minor > 0 && rules.is_other() {

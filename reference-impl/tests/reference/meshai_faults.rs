@@ -255,6 +255,10 @@ async fn messages(handle: &Handle) -> Vec<String> {
         ("/protocol", json!("AMP/1.0.0")),
         ("/protocol", json!("AMP/one")),
         ("/protocol", json!("AMP/2.0")),
+        ("/protocol", json!("AMP/10.0")),
+        ("/protocol", json!("AMP/257.0")),
+        ("/protocol", json!("AMP/1.0\n")),
+        ("/protocol", json!("XAMP/1.0")),
         ("/protocol", json!("AMP/0.9")),
         ("/protocol", json!("AMP/1.1")),
         ("/protocol", json!("AMP/1.99")),
@@ -339,6 +343,7 @@ async fn messages(handle: &Handle) -> Vec<String> {
         json!({"capabilities": ["text-analysis"], "estimated_tokens": 1, "deadline": "2099-01-01T00:00:00Z"}),
         json!({"capabilities": ["text-analysis"]}),
         json!({"capabilities": ["text-analysis", "pm-none"]}),
+        json!({"capabilities": ["text-analysis-none"]}),
         json!({"capabilities": ["text-analysis"], "deadline": "2020-01-01T00:00:00Z"}),
         json!({"capabilities": "text-analysis"}),
         Value::Null,
@@ -369,7 +374,12 @@ async fn registries(handle: &Handle) -> Vec<String> {
     crew["agent"]["framework"] = json!("crewai");
     let mut reference = registration("pm-6", "pm-ref", "http://127.0.0.1:9/f");
     reference["capabilities"][0]["input_schema"] = json!({"$ref": "#/definitions/X"});
-    for payload in [&three, &three, &slow, &longer, &bare, &crew, &reference] {
+    let mut instant = registration("pm-7", "pm-Instant", "http://127.0.0.1:9/g");
+    instant["capabilities"][0]["constraints"]["response_time_ms"] = json!(0);
+    let mut taken = instant.clone();
+    taken["agent"]["version"] = json!("9.9.9");
+    taken["authentication"]["credentials"] = json!("other");
+    for payload in [&three, &three, &slow, &longer, &bare, &crew, &reference, &instant, &taken] {
         said.push(say(handle, &register(payload.clone()), "").await);
     }
     for (pointer, value) in [
@@ -405,6 +415,9 @@ async fn registries(handle: &Handle) -> Vec<String> {
         json!({"capabilities": ["pm-x"], "constraints": {}}),
         json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 5000}}),
         json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 1000}}),
+        json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 0}}),
+        json!({"capabilities": ["pm-Instant"]}),
+        json!({"capabilities": ["pm-Instant"], "constraints": {"max_latency_ms": 0}}),
         json!({"capabilities": ["pm-x"], "constraints": {"min_success_rate": 0}}),
         json!({"capabilities": ["pm-x"], "constraints": {"min_success_rate": 95}}),
         json!({"capabilities": ["pm-x"], "constraints": []}),
@@ -461,7 +474,12 @@ async fn contexts(handle: &Handle) -> Vec<String> {
     let mut steps = vec![
         ("pm-a", "update", json!({"context_id": open_id, "context": {"agent_memory": {"pm-a": {"q": "more"}}}})),
         ("pm-b", "update", json!({"context_id": open_id, "context": {"agent_memory": {"pm-a": {"p": "stolen"}}}})),
-        ("pm-b", "update", json!({"context_id": open_id, "context": {"shared_memory": {"k": "new", "k2": 2}}})),
+        (
+            "pm-b",
+            "update",
+            json!({"context_id": open_id, "context": {"shared_memory": {"k": "new", "k2": 2, "zero": 0}}}),
+        ),
+        ("pm-b", "update", json!({"context_id": empty_id, "context": {"agent_memory": {"pm-c": {"p": "given"}}}})),
         ("pm-a", "get", json!({"context_id": open_id})),
         ("pm-b", "get", json!({"context_id": open_id})),
         ("pm-b", "get", json!({"session_id": "s-1"})),
@@ -469,6 +487,14 @@ async fn contexts(handle: &Handle) -> Vec<String> {
         ("pm-b", "get", json!({"context_id": closed_id})),
         ("pm-c", "get", json!({"context_id": closed_id})),
         ("pm-c", "get", json!({"session_id": "s-2"})),
+        ("pm-b", "update", json!({"context_id": closed_id, "context": {"expires_at": "2098-01-01T00:00:00Z"}})),
+        ("pm-a", "get", json!({"context_id": closed_id})),
+        (
+            "pm-b",
+            "update",
+            json!({"context_id": closed_id, "context": {"access_control": {"read": ["pm-a", "pm-b"], "write": ["pm-a"]}}}),
+        ),
+        ("pm-a", "get", json!({"context_id": closed_id})),
         ("pm-b", "update", json!({"context_id": closed_id, "context": {"shared_memory": {"k": "b"}}})),
         ("pm-c", "update", json!({"context_id": closed_id, "context": {"shared_memory": {"k": "c"}}})),
         ("pm-c", "fork", json!({"context_id": closed_id})),
@@ -481,6 +507,7 @@ async fn contexts(handle: &Handle) -> Vec<String> {
         ("pm-a", "create", json!({"context": {"shared_memory": [1]}})),
         ("pm-a", "create", json!({"context": {"access_control": {"read": "x", "write": "y"}}})),
         ("pm-a", "create", json!({"context": {"expires_at": "2020-01-01T00:00:00Z"}})),
+        ("pm-a", "create", json!({"context": {"expires_at": "2099-01-01T00:00:00-02:00"}})),
     ];
     for (agent, op, parameters) in steps.drain(..) {
         said.push(shown(&ask(agent, op, parameters).await));
@@ -779,7 +806,7 @@ async fn with_signatures(handle: &Handle) -> Vec<String> {
     let good = sign(&text, SECRET.as_bytes()).await;
     let mut bit = SECRET.as_bytes().to_vec();
     bit[31] ^= 1;
-    let mut variants = vec![good.clone(), sign(&text, &bit).await];
+    let mut variants = vec![good.clone(), sign(&text, &bit).await, text.clone()];
     let mut bare = text.clone();
     bare["message"].as_object_mut().expect("an object").remove("payload");
     let mut grafted = sign(&bare, SECRET.as_bytes()).await;

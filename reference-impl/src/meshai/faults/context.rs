@@ -7,6 +7,7 @@ use crate::instant::Instant;
 use crate::json::{Object, Value};
 use crate::meshai::refusal::Refusal;
 use crate::meshai::store::contexts::{self, Context};
+use crate::meshai::time;
 
 /// The entries of every agent, as one object.
 fn everyones(db: &Connection, id: &str) -> Object {
@@ -18,6 +19,41 @@ fn everyones(db: &Connection, id: &str) -> Object {
 pub(in crate::meshai) fn with_everyones(db: &Connection, mut shown: Object, id: &str) -> Result<Object, Refusal> {
     shown.set("agent_memory", everyones(db, id));
     Ok(shown)
+}
+
+/// `expiry-offset-dropped`: The time without its offset, as if it were UTC.
+pub(in crate::meshai) fn without_offset(time: Option<String>) -> Option<String> {
+    time.map(|text| text.get(..19).map_or_else(|| text.clone(), |local| format!("{local}Z")))
+}
+
+/// `private-memory-given`: Whether an agent keeps nothing in a context.
+pub(in crate::meshai) fn keeps_nothing(db: &Connection, id: Option<&str>, agent: &str) -> bool {
+    id.is_some_and(|id| contexts::private(db, id, agent).is_ok_and(|memory| memory.is_none()))
+}
+
+/// `update-drops-empty-values`, `merge-drops-empty-values`: What counts as false in some languages.
+pub(in crate::meshai) fn is_empty(value: &Value) -> bool {
+    matches!(value.write().as_str(), "0" | "false" | "\"\"" | "[]" | "{}")
+}
+
+/// `denied-update-moves-expiry`: Stores the expiry of an update that may be denied.
+pub(in crate::meshai) fn move_expiry(db: &Connection, context: &Context, changes: &Object) {
+    let Some(text) = changes.text("expires_at") else { return };
+    let expiry = time::parse(text).map(Instant::unix_milliseconds);
+    store_anyway(db, &Context { expiry, expires_at: Some(text.to_owned()), ..context.clone() });
+}
+
+/// `denied-update-sets-lists`: Stores the access lists of an update that may be denied.
+pub(in crate::meshai) fn set_lists(db: &Connection, context: &Context, changes: &Object) {
+    let Some(access) = changes.get("access_control").and_then(Value::as_object) else { return };
+    store_anyway(db, &Context { access: Some(access.clone()), ..context.clone() });
+}
+
+/// Stores a context although the request is refused, whose transaction is rolled back.
+fn store_anyway(db: &Connection, context: &Context) {
+    db.execute_batch("RELEASE request; SAVEPOINT request").ok();
+    contexts::put(db, context).ok();
+    db.execute_batch("RELEASE request; SAVEPOINT request").ok();
 }
 
 /// `private-memory-by-prefix`: Shows the private memory of agents whose id begins as that of the asking one does.

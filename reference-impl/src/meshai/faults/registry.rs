@@ -30,6 +30,15 @@ pub(in crate::meshai) fn remove_anyway(db: &Connection, payload: &Object) {
     db.execute_batch("RELEASE request; SAVEPOINT request").ok();
 }
 
+/// `capability-ids-lowered`: Writes the ids in small letters.
+pub(in crate::meshai) fn lower(declared: &mut [Value]) {
+    for item in declared.iter_mut().filter_map(Value::as_object_mut) {
+        if let Some(id) = item.text("id").map(str::to_lowercase) {
+            item.set("id", id);
+        }
+    }
+}
+
 /// `discovery-lists-sender`: An entry of an agent that never registered.
 pub(in crate::meshai) fn entry_of(id: &str) -> Object {
     let identity = Object::from([("id", id.into())]);

@@ -228,7 +228,10 @@ fn negotiate(agent: &Agent, message: &Message, node: &Node) -> Result<Served, Re
     if deadline == Some(None) {
         return Err(Refusal::schema(at, "deadline must be an RFC 3339 date-time"));
     }
-    let offered = |id: &&str| agent.capability(id).is_some();
+    let begins = |id: &str| id.match_indices('-').any(|(end, _)| agent.capability(&id[..end]).is_some());
+    // 4.2: exactly the required ones.
+    let by_prefix = rules.fault.is("negotiation-by-prefix");
+    let offered = |id: &&str| agent.capability(id).is_some() || by_prefix && begins(id);
     // 4.2: everything that is required.
     let all = if rules.fault.is("negotiation-any") { wanted.iter().any(offered) } else { wanted.iter().all(offered) };
     // 4.2, strict: and in time.
