@@ -629,7 +629,6 @@ bug("callback-after-twelve-seconds", "Calls back after twelve seconds.", "4.3-10
 bug("callback-by-put", "Calls back by PUT.", "4.3-10")
 bug("callback-to-the-root", "Calls back at the root of the server.", "4.3-10 4.3-11", slow=True)
 bug("callback-as-form", "The callback is a form.", "4.3-10 4.3-11")
-bug("callback-as-list", "The callback is a list.", "4.3-10")
 bug("callback-as-text", "The callback is text/plain.", "8.2-03")
 bug("callback-without-reference", "The callback has only the result.", "4.3-11")
 bug("callback-to-last-url", "All open subtasks call back at the URL of the last one.", "4.3-11 4.3-10", slow=True)

@@ -1295,7 +1295,7 @@ class Node:
             body = envelope
         if ways.bug("callback-without-reference"):
             body = {"status": "success", "result": result if result is not Refused else None}
-        if ways.bug("callback-as-list"):
+        if ways.has("callback-list"):
             body = [body]
         data = wire.write(body, ways) if not (isinstance(body, dict) and "message" in body) else self.answer(200, body).body
         if ways.bug("callback-as-form"):

@@ -439,6 +439,7 @@ _group(
     ("callback-task-only", "The callback is an object with the parent task.", "sa"),
     ("callback-id-only", "The callback is an object with the id of the message.", "sa"),
     ("callback-nested", "The callback has both ids, deep in an object.", "sa"),
+    ("callback-list", "The callback is an array with a message.", "sa"),
 )  # fmt: skip
 _group(
     "subtask-parameters", "E45",
