@@ -288,3 +288,47 @@ fn destination(agent: Option<&str>, capability: Option<&str>) -> Value {
     let members = [("agent_id", agent), ("capability", capability)];
     Value::map(members.into_iter().filter_map(|(name, text)| Some((name, Value::text(text?)))))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(header: &str, value: &str) -> Target {
+        let mut target = Target::endpoint("http://127.0.0.1:1".parse().expect("a URL"));
+        target
+            .credentials
+            .insert("a".to_owned(), vec![Credential { header: header.to_owned(), value: value.to_owned() }]);
+        target.options.insert("api-key".to_owned(), true);
+        target
+    }
+
+    #[test]
+    fn a_key_is_stated_as_the_credentials_state_it() {
+        for (header, value, scheme) in [
+            ("X-API-Key", "k3y", ""),
+            ("Authorization", "Bearer k3y", "Bearer"),
+            ("authorization", "ApiKey k3y", "ApiKey"),
+        ] {
+            let mut target = target(header, value);
+            complete(&mut target);
+            let stated = stated(&target);
+            assert_eq!(stated.header, header.to_ascii_lowercase());
+            assert_eq!((stated.scheme.as_str(), stated.key.as_deref()), (scheme, Some("k3y")), "{value}");
+            // A party without a key of its own sends that of `a`.
+            assert_eq!(target.credentials_of("c").first().map(|key| key.value.as_str()), Some(value));
+        }
+    }
+
+    #[test]
+    fn a_null_setting_is_one_that_was_left_out() {
+        let mut target = Target::endpoint("http://127.0.0.1:1".parse().expect("a URL"));
+        let fixture = Value::map([("capability", Value::text("x")), ("expect", Value::Null)]);
+        for (name, value) in [("second", Value::Null), ("hmac", Value::Null), ("fixture", fixture)] {
+            target.settings.insert(name.to_owned(), value);
+        }
+        complete(&mut target);
+        assert_eq!(target.options.get("second"), None);
+        assert_eq!(target.setting("fixture").and_then(|fixture| fixture.member("expect")), None);
+        assert!(target.levels.is_empty(), "no security is claimed");
+    }
+}
