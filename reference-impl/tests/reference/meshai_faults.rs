@@ -492,7 +492,7 @@ async fn contexts(handle: &Handle) -> Vec<String> {
         (
             "pm-b",
             "update",
-            json!({"context_id": closed_id, "context": {"access_control": {"read": ["pm-a", "pm-b"], "write": ["pm-a"]}}}),
+            json!({"context_id": closed_id, "context": {"access_control": {"read": ["pm-a"], "write": ["pm-b"]}}}),
         ),
         ("pm-a", "get", json!({"context_id": closed_id})),
         ("pm-b", "update", json!({"context_id": closed_id, "context": {"shared_memory": {"k": "b"}}})),
