@@ -21,11 +21,9 @@ pub(super) fn chosen(option: Option<&str>, protocol: &dyn Protocol, seed: u64) -
     let mut kinds = Vec::new();
     for word in option.split(',') {
         let kind = Kind::named(word).ok_or_else(|| {
-            let hint = nearest(word, Kind::ALL.iter().map(|kind| kind.name()));
-            let hint = hint.map_or_else(
-                || format!("one of {}", names(permitted.iter().copied())),
-                |name| format!("did you mean `{name}`?"),
-            );
+            let near = nearest(word, Kind::ALL.iter().map(|kind| kind.name()));
+            let near = near.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+            let hint = format!("{near}one of {}, or no kind for any", names(permitted.iter().copied()));
             Failure::Usage(format!("--spellings: unknown kind `{word}`"), Some(hint))
         })?;
         if !permitted.contains(&kind) {

@@ -20,7 +20,7 @@ const NO_NODE: [u16; 11] = [401, 403, 404, 405, 407, 408, 410, 415, 429, 501, 50
 /// | `/blocks` | its header blocks |
 /// | `/spelling`, `/standard`, `/exact` | the code of a fault, the standard code that it means, and whether that is its spelling |
 /// | `/outcome` | of the exchange |
-/// | `/inbound` | what was sent: `readable`, `components`, `plain-version`, `ttl-left`, `mandatory`, `sound-graph`, `object-graph`, `body-fields`, `sound`, `trace`, `id` |
+/// | `/inbound` | what was sent: `readable`, `components`, `plain-version`, `ttl-left`, `mandatory`, `sound-graph`, `object-graph`, `failing`, `body-fields`, `sound`, `trace`, `id` |
 pub(super) fn of(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<Value> {
     if !operations::carries_message(&exchange.operation) {
         return Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn of(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<V
         found.push(message(bytes, "copy", &inbound, context));
     }
     let is_fault = !answer.codes.is_empty();
-    let is_offered = answer.reply.as_ref().map_or_else(|| claims_json(exchange, &answer.bytes), view::is_message);
+    let is_offered = answer.reply.as_ref().map_or_else(|| claims_message(&answer.bytes), view::is_message);
     if is_offered || is_fault {
         let mut reply = message(&answer.bytes, if is_fault { "fault" } else { "reply" }, &inbound, context);
         if let Some(spelling) = answer.codes.first() {
@@ -67,10 +67,9 @@ fn has_other_media_type(exchange: &Exchange, context: &ObservationContext<'_>) -
     found.is_some_and(|found| sent.any(|(_, sent)| !sent.eq_ignore_ascii_case(found)))
 }
 
-/// Whether bytes that are not JSON were offered as a message.
-fn claims_json(exchange: &Exchange, bytes: &[u8]) -> bool {
-    let media_type = exchange.received.header("content-type").unwrap_or_default().to_ascii_lowercase();
-    !bytes.is_empty() && (media_type.contains("json") || bytes.windows(10).any(|window| window == b"\"Envelope\""))
+/// Whether bytes that are not JSON were offered as a message: whatever their content type (E86), they are if they have an Envelope.
+fn claims_message(bytes: &[u8]) -> bool {
+    bytes.windows(10).any(|window| window == b"\"Envelope\"")
 }
 
 fn message(bytes: &[u8], kind: &str, inbound: &Value, context: &ObservationContext<'_>) -> Value {
@@ -134,6 +133,13 @@ fn inbound(bytes: &[u8], hops: i128, context: &ObservationContext<'_>) -> Value 
         Value::Array(blocks) => blocks.iter().any(|block| vocabulary.may_be_due(block, actors)),
         _ => true,
     });
+    // E63: the code of a block that fails is the choice of the node.
+    let blocks = message::blocks_at(context.target, context.known).and_then(|at| message::at(whole, &at));
+    let fails = |block: &Value| {
+        let kind = block.member("type").and_then(Value::as_text);
+        kind.is_some() && kind == vocabulary.failing.kind.as_deref()
+    };
+    let failing = blocks.and_then(Value::as_array).unwrap_or_default().iter().any(fails);
     let graph = place("/Envelope/MemoryGram");
     let body = is_text("/Envelope/Body/task") && is_list("/Envelope/Body/expectedOutput");
     let fields = is_text("/Envelope/Header/messageId")
@@ -149,6 +155,7 @@ fn inbound(bytes: &[u8], hops: i128, context: &ObservationContext<'_>) -> Value 
         flag("mandatory", mandatory),
         flag("sound-graph", graph.is_some_and(graph::is_sound)),
         flag("object-graph", !sealed && graph.is_some_and(|graph| graph.as_map().is_some())),
+        flag("failing", failing),
         flag("body-fields", body),
         flag("sound", components && fields),
     ];
