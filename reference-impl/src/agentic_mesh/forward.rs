@@ -80,8 +80,11 @@ fn remove_blocks(message: &mut Message, blocks: &[Block], done: &Done, roles: &[
     planted!(rules.fault, "removal-skips-neighbour", gone = faults::blocks::every_other(&gone));
     let Some(Value::List(items)) = pointer::get_mut(&mut message.0, block::place(node, rules)) else { return };
     for (index, block) in &done.reinserted {
+        // 4.8.1: reinserted as its processing says.
+        planted!(rules.fault, "old-block-reinserted", continue);
         if let Some(place) = items.get_mut(*index) {
             place.clone_from(block); // in its old place
+            planted!(rules.fault, "reinserted-block-rebuilt", faults::blocks::rebuild(place));
         }
     }
     let mut index = 0;
@@ -89,6 +92,9 @@ fn remove_blocks(message: &mut Message, blocks: &[Block], done: &Done, roles: &[
         index += 1;
         !gone.contains(&(index - 1))
     });
+    // 4.8.2: all that stay, however many, and each of a type (E67).
+    planted!(rules.fault, "sixteen-blocks-kept", items.truncate(16));
+    planted!(rules.fault, "equal-blocks-merged", faults::blocks::merge(items));
     // 4.8.2.1, rules 1 and 7 to 9: blocks that stay are not changed.
     faults::blocks::spoil(items, rules);
 }

@@ -145,6 +145,7 @@ pub(crate) fn annotate(memorygram: &mut Value, uri: &str, ids: Option<&[&str]>, 
         if ids.is_some_and(|ids| !node.text("id").is_some_and(|id| ids.contains(&id))) {
             continue;
         }
+        planted!(rules.fault, "bare-nodes-not-annotated", node.get("metadata").is_none() => continue);
         if !matches!(node.get("metadata"), Some(Value::Object(_))) {
             node.set("metadata", Object::new());
         }
@@ -189,6 +190,7 @@ pub(crate) fn augment(memorygram: &mut Value, uri: &str, nodes: Vec<Object>, edg
         if let Some(wanted) = node.text("id").map(str::to_owned) {
             let mut id = free(&wanted);
             // E17: an id that is taken is no identified addition.
+            planted!(rules.fault, "addition-numbered-by-count", id = format!("n{}", taken.len()));
             planted!(rules.fault, "addition-takes-known-id", known in first.clone() => id = known);
             node.set("id", id.as_str());
             renamed.push((wanted, id));

@@ -8,7 +8,7 @@ use super::message::{MEMORYGRAM, Message};
 use super::node::{Behaviour, Node};
 use super::role::ULTIMATE_RECEIVER;
 use super::rules::Rules;
-use super::{block, pointer};
+use super::{block, faults, pointer};
 use crate::fault::planted;
 use crate::json::Value;
 
@@ -103,6 +103,7 @@ fn run(behaviour: Behaviour, block: &Block, message: &mut Message, node: &Node, 
             let context = message.body_mut().and_then(|body| body.get_mut("context")).and_then(Value::as_object_mut);
             if let (Some(context), Some(name)) = (context, block.content.text("member")) {
                 context.remove(name);
+                planted!(rules.fault, "redacts-at-any-depth", faults::preservation::redact(context, name));
             }
         }
         _ => {} // at the receiver there is no next hop

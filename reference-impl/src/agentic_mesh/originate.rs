@@ -115,6 +115,8 @@ pub(crate) fn requested_fault(
     rules: &Rules,
 ) -> String {
     let failure = Failure::new(Code::parse(code).unwrap_or(Code::Receiver), reason);
+    // 4.10: further codes may be defined.
+    let code = if rules.fault.is("own-codes-replaced") { failure.code.name() } else { code };
     let body = Object::from([("fault", described(&failure, code, node).into())]);
     text(&Message::new(header(inbound, rules), body, memorygram::empty()), rules)
 }

@@ -167,6 +167,8 @@ impl Work<'_> {
                 // 4.6: the MemoryGram does not change the processing model.
                 let large = faults::memorygram::nodes(&self.message) > 100;
                 planted!(rules.fault, "large-memorygram-skips-blocks", large => self.blocks.clear());
+                let broadcast = self.message.header_text("routingIntent") == Some("broadcast");
+                planted!(rules.fault, "broadcast-skips-blocks", broadcast => self.blocks.clear());
             }
             Step::Understanding => {
                 understanding::check(&self.blocks, &self.roles, node, rules)?;

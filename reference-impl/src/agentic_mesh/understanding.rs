@@ -17,6 +17,7 @@ pub(crate) fn mandatory<'b>(blocks: &'b [Block], roles: &[String], node: &Node, 
         blocks.iter().filter(|block| block.mandatory && (any || block.is_targeted(roles, rules))).collect();
     // 4.4: all of them, wherever they stand.
     planted!(rules.fault, "must-understand-first-block-only", found.retain(|block| block.index == 0));
+    planted!(rules.fault, "mandatory-beyond-ten-missed", found.retain(|block| block.index < 10));
     planted!(rules.fault, "must-understand-next-only", found.retain(|block| block.role.as_deref() == Some(NEXT)));
     // 4.8.1: relay has no effect on mandatory blocks, and none at all at the ultimate receiver.
     planted!(rules.fault, "must-understand-excused-by-relay", !node.is_receiver() => found.retain(|block| !block.relay));

@@ -51,7 +51,7 @@ fn source(folder: &Path) -> String {
 }
 
 /// Faults that take more than the conversations here, such as hundreds of objects; `proofmark prove` catches them.
-const LONGER: &[&str] = &["large-memorygram-skips-blocks", "first-edge-checked-only"];
+const LONGER: &[&str] = &["large-memorygram-skips-blocks", "first-edge-checked-only", "large-message-refused"];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_shows() {
@@ -111,6 +111,9 @@ async fn in_library(fault: Option<&str>) -> Vec<String> {
         "edges": [{ "source": "a", "target": "b" }, { "source": "b", "target": "c" }] });
     let graph = hex(graph.to_string().as_bytes());
     let message = hex(base().to_string().as_bytes());
+    let put_back = with_blocks(vec![block(&known("reinsert"), Some(NEXT), Some(true), None)]).to_string();
+    let put_back = hex(put_back.as_bytes());
+    let other = hex(block(&known("reinsert"), Some(NEXT), Some(true), Some(true)).to_string().as_bytes());
     for (method, params) in [
         ("describe", json!({})),
         ("memorygram_filter", json!({ "memorygram_hex": graph, "drop": ["c"] })),
@@ -124,6 +127,12 @@ async fn in_library(fault: Option<&str>) -> Vec<String> {
             json!({ "message_hex": message, "pointer": "/Envelope/Body/context/proofmark", "encrypted_for": "legal" }),
         ),
         ("encrypt_section", json!({ "message_hex": message, "encrypted_for": "legal" })),
+        ("build", json!({ "header": { "roles": ["planner"], "ttl": 5 }, "body": { "task": "echo" } })),
+        ("fault", json!({ "code": "example:Busy", "reason": "x" })),
+        (
+            "forward",
+            json!({ "message_hex": put_back, "processed": [0], "reinserted": [{ "index": 0, "block_hex": other }] }),
+        ),
     ] {
         said.push(shown(&library.call(method, params).await));
     }
@@ -387,6 +396,32 @@ fn blocks() -> Vec<Value> {
     ] {
         all.push(with_blocks(several));
     }
+    let mut many = vec![block("urn:x:k", Some(NONE), None, None); 20];
+    all.push(with_blocks(many.clone()));
+    many.push(unknown(NEXT));
+    all.push(with(with_blocks(many), "Header/roles", json!(["vendor"])));
+    all.push(with(with_blocks(vec![unknown(NEXT)]), "Header/routingIntent", json!("broadcast")));
+    let mut bare = unknown(NEXT);
+    bare.as_object_mut().expect("an object").remove("content");
+    all.push(with_blocks(vec![bare]));
+    let mut distinct = Vec::new();
+    for index in 0..20 {
+        distinct.push(block(&format!("urn:x:{index}"), Some(NONE), None, None));
+    }
+    all.push(with_blocks(distinct));
+    let mut reinserted = block(&known("reinsert"), Some(NEXT), yes, None);
+    reinserted["extra"] = json!(1);
+    all.push(with_blocks(vec![reinserted]));
+    let mut redact = block(&known("redact"), Some(NEXT), yes, None);
+    redact["content"] = json!({ "member": "secret" });
+    all.push(with(with_blocks(vec![redact]), "Body/context", json!({ "secret": 1, "open": { "secret": 2 } })));
+    let nodes = json!([{ "id": "n1" }, { "id": "n2", "metadata": {} }]);
+    for kind in ["annotate", "augment"] {
+        let asked = with_blocks(vec![block(&known(kind), Some(NEXT), yes, None)]);
+        all.push(with(asked, "MemoryGram/nodes", nodes.clone()));
+    }
+    all.push(with(base(), "Header/messageId", json!("x".repeat(300))));
+    all.push(with(base(), "Body/context", json!({ "at": "2026-01-02T03:04:05+01:00", "text": "é".repeat(5000) })));
     let roles = with_blocks(vec![unknown("urn:x:any")]);
     all.push(with(roles, "Header/roles", json!(["urn:x:any"])));
     let direct = with(base(), "Header/traceId", json!("t;hop=x"));

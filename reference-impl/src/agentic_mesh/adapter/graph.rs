@@ -6,6 +6,7 @@ use crate::agentic_mesh::envelope;
 use crate::agentic_mesh::message::Message;
 use crate::agentic_mesh::rules::Rules;
 use crate::agentic_mesh::{memorygram, originate, seal};
+use crate::fault::planted;
 use crate::json::{Object, Value};
 use crate::server::adapter::RpcError;
 
@@ -14,7 +15,10 @@ pub(super) fn call(name: &str, params: &Object, rules: &Rules) -> Option<Result<
     Some(match name {
         "memorygram_check" => check(params, rules),
         "memorygram_annotate" => changed(params, |graph| {
-            memorygram::annotate(graph, text(params, "node_uri")?, Some(&texts(params, "ids")?), rules);
+            let mut uri = text(params, "node_uri")?;
+            // 4.1: under the URI of the node.
+            planted!(rules.fault, "annotation-under-fixed-uri", uri = "urn:proofmark:mesh:node:target");
+            memorygram::annotate(graph, uri, Some(&texts(params, "ids")?), rules);
             Ok(())
         }),
         "memorygram_augment" => changed(params, |graph| {

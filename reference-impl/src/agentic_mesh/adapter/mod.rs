@@ -228,7 +228,8 @@ impl Adapter {
             ("ttl", 8.into()),
         ];
         for (name, value) in defaults {
-            if header.get(name).is_none() {
+            // 2.1: what the sender gives is what is sent.
+            if header.get(name).is_none() || self.rules.fault.is("built-fields-defaulted") {
                 header.set(name, value);
             }
         }

@@ -55,6 +55,26 @@ pub(in crate::agentic_mesh) fn every_other(gone: &[usize]) -> Vec<usize> {
     taken
 }
 
+/// `reinserted-block-rebuilt`: the known members of a block, and of its content what proofmark finds it by.
+pub(in crate::agentic_mesh) fn rebuild(block: &mut Value) {
+    let Some(block) = block.as_object_mut() else { return };
+    block.retain(|name, _| KNOWN.contains(&name));
+    if let Some(content) = block.get_mut("content").and_then(Value::as_object_mut) {
+        content.retain(|name, _| name == "mark");
+    }
+}
+
+/// `equal-blocks-merged`: of blocks that are equal the first.
+pub(in crate::agentic_mesh) fn merge(blocks: &mut Vec<Value>) {
+    let mut seen: Vec<String> = Vec::new();
+    blocks.retain(|block| {
+        let text = block.write();
+        let is_new = !seen.contains(&text);
+        seen.push(text);
+        is_new
+    });
+}
+
 /// What is done to a block that is forwarded.
 type Change = (&'static str, &'static [fn(&mut Object)]);
 

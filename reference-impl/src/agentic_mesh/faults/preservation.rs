@@ -42,6 +42,12 @@ const CHANGES: &[Change] = &[
     }]),
     ("short-role-written", &[|message, _| add_block(message, Object::from([("type", "trace".into()), ("role", "next".into())]))]),
     ("added-block-malformed", &[|message, _| add_block(message, Object::from([("content", Object::new().into())]))]),
+    ("message-id-cut", &[|message, _| if let Some(header) = message.header_mut() && let Some(id) = header.text("messageId").map(|id| first(id, 255)) {
+        header.set("messageId", id);
+    }]),
+    ("broadcast-passed-on-as-delegate", &[|message, _| if let Some(header) = message.header_mut() && header.text("routingIntent") == Some("broadcast") {
+        header.set("routingIntent", "delegate");
+    }]),
     // The body (4.8.2.1, rule 10).
     ("body-stamped", &[|message, node| if let Some(body) = message.body_mut() {
         body.set("relayedBy", node.uri.as_str());
@@ -58,6 +64,12 @@ const CHANGES: &[Change] = &[
     })]),
     ("strings-normalised", &[|message, _| each(&mut message.0, &|value| if let Value::Text(text) = value {
         *text = composed(text);
+    })]),
+    ("times-written-in-utc", &[|message, _| each(&mut message.0, &|value| if let Value::Text(text) = value && let Ok(time) = chrono::DateTime::parse_from_rfc3339(text) {
+        *text = time.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
+    })]),
+    ("long-texts-cut", &[|message, _| each(&mut message.0, &|value| if let Value::Text(text) = value {
+        *text = first(text, 4096);
     })]),
     ("numbers-through-single-precision", &[|message, _| each(&mut message.0, &|value| if let Value::Number(number) = value {
         #[expect(clippy::cast_possible_truncation, reason = "this is the mistake")]
@@ -120,6 +132,21 @@ fn add_block(message: &mut Message, added: Object) {
         Some(Value::List(items)) => items.push(added.into()),
         _ => header.set("headers", Value::List(vec![added.into()])),
     }
+}
+
+/// The first letters of a text.
+fn first(text: &str, letters: usize) -> String {
+    text.chars().take(letters).collect()
+}
+
+/// `redacts-at-any-depth`: removes the member of this name from every object below.
+pub(in crate::agentic_mesh) fn redact(object: &mut Object, name: &str) {
+    each_part(object, &|value| {
+        if let Value::Object(inner) = value {
+            inner.remove(name);
+            redact(inner, name);
+        }
+    });
 }
 
 /// Every value below an object.

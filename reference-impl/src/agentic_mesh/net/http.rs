@@ -2,6 +2,7 @@
 
 use super::client::MEDIA_TYPE;
 use crate::agentic_mesh::service::{Answer, Place, Service};
+use crate::fault::planted;
 use crate::server::http::{Handler, Reply, Request};
 
 /// More than the largest message, so that one that is too large gets a fault.
@@ -30,6 +31,9 @@ impl Handler for Service {
             let reply = Reply::json(405, "{\"error\":\"a message is sent by POST\"}".to_owned());
             return Reply { allow: Some("POST".to_owned()), ..reply };
         }
+        // Binding, 2: messages of up to one mebibyte are judged.
+        let large = request.body.len() > 256 * 1024;
+        planted!(self.rules().fault, "large-message-refused", large => return Reply::json(413, String::new()));
         let named = request.headers.get(NEXT_HOP).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let mut rules = self.rules().clone();
         rules.held = request.began.elapsed();
