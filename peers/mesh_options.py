@@ -132,6 +132,7 @@ _group(
     ("answer-json", "An accepted message is answered by 200 and an object that is not a message.", ""),
     ("answer-json-status", "An accepted message is answered by 200 and an object with a numeric statusCode.", ""),
     ("answer-reply", "An accepted message is answered by 200 and an AMP message.", ""),
+    ("answer-text-as-json", "An accepted message is answered by 200 and ok, which it calls application/json.", ""),
     ("answer-reply-202", "An accepted message is answered by 202 and an AMP message.", ""),
 )  # fmt: skip
 _group(
@@ -403,6 +404,8 @@ _group(
     ("relay-answer-202", "The relay answers 202 without a body.", "*r"),
     ("relay-answer-200-json", "The relay answers 200 and a JSON object.", "r"),
     ("relay-answer-204", "The relay answers 204.", "r"),
+    ("relay-answer-202-text-as-json", "The relay answers 202 and OK, which it calls application/json.", "r"),
+    ("relay-answer-200-page-as-json", "The relay answers 200 and an HTML page, which it calls application/json.", "r"),
     ("relay-answer-passed-on", "The relay answers what the next hop answered.", "r"),
 )  # fmt: skip
 _group(

@@ -311,6 +311,8 @@ class Server:
             return Answer(202 if way == "reply-202" else 200, node.encode(out.reply), kind)
         if way == "text":
             return Answer(200, b"ok\n", "text/plain; charset=utf-8")
+        if way == "text-as-json":
+            return Answer(200, b"ok", JSON_TYPE)
         if way == "json":
             return Answer(200, b'{"accepted":true,"errors":[]}', JSON_TYPE)
         if way == "json-status":
@@ -364,6 +366,10 @@ class Server:
         way = self.ways.pick("relay-answer")
         if way == "relay-answer-200-json":
             return Answer(200, b'{"forwarded":true}', JSON_TYPE)
+        if way == "relay-answer-202-text-as-json":
+            return Answer(202, b"OK", JSON_TYPE)
+        if way == "relay-answer-200-page-as-json":
+            return Answer(200, b"<html><body>Accepted</body></html>", JSON_TYPE)
         if way == "relay-answer-passed-on" and reply is not None and 200 <= reply.status < 300:
             return Answer(reply.status, reply.body, reply.headers.get("content-type", ""))
         return Answer(204 if way == "relay-answer-204" else 202)
