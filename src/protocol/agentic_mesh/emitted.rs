@@ -166,3 +166,14 @@ fn inbound(bytes: &[u8], hops: i128, context: &ObservationContext<'_>) -> Value 
     }
     Value::map(known)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_a_message_only_with_an_envelope() {
+        assert!(!claims_message(b"OK") && !claims_message(b"<html><body>Accepted</body></html>"));
+        assert!(claims_message(br#"{"Envelope":{"Header":{},}}"#));
+    }
+}
