@@ -81,7 +81,8 @@ fn message(bytes: &[u8], kind: &str, inbound: &Value, context: &ObservationConte
         document.as_ref().map_or_else(|_| Value::Map(Vec::new().into()), |document| view::parts(&document.value));
     let mut put = |name: &str, value: Value| seen.set_member(name, value);
     put("kind", Value::text(kind));
-    put("json", Value::Bool(document.is_ok()));
+    // A library need not write its faults as messages (binding, section 9).
+    put("json", Value::Bool(document.is_ok() || bytes.is_empty()));
     put("utf8", Value::Bool(std::str::from_utf8(bytes).is_ok()));
     put("mark", Value::Bool(bytes.starts_with("\u{feff}".as_bytes())));
     put("repeats", odd(&|kind| matches!(kind, OddityKind::DuplicateMember(_))));
