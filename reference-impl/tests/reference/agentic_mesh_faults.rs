@@ -420,7 +420,7 @@ fn blocks() -> Vec<Value> {
         let asked = with_blocks(vec![block(&known(kind), Some(NEXT), yes, None)]);
         all.push(with(asked, "MemoryGram/nodes", nodes.clone()));
     }
-    all.push(with(base(), "Header/messageId", json!("x".repeat(300))));
+    all.push(with(base(), "Header/messageId", json!("x ".repeat(200))));
     all.push(with(base(), "Body/context", json!({ "at": "2026-01-02T03:04:05+01:00", "text": "é".repeat(5000) })));
     let roles = with_blocks(vec![unknown("urn:x:any")]);
     all.push(with(roles, "Header/roles", json!(["urn:x:any"])));
