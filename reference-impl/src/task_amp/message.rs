@@ -81,6 +81,9 @@ impl Message {
         let explicit = self.object.get("ack_timeout_sec").and_then(Value::as_number).and_then(Number::as_integer);
         // 00: an explicit value overrides the default of the type.
         let explicit = explicit.filter(|seconds| *seconds > 0 && !rules.fault.is("ack-override-ignored"));
+        // 00: of every type.
+        let dispatches_only = rules.fault.is("ack-override-of-dispatches-only");
+        let explicit = explicit.filter(|_| !dispatches_only || self.kind == Kind::Dispatch);
         // Other, E65: an escalation that names a timeout has one.
         let explicit = explicit.filter(|_| self.kind.requires_ack() || rules.is_other());
         // 00: in seconds.

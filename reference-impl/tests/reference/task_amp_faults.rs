@@ -142,6 +142,12 @@ async fn judged(said: &mut Transcript, config: Config) {
     said.say("comment", &library.call("validate", &json!({ "raw_hex": raw })).await["valid"]);
     let made = json!({ "type": "task_dispatch", "task_id": "T-2026-044", "unix_ms": 1_740_576_727_001_u64 });
     said.say("id", &json!([library.call("make_msg_id", &made).await["msg_id"].as_str().map(str::len)]));
+    let mut draft = json!({ "type": "escalation", "from": "executor", "to": "admin", "task_id": "T-2026-044",
+        "now_ms": 1_740_576_727_001_u64, "requires_ack": true });
+    draft["payload"] = escalation("T-2026-044", "executor", &dispatch("T-2026-044"), "info")["payload"].clone();
+    said.say("built", &library.call("build", &draft).await["message"]["requires_ack"]);
+    draft["payload"]["severity"] = json!("none");
+    said.say("not built", &library.answer("build", &draft).await["error"]["code"]);
     timers(said, &mut library).await;
 }
 
@@ -166,13 +172,34 @@ async fn timers(said: &mut Transcript, library: &mut Library) {
     let executor = library.call("engine_new", &executor).await["engine"].clone();
     let event = json!({ "engine": executor, "event": { "kind": "message", "message": main } });
     said.say("main", &library.call("engine_feed", &event).await);
+    let event = json!({ "engine": executor, "event": { "kind": "message", "message": d } });
+    said.say("started", &library.call("engine_feed", &event).await);
+    let mut next = d.clone();
+    next["msg_id"] = json!("task_dispatch-T-2026-044-1740576727777");
+    next["payload"]["subtasks"][0]["subtask_id"] = json!("T-2026-044-S7");
+    next["payload"]["acceptance_criteria"] = json!(["one", "two", "three", "four"]);
+    let done = json!({ "kind": "work_done", "task_id": task, "subtask_id": "T-2026-044-S7", "outcome": "complete" });
+    for event in [json!({ "kind": "message", "message": next }), done] {
+        let event = json!({ "engine": executor, "event": event });
+        said.say("next", &library.answer("engine_feed", &event).await);
+    }
+    let mut explicit = r.clone();
+    explicit["ack_timeout_sec"] = json!(900);
+    said.say("explicit", &library.call("ack_timeout", &json!({ "message": explicit })).await);
+    let acked = library.call("engine_new", &config).await["engine"].clone();
+    let ack =
+        |message: &Value, actor: &str| json!({ "kind": "ack", "ack": { "msg_id": message["msg_id"], "actor": actor } });
+    let told = |message: &Value| json!({ "kind": "message", "message": message });
+    for event in [told(&d), told(&next), ack(&d, "executor"), told(&r), ack(&r, "coordinator")] {
+        library.call("engine_feed", &json!({ "engine": acked, "event": event })).await;
+    }
     let silent = library.call("engine_new", &config).await["engine"].clone();
     let event = |event: Value| json!({ "engine": silent, "event": event });
     library.call("engine_feed", &event(json!({ "kind": "message", "message": d }))).await;
     let foreign = json!({ "kind": "ack", "ack": { "msg_id": d["msg_id"], "actor": "reviewer" } });
     library.call("engine_feed", &event(foreign)).await;
     for minute in 1..=100 {
-        for engine in [&system, &silent] {
+        for engine in [&system, &silent, &acked] {
             let outputs = library.call("engine_advance", &json!({ "engine": engine, "ms": 60_000 })).await;
             if outputs["outputs"] != json!([]) {
                 said.say(&format!("minute {minute}"), &outputs);
@@ -307,16 +334,21 @@ impl Talk {
             self.said.say("resumed", &json!([answer.0, answer.1]));
         }
         self.show(task).await;
+        self.roles("T-2026-026", &["coordinator"]).await;
+        let waiting = json!({ "task_id": "T-2026-026", "plan": plan("T-2026-026", "/srv/x") });
+        self.client.post("/tasks", "admin", &waiting).await;
         for (task, status) in [("T-2026-021", "partial"), ("T-2026-022", "failed"), ("T-2026-023", "complete")] {
             self.roles(task, &["coordinator"]).await;
             self.client.post("/tasks", "admin", &json!({ "task_id": task, "plan": plan(task, "/srv/x") })).await;
             self.client.post(&format!("/tasks/{task}/approve"), "admin", &json!({})).await;
             if status == "complete" {
+                self.client.post(&format!("/tasks/{task}/ci"), "admin", &json!({ "xcode_cloud": "passed" })).await;
                 self.client.post(&format!("/tasks/{task}/ci"), "admin", &json!({ "xcode_cloud": "failed" })).await;
             }
             self.submit(&result(task, status)).await;
             self.show(task).await;
         }
+        self.show("T-2026-026").await;
         let task = "T-2026-025";
         self.roles(task, &["coordinator"]).await;
         self.client.post("/tasks", "admin", &json!({ "task_id": task, "plan": plan(task, "/srv/x") })).await;
@@ -349,6 +381,7 @@ impl Talk {
         self.submit(&r).await;
         let mut hinted = request(task, &d, &r);
         hinted["payload"]["ci_status"] = json!({ "x_proofmark": { "decision": "rejected" } });
+        hinted["payload"]["review_scope"] = json!("incremental");
         self.submit(&hinted).await;
         self.wait(task, "review_verdict", 1).await;
         self.submit(&hinted).await;

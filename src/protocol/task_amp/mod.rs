@@ -58,6 +58,9 @@ const STORE: &str = "ssot";
 /// How long a role of the reference may take.
 const SCRIPTED: Duration = Duration::from_secs(8);
 
+/// How long it is watched that a role of the reference does nothing: what it does, it does at once.
+const SCRIPTED_WATCH: Duration = Duration::from_secs(1);
+
 const JSON: Json = Json { canonical_form: None };
 
 /// The Agent Message Protocol.
@@ -232,6 +235,7 @@ impl TargetKnowledge for TaskAmp {
             for name in ["workflow", "work"] {
                 target.timeouts.entry(name.to_owned()).or_insert(SCRIPTED);
             }
+            target.timeouts.entry("watch".to_owned()).or_insert(SCRIPTED_WATCH);
         }
         let played: Vec<String> = sweep::roles(target).into_iter().map(str::to_owned).collect();
         for role in ["coordinator", "executor", "reviewer", "system"] {

@@ -35,23 +35,45 @@ pub(super) fn roles(target: &Target) -> Vec<&str> {
 /// | `/subtasks` | the subtask ids of the dispatch that a result answers |
 /// | `/dispatch`, `/result` | the type of the message that a request names, if it was stored before the request |
 /// | `/latest-result` | the msg_id of the last complete result before a request |
-/// | `/rejects-before`, `/verdicts-before`, `/escalations-before` | the number of such messages before the message |
+/// | `/rejects-before`, `/verdicts-before`, `/escalations-before` | the number of such messages before the message; absent where the order is not known |
 pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<Value> {
     let library = exchange.sent.transport == Transport::Adapter;
     let records = stored(exchange, context);
     let roles = roles(context.target);
+    let bundle = context.target.kinds.iter().any(|kind| kind == "bundle");
     let mut made = Vec::new();
     for (index, record) in records.iter().enumerate() {
-        let writer = record.member("written_by").and_then(Value::as_text).unwrap_or_default();
-        if !library && !roles.contains(&writer) {
+        if !library && !is_of(&roles, record, bundle) {
             continue;
         }
-        let earlier: Vec<&Value> = records[..index].iter().filter_map(|record| record.member("message")).collect();
+        let message = |record| Value::member(record, "message");
+        let earlier: Vec<&Value> = records[..index].iter().filter_map(message).collect();
+        // Files with one time have no order.
+        let time = record.member("modified_ms");
+        let same_time = |other: &&Value| time.is_some() && other.member("modified_ms") == time;
+        let beside: Vec<&Value> = records[index + 1..].iter().filter(same_time).filter_map(message).collect();
         // A listing of one task shows what came before a message; an engine and a single message do not.
         let whole = !library && exchange.operation == "list-messages";
-        made.push(enriched(record, &earlier, whole, exchange, context));
+        made.push(enriched(record, &Others { earlier, beside }, whole, exchange, context));
     }
     made
+}
+
+/// Whether a role of the target wrote a message: the recorded writer did, or a bundle names another working role as the writer of
+/// a message from a role that proofmark does not play.
+fn is_of(roles: &[&str], record: &Value, bundle: bool) -> bool {
+    const OTHERS: &[&str] = &["admin", "coordinator", "executor", "reviewer"];
+    let writer = record.member("written_by").and_then(Value::as_text).unwrap_or_default();
+    let from = record.member("message").and_then(|message| text(message, &["from"])).unwrap_or_default();
+    roles.contains(&writer) || (bundle && OTHERS.contains(&writer) && roles.contains(&from))
+}
+
+/// The other messages of the task of a message.
+struct Others<'v> {
+    /// Those that were stored before it, in order.
+    earlier: Vec<&'v Value>,
+    /// Those that may have been stored before or after it.
+    beside: Vec<&'v Value>,
 }
 
 fn text<'v>(message: &'v Value, path: &[&str]) -> Option<&'v str> {
@@ -60,7 +82,7 @@ fn text<'v>(message: &'v Value, path: &[&str]) -> Option<&'v str> {
 
 fn enriched(
     record: &Value,
-    earlier: &[&Value],
+    others: &Others<'_>,
     whole: bool,
     exchange: &Exchange,
     context: &ObservationContext<'_>,
@@ -81,9 +103,11 @@ fn enriched(
         return seen;
     }
     let task = text(message, &["task_id"]).unwrap_or_default();
+    let earlier = others.earlier.as_slice();
+    let known = [earlier, &others.beside].concat();
     let refs = |list: Option<&Value>| -> Option<Value> {
         let entries = list?.as_array()?;
-        Some(Value::Array(entries.iter().map(|entry| reference(entry, task, earlier)).collect()))
+        Some(Value::Array(entries.iter().map(|entry| reference(entry, task, &known)).collect()))
     };
     let payload = message.member("payload");
     let mut put = |name: &str, value: Option<Value>| {
@@ -95,17 +119,20 @@ fn enriched(
     put("affected", refs(payload.and_then(|payload| payload.member("affected_msgs"))));
     let snapshot = payload.and_then(|payload| payload.member("system_state_snapshot"));
     let last = snapshot.and_then(|snapshot| snapshot.member("last_successful_msg_id"));
-    put("last-success", last.filter(|last| last.as_text().is_some()).map(|last| reference(last, task, earlier)));
+    put("last-success", last.filter(|last| last.as_text().is_some()).map(|last| reference(last, task, &known)));
     let of = |kind: &str| {
         earlier.iter().rev().filter(|found| text(found, &["type"]) == Some(kind)).copied().collect::<Vec<_>>()
     };
-    let by_id = |id: &str| earlier.iter().find(|found| text(found, &["msg_id"]) == Some(id)).copied();
+    let by_id = |id: &str| known.iter().find(|found| text(found, &["msg_id"]) == Some(id)).copied();
     let criteria = |dispatch: &Value| dispatch.member("payload")?.member("acceptance_criteria").cloned();
     let verdicts = of("review_verdict");
     let rejects = verdicts.iter().filter(|verdict| text(verdict, &["payload", "decision"]) == Some("rejected")).count();
-    put("escalations-before", Some(Value::from(of("escalation").len() as u64)));
-    put("verdicts-before", Some(Value::from(verdicts.len() as u64)));
-    put("rejects-before", Some(Value::from(rejects as u64)));
+    // What may have been before or after the message is not counted.
+    if others.beside.is_empty() {
+        put("escalations-before", Some(Value::from(of("escalation").len() as u64)));
+        put("verdicts-before", Some(Value::from(verdicts.len() as u64)));
+        put("rejects-before", Some(Value::from(rejects as u64)));
+    }
     match text(message, &["type"]) {
         Some("task_result") => {
             let dispatches = of("task_dispatch");
@@ -183,4 +210,27 @@ fn skew(made: i128, record: &Value, exchange: &Exchange, context: &ObservationCo
     // The time of storing counts only if it is plausible itself.
     let near_now = || if (unmoved..=observed).contains(&made) { 0 } else { near(unmoved).min(near(observed)) };
     stored.map_or_else(near_now, |stored| near(stored).min(near(observed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_may_name_another_role_as_the_writer_of_its_message() {
+        let record = |writer: &str, from: &str| {
+            let message = Value::map([("from", Value::text(from))]);
+            Value::map([("written_by", Value::text(writer)), ("message", message)])
+        };
+        for (bundle, writer, from, own) in [
+            (true, "executor", "executor", true),
+            (true, "coordinator", "executor", true),
+            (true, "bus", "executor", false),
+            (true, "coordinator", "coordinator", false),
+            (false, "executor", "executor", true),
+            (false, "coordinator", "executor", false),
+        ] {
+            assert_eq!(is_of(&["executor"], &record(writer, from), bundle), own, "{bundle} {writer} {from}");
+        }
+    }
 }

@@ -194,7 +194,12 @@ fn records(exchange: &Exchange, target: &Target, view: &Value) -> Option<Vec<Val
                 one.set_member("modified_ms", Value::Integer(modified));
                 found.push((modified, one));
             }
-            found.sort_by_key(|(modified, _)| *modified);
+            // Files with one time are in the order of the times in their ids.
+            let made = |record: &Value| -> Option<i128> {
+                let id = record.member("message")?.member("msg_id")?.as_text()?;
+                id::parts(id)?.digits.parse().ok()
+            };
+            found.sort_by_key(|(modified, record)| (*modified, made(record)));
             Some(found.into_iter().map(|(_, record)| record).collect())
         }
         "build" => {

@@ -1,6 +1,7 @@
 //! Functions without state.
 
 use super::params::{bytes, error, integer, kind, object, role, text};
+use crate::fault::planted;
 use crate::json::{self, Object, Value};
 use crate::server::adapter::RpcError;
 use crate::task_amp::ack::Ack;
@@ -100,7 +101,7 @@ fn build(rules: Rules, params: &Object) -> Called {
     let flag = |name| params.present(name).map(|value| *value == Value::Bool(true));
     let context = params.get("context_ref").and_then(Value::as_list);
     let texts = |items: &[Value]| items.iter().filter_map(|item| item.as_text().map(str::to_owned)).collect();
-    let draft = Draft {
+    let mut draft = Draft {
         kind,
         from: role(params, "from")?,
         to: role(params, "to")?,
@@ -110,8 +111,10 @@ fn build(rules: Rules, params: &Object) -> Called {
         ack_timeout_sec: optional("ack_timeout_sec")?,
         context_ref: context.map(texts),
     };
+    planted!(rules.fault, "build-ignores-requires-ack", draft.requires_ack = kind.requires_ack());
     let message = draft.build(rules, now, now);
-    let problems = schema::check(rules, &Value::Object(message.object.clone()));
+    let mut problems = schema::check(rules, &Value::Object(message.object.clone()));
+    planted!(rules.fault, "build-unchecked", problems.clear());
     if let Some(problem) = problems.first() {
         return Err(error(-32011, format!("{}: {}", problem.path, problem.message)));
     }

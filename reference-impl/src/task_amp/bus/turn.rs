@@ -96,7 +96,7 @@ impl<'t> Turn<'t> {
 
     /// Stores a message: the single source of truth has it when the transaction ends.
     pub(super) fn store(&mut self, message: &Shared, written_by: Option<Role>, now: i64) -> rusqlite::Result<i64> {
-        let row = Row {
+        let mut row = Row {
             at: now,
             task: Some(message.task.clone()),
             message: Some(message.id.clone()),
@@ -107,6 +107,9 @@ impl<'t> Turn<'t> {
             body: message.object.write(),
             ..Row::default()
         };
+        // 02, SSOT writer: the Executor writes its result.
+        let addressee = message.to.name().to_owned();
+        planted!(self.rules.fault, "writer-recorded-as-addressee", message.kind == Kind::Result => row.actor = Some(addressee));
         // Intro, SSOT: an accepted message is persisted.
         planted!(self.rules.fault, "kept-in-memory", return Ok(self.last + 1));
         self.append(What::Message, &row)

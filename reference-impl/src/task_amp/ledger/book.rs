@@ -112,12 +112,17 @@ impl Ledger {
     pub(crate) fn acked(&mut self, ack: &Ack, now: i64) {
         let Some(message) = self.ids.get(&ack.message).cloned() else { return };
         let limit = self.heartbeat_ms;
-        let from_anyone = self.takes_any_ack();
+        let (rules, from_anyone) = (self.rules, self.takes_any_ack());
         let Some(task) = self.tasks.get_mut(&message.task) else { return };
         task.wrote(ack.actor, now, limit);
         if ack.actor != message.to && !from_anyone {
             return;
         }
+        // 00: the ACK of the receiver, whichever role that is.
+        planted!(rules.fault, "only-executor-acks-count", ack.actor != Role::Executor => return);
+        // 00: the ACK of this message.
+        let kind = message.kind.name();
+        planted!(rules.fault, "one-ack-for-all-of-its-type", task.deadlines.retain(|(_, timer)| !timer.is_of(kind)));
         task.deadlines.retain(|(_, timer)| *timer != Timer::Ack(message.id.clone()));
         task.parked.retain(|timer| *timer != Timer::Ack(message.id.clone()));
         if let Some(entry) = task.entry_mut(&message.id) {
@@ -183,9 +188,30 @@ impl Ledger {
         task.updated_at = now;
     }
 
+    /// The tasks whose plan was not dispatched yet.
+    pub(crate) fn undispatched(&self) -> Vec<String> {
+        let waits = |task: &Task| task.plan.is_some() && task.last(Kind::Dispatch).is_none();
+        self.tasks.iter().filter(|(_, task)| waits(task)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Whether the build of any task failed.
+    pub(crate) fn some_build_failed(&self) -> bool {
+        let failed = |task: &Task| task.ci.as_ref().and_then(|ci| ci.text("xcode_cloud")) == Some("failed");
+        self.tasks.values().any(failed)
+    }
+
+    /// The first dispatch of a task.
+    pub(crate) fn first_dispatch(&self, task: &str) -> Option<Shared> {
+        let entries = &self.tasks.get(task)?.entries;
+        entries.iter().map(|entry| &entry.message).find(|message| message.kind == Kind::Dispatch).cloned()
+    }
+
     /// CI told its status.
     pub(crate) fn ci(&mut self, task: &str, status: &Object, now: i64) {
+        let rules = self.rules;
         let task = self.open(task, now);
+        // 03.3: the present status.
+        planted!(rules.fault, "ci-first-status-stays", task.ci.is_some() => return);
         task.ci = Some(status.clone());
         task.updated_at = now;
     }

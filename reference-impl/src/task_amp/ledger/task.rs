@@ -52,6 +52,13 @@ pub(crate) enum Timer {
     Heartbeat(Role),
 }
 
+impl Timer {
+    /// Whether it waits for the ACK of a message of a type.
+    pub(super) fn is_of(&self, kind: &str) -> bool {
+        matches!(self, Self::Ack(id) if id.starts_with(kind))
+    }
+}
+
 /// A message in the order of its arrival.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {

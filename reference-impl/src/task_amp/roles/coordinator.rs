@@ -33,6 +33,12 @@ pub(super) fn planned(desk: &mut Desk<'_>, task: &str) {
 pub(super) fn approved(desk: &mut Desk<'_>, task: &str) {
     // 01, trigger: after the approval.
     planted!(desk.rules.fault, "plan-never-dispatched", return);
+    // 01, trigger: the approval of this plan.
+    planted!(
+        desk.rules.fault,
+        "approval-of-every-plan",
+        desk.ledger.undispatched().iter().for_each(|task| dispatch_plan(desk, task))
+    );
     let open = desk.ledger.task(task).is_some_and(|task| task.approved && task.last(Kind::Dispatch).is_none());
     if open && !desk.is_halted(Role::Coordinator, task) {
         dispatch_plan(desk, task);
@@ -159,6 +165,8 @@ fn review(desk: &mut Desk<'_>, result: &Shared) {
     planted!(desk.rules.fault, "review-never-requested", return);
     let Some(task) = desk.ledger.task(&result.task) else { return };
     let failed = task.ci.as_ref().and_then(|status| status.text("xcode_cloud")) == Some("failed");
+    // 03.3: the build of this task.
+    let failed = failed || (desk.rules.fault.is("ci-of-every-task") && desk.ledger.some_build_failed());
     // 03.3: no request while the build is broken.
     if failed && !desk.rules.fault.is("ci-gate-missing") {
         // Other, E40: the admin is told instead.

@@ -40,8 +40,15 @@ pub(super) fn received(desk: &mut Desk<'_>, dispatch: &Shared) {
         return desk.stuck(Role::Executor, dispatch, &problem, "unknown");
     }
     // 01.3, ACK on Start: received, and execution starts.
-    desk.ack(dispatch);
+    if !acknowledges_last(desk) {
+        desk.ack(dispatch);
+    }
     desk.outputs.push(Output::Work(dispatch.clone()));
+}
+
+/// 01.3: the ACK means that execution has started, so it comes before the result.
+fn acknowledges_last(desk: &Desk<'_>) -> bool {
+    desk.rules.fault.is("ack-after-the-result")
 }
 
 /// The work on a subtask is done.
@@ -56,6 +63,9 @@ pub(super) fn worked(desk: &mut Desk<'_>, dispatch: &Shared, done: &[Done]) {
     for done in ordered {
         report(desk, dispatch, done);
     }
+    if acknowledges_last(desk) {
+        desk.ack(dispatch);
+    }
 }
 
 /// `result-for-whole-task`: everything under an id of its own.
@@ -66,7 +76,11 @@ fn whole(dispatch: &Shared, done: &[Done]) -> Done {
 /// 02: the result of one subtask.
 fn report(desk: &mut Desk<'_>, dispatch: &Shared, done: &Done) {
     let numbered = |items: Vec<Value>| Value::List(items);
-    let criteria = dispatch.texts("acceptance_criteria");
+    // 02: those of the dispatch that the result answers.
+    let first =
+        desk.rules.fault.is("criteria-of-the-first-dispatch").then(|| desk.ledger.first_dispatch(&dispatch.task));
+    let criteria = first.flatten();
+    let criteria = criteria.as_ref().unwrap_or(dispatch).texts("acceptance_criteria");
     // 02: the criteria of the dispatch, one by one.
     let answered = if desk.rules.fault.is("criteria-met-short") { 1 } else { criteria.len() };
     let (mut met, mut notes) = (Vec::new(), Vec::new());

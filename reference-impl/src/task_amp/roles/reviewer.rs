@@ -25,6 +25,8 @@ pub(super) fn received(desk: &mut Desk<'_>, request: &Shared) {
         return desk.stuck(Role::Reviewer, request, &problem, "unknown");
     }
     desk.ack(request);
+    // 03: a request of either scope is answered.
+    planted!(desk.rules.fault, "incremental-unanswered", request.text("review_scope") == "incremental" => return);
     desk.outputs.push(Output::Review(request.clone()));
 }
 
