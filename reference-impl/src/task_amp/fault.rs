@@ -293,6 +293,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Writes a timeout of zero (seen under strict-only)." },
     Fault { name: "warning-goes-on", level: "payload", needs: Needs::Setup("coordinator"), breaks: &["TASK-05.2-24"],
         summary: "Reports that do not stop anything are warnings (seen under strict-only)." },
+    Fault { name: "resume-of-every-task", level: "workflow", needs: Needs::Nothing, breaks: &["TASK-05.3-04"],
+        summary: "A resume instruction ends the suspension of every task." },
     Fault { name: "only-executor-acks-count", level: "ssot", needs: Needs::Nothing, breaks: &["TASK-00.1-29"],
         summary: "Only the ACKs of the Executor stop a timer." },
     Fault { name: "one-ack-for-all-of-its-type", level: "ssot", needs: Needs::Nothing, breaks: &["TASK-00.1-28"],

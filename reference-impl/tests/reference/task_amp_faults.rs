@@ -333,6 +333,7 @@ impl Talk {
             let answer = self.client.post(&format!("/tasks/{task}/controls"), role, &control).await;
             self.said.say("resumed", &json!([answer.0, answer.1]));
         }
+        self.show("T-2026-012").await;
         self.show(task).await;
         self.roles("T-2026-026", &["coordinator"]).await;
         let waiting = json!({ "task_id": "T-2026-026", "plan": plan("T-2026-026", "/srv/x") });

@@ -220,6 +220,9 @@ impl Ledger {
     pub(crate) fn instructed(&mut self, task: &str, instruction: Instruction, control: Option<&str>, now: i64) {
         let (rules, limit) = (self.rules, self.heartbeat_ms);
         let lost = rules.fault.is("resume-lost");
+        // 05: the instruction is for its task.
+        let every = self.tasks.values_mut();
+        planted!(rules.fault, "resume-of-every-task", every.for_each(|task| task.suspended = false));
         let task = self.open(task, now);
         task.controls.extend(control.map(str::to_owned));
         task.updated_at = now;

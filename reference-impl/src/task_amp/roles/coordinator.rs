@@ -34,14 +34,16 @@ pub(super) fn approved(desk: &mut Desk<'_>, task: &str) {
     // 01, trigger: after the approval.
     planted!(desk.rules.fault, "plan-never-dispatched", return);
     // 01, trigger: the approval of this plan.
-    planted!(
-        desk.rules.fault,
-        "approval-of-every-plan",
-        desk.ledger.undispatched().iter().for_each(|task| dispatch_plan(desk, task))
-    );
+    planted!(desk.rules.fault, "approval-of-every-plan", dispatch_every_plan(desk));
     let open = desk.ledger.task(task).is_some_and(|task| task.approved && task.last(Kind::Dispatch).is_none());
     if open && !desk.is_halted(Role::Coordinator, task) {
         dispatch_plan(desk, task);
+    }
+}
+
+fn dispatch_every_plan(desk: &mut Desk<'_>) {
+    for task in desk.ledger.undispatched() {
+        dispatch_plan(desk, &task);
     }
 }
 
