@@ -145,7 +145,7 @@ async fn judged(said: &mut Transcript, config: Config) {
     let mut draft = json!({ "type": "escalation", "from": "executor", "to": "admin", "task_id": "T-2026-044",
         "now_ms": 1_740_576_727_001_u64, "requires_ack": true });
     draft["payload"] = escalation("T-2026-044", "executor", &dispatch("T-2026-044"), "info")["payload"].clone();
-    said.say("built", &library.call("build", &draft).await["message"]["requires_ack"]);
+    said.say("built", &library.answer("build", &draft).await["result"]["message"]["requires_ack"]);
     draft["payload"]["severity"] = json!("none");
     said.say("not built", &library.answer("build", &draft).await["error"]["code"]);
     timers(said, &mut library).await;
