@@ -27,6 +27,8 @@ pub(super) struct Store {
     acks: Vec<Value>,
     errors: Vec<Value>,
     tasks: BTreeMap<String, Value>,
+    /// Whether plans reach their Coordinator: one that never lists the tasks has another way to its plans, or none (E25).
+    plans_are_read: bool,
     /// How far the test clock is ahead of that of the machine.
     ahead_ms: i64,
 }
@@ -46,6 +48,7 @@ impl Store {
     pub(super) fn new(roles: &[&str]) -> Self {
         Self {
             roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+            plans_are_read: !roles.contains(&"coordinator"),
             messages: Vec::new(),
             acks: Vec::new(),
             errors: Vec::new(),
@@ -59,7 +62,7 @@ impl Store {
     }
 
     fn stamp(&self) -> Value {
-        Value::Text(self.now().to_rfc3339_opts(SecondsFormat::Millis, false))
+        Value::Text(self.now().to_rfc3339_opts(SecondsFormat::Micros, false))
     }
 
     fn answer(&mut self, request: &Request<'_>) -> (u16, Value) {
@@ -80,7 +83,10 @@ impl Store {
                 (200, request.page("errors", self.errors.iter().filter(|entry| request.is_after(entry))))
             }
             ("POST", ["errors"]) => self.log(request),
-            ("GET", ["tasks"]) => (200, request.page("tasks", self.tasks.values())),
+            ("GET", ["tasks"]) => {
+                self.plans_are_read |= request.role != "admin";
+                (200, request.page("tasks", self.tasks.values()))
+            }
             ("POST", ["tasks"]) => self.plan(request),
             ("GET", ["tasks", id]) => self.tasks.get(*id).map_or_else(missing, |found| (200, found.clone())),
             ("POST", ["tasks", id, what]) => self.instruct(request, id, what),
@@ -207,6 +213,9 @@ impl Store {
     fn plan(&mut self, request: &Request<'_>) -> (u16, Value) {
         if request.role != "admin" {
             return refused(403, "role");
+        }
+        if !self.plans_are_read {
+            return refused(501, "plan");
         }
         let task =
             request.body.as_ref().and_then(|body| body.member("task_id")).and_then(Value::as_text).map(str::to_owned);
@@ -357,4 +366,30 @@ fn missing() -> (u16, Value) {
 fn refused(status: u16, place: &str) -> (u16, Value) {
     let error = Value::map([("path", Value::text(place))]);
     (status, Value::map([("accepted", Value::Bool(false)), ("errors", Value::array([error]))]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(store: &mut Store) -> u16 {
+        let body =
+            Value::map([("task_id", Value::text("T-2026-001")), ("plan", Value::map([("branch", Value::text("x"))]))]);
+        asked(store, "POST", "admin", Some(body)).0
+    }
+
+    fn asked(store: &mut Store, method: &str, role: &str, body: Option<Value>) -> (u16, Value) {
+        store.answer(&Request { method, path: vec!["tasks"], query: BTreeMap::new(), role: role.to_owned(), body })
+    }
+
+    #[test]
+    fn a_plan_is_taken_when_the_coordinator_has_looked_for_plans() {
+        let mut store = Store::new(&["coordinator"]);
+        assert_eq!(plan(&mut store), 501);
+        assert_eq!(asked(&mut store, "GET", "admin", None).0, 200);
+        assert_eq!(plan(&mut store), 501, "the Admin is proofmark");
+        assert_eq!(asked(&mut store, "GET", "coordinator", None).0, 200);
+        assert_eq!(plan(&mut store), 201);
+        assert_eq!(plan(&mut Store::new(&["executor"])), 201, "no plan is handed to an Executor");
+    }
 }
