@@ -328,12 +328,15 @@ impl Talk {
             self.submit(&verdict(task, "rejected", if round == 0 { 0.5 } else { 0.9 })).await;
         }
         self.show(task).await;
+        // Stopped, and not resumed with the other task.
+        let (stopped, stop) = ("T-2026-011", json!({ "control_type": "STOP", "payload": {} }));
+        self.client.post(&format!("/tasks/{stopped}/controls"), "admin", &stop).await;
         let control = json!({ "control_type": "RESUME", "payload": {} });
         for role in ["executor", "admin"] {
             let answer = self.client.post(&format!("/tasks/{task}/controls"), role, &control).await;
             self.said.say("resumed", &json!([answer.0, answer.1]));
         }
-        self.show("T-2026-012").await;
+        self.show(stopped).await;
         self.show(task).await;
         self.roles("T-2026-026", &["coordinator"]).await;
         let waiting = json!({ "task_id": "T-2026-026", "plan": plan("T-2026-026", "/srv/x") });
