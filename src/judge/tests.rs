@@ -155,6 +155,7 @@ fn the_record_lists_why_a_requirement_did_not_run_and_which_levels_are_unobserva
     let level = |name: &str| record.levels.iter().find(|level| level.level == name).expect("a level");
     assert_eq!(["L0", "L1", "L2", "L3"].map(|name| level(name).claimed), [true, false, false, false]);
     assert_eq!(["L0", "L1", "L2", "L3"].map(|name| level(name).unobservable), [false, true, false, true]);
+    assert_eq!(["L0", "L1", "L2", "L3"].map(|name| level(name).not_observable), [0, 1, 0, 2]);
     let because: Vec<&str> = level("L0").because.iter().map(|because| because.requirement.as_str()).collect();
     assert_eq!(because, ["A-0", "A-E"], "a role that is not claimed does not block a level");
 }

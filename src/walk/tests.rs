@@ -166,8 +166,10 @@ setup:
     cleanup: [{ send: put, with: { body: { close: '${drawer}' } } }]
   - { for-each-binding: [lamp], steps: [{ send: light, capture: { lamp: /body/lamp } }] }
   - { needs: [bell], steps: [{ send: put, with: { body: bell } }] }
+  - { needs: [badge], steps: [{ send: tick, with: { ms: 1 } }] }
 features:
   - { feature: whole, about: all of it, if-missing: run, probe: [{ send: ask }], offered: [{ at: /status, equals: 200 }] }
+  - { feature: badge, about: what only a target file can say, if-missing: not-claimed }
   - { feature: bell, about: a bell, if-missing: not-claimed, probe: [{ send: ask }], offered: [{ at: /status, equals: 200 }] }
 ";
 
@@ -221,11 +223,13 @@ struct Scene<'s> {
     profile: Profile,
     /// Whether the desk has a bell.
     bell: bool,
+    /// What the target file declares.
+    declared: &'s [&'s str],
 }
 
 /// A case over HTTP, in the lenient profile.
 fn scene(case: &str) -> Scene<'_> {
-    Scene { case, over: Transport::Http, part: Part::Case, profile: Profile::Lenient, bell: false }
+    Scene { case, over: Transport::Http, part: Part::Case, profile: Profile::Lenient, bell: false, declared: &[] }
 }
 
 impl Scene<'_> {
@@ -241,6 +245,7 @@ impl Scene<'_> {
             }
             _ => {}
         }
+        target.options.extend(self.declared.iter().map(|name| ((*name).to_owned(), true)));
         let plan: Plan<'_> = plan::build(&knowledge, &target, &Selection::default());
         let mut features = Features::default();
         let state = if self.bell { FeatureState::Offered } else { FeatureState::Absent };

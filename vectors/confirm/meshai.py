@@ -9,7 +9,7 @@ import hmac
 import json
 from datetime import datetime
 
-COMMON = ["id", "about", "covers", "flags", "result", "errata"]
+COMMON = ["id", "about", "covers", "flags", "result", "strict", "errata"]
 MEMBERS = {
     "message-signing": ["envelope", "key", "recipe", "size", "base64", "hex"],
     "message-signature": ["envelope", "key", "twin"],
@@ -91,6 +91,8 @@ def check(kind, test):
     found = []
     if test["result"] != "acceptable" and judge(subject) != (test["result"] == "valid"):
         found.append(("result", test["result"], "the other"))
+    if "strict" in test and judge(subject) != (test["strict"] == "valid"):
+        found.append(("strict", test["strict"], "the other"))
     if "twin" in test and not judge(test["twin"]):
         found.append(("twin", "valid", "invalid"))
     return found

@@ -45,7 +45,11 @@ fn a_case_takes_the_set_ups_for_what_it_uses_then_its_own_steps() {
         // A twin ends with the last step that has edits.
         (Scene { part: twin, ..scene(edited) }, vec!["0 put a", "1 put b"]),
         (scene(edited), vec!["0 put a", "1 put b", "2 put a"]),
-        // The set-up of a probe has numbers by which its exchanges are found; none of it rests on a feature.
+        // The set-up of a probe has numbers by which its exchanges are found; none of it rests on a feature that is probed.
+        (
+            Scene { part: Part::Probe, declared: &["badge", "bell"], ..scene(put) },
+            vec!["10000 open a", "10001 light a", "10002 tick a", "0 ask a"],
+        ),
         (Scene { part: Part::Probe, bell: true, ..scene(put) }, vec!["10100 open a", "10101 light a", "100 ask a"]),
     ] {
         assert_eq!(steps(scene), taken, "{} {:?}", scene.case, scene.part);
