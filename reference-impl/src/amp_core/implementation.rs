@@ -184,6 +184,8 @@ const ORDINARY: Setup = Setup {
             ("initiator", true),
             ("failing-requests", true),
             ("stoppable", true),
+            ("stopped-clock", true),
+            ("given-documents", true),
         ],
         settings: &[],
         tokens: &[],
