@@ -50,7 +50,7 @@ fn a_case_takes_the_set_ups_for_what_it_uses_then_its_own_steps() {
             Scene { part: Part::Probe, declared: &["badge", "bell"], ..scene(put) },
             vec!["10000 open a", "10001 light a", "10002 tick a", "0 ask a"],
         ),
-        (Scene { part: Part::Probe, bell: true, ..scene(put) }, vec!["10100 open a", "10101 light a", "100 ask a"]),
+        (Scene { part: Part::Probe, bell: true, ..scene(put) }, vec!["10200 open a", "10201 light a", "200 ask a"]),
     ] {
         assert_eq!(steps(scene), taken, "{} {:?}", scene.case, scene.part);
         assert_eq!(scene.walk(|walk| walk.is_probing()), scene.part == Part::Probe);
