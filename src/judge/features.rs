@@ -19,8 +19,11 @@ pub(super) fn below_floor<'p>(context: &Context<'p>, ready: &ReadyCase<'_>) -> O
             .iter()
             .all(|operation| context.features.claimed.includes(knowledge.manifest.levels.closure(operation.level)))
     };
-    let is_floor =
-        |feature: &&Feature| feature.floor.iter().any(|kind| context.plan.scope.is_meant(kind, ready.transport));
+    let scope = &context.plan.scope;
+    let is_floor = |feature: &&Feature| {
+        scope.includes(&feature.reach, ready.transport)
+            && feature.floor.iter().any(|kind| scope.is_meant(kind, ready.transport))
+    };
     let floor: Vec<&Feature> = knowledge.manifest.features.iter().filter(is_floor).filter(asked_of_it).collect();
     let is_absent =
         |feature: &&Feature| context.features.state(ready.transport, &feature.name) != FeatureState::Offered;
@@ -66,6 +69,9 @@ pub(super) fn records(context: &Context<'_>, transcript: &Transcript) -> Vec<Fea
     let mut records = Vec::new();
     for (transport, exchanges) in &transcript.probes {
         for (index, feature) in context.plan.knowledge.manifest.features.iter().enumerate() {
+            if !context.plan.scope.includes(&feature.reach, *transport) {
+                continue;
+            }
             let suffix = if transcript.probes.len() > 1 { transport.suffix() } else { "" };
             let state = context.features.state(*transport, &feature.name);
             let found = matches!(state, FeatureState::Offered);
@@ -165,6 +171,19 @@ mod tests {
         assert_eq!(names(&[Http]), ["answers"]);
         assert_eq!(names(&[Ws]), ["answers"]);
         assert_eq!(names(&[Http, Ws]), ["answers", "answers@ws"]);
+    }
+
+    #[test]
+    fn a_feature_is_looked_for_and_reported_only_where_it_says() {
+        let manifest = format!("features:\n{}", feature("answers", "get", "runs-on: [ws], if-missing: not-claimed"));
+        let knowledge = knowledge(&manifest, ONE, &getting("first", "covers: [T-1], needs: [answers]"));
+        let mut run = Run::new(&knowledge, &[Http, Ws]);
+        // Whatever a probe over HTTP would have found.
+        run.probes = [Http, Ws].map(|transport| probed(transport, &[Some(200)])).into();
+        let record = run.judge(|ready| Some(answered(ready, 200)));
+        assert_eq!(record.features.iter().map(|feature| feature.feature.as_str()).collect::<Vec<_>>(), ["answers@ws"]);
+        let verdicts: Vec<_> = record.cases.iter().map(|case| (case.transport, case.verdict)).collect();
+        assert_eq!(verdicts, [(Http, Verdict::NotRun), (Ws, Verdict::Pass)]);
     }
 
     #[test]

@@ -55,17 +55,24 @@ pub(super) fn check(knowledge: &Knowledge, read_well: bool) -> Vec<Diagnostic> {
         }
     }
     // Each protocol defines the names of its settings.
-    let provided =
-        knowledge.protocol.target_knowledge().map_or(&[][..], |knowledge| knowledge.known_names()).iter().copied();
-    let shared: BTreeSet<&str> = manifest.bindings.keys().map(String::as_str).chain(provided).collect();
+    let provided = knowledge.protocol.target_knowledge().map_or(&[][..], |knowledge| knowledge.known_names());
+    let shared: BTreeSet<&str> = manifest.bindings.keys().map(String::as_str).chain(provided.iter().copied()).collect();
     let mut names = Names { knowledge, known: shared.clone() };
+    for name in &manifest.binding_names {
+        names.add(name, &mut problems);
+        if provided.contains(&name.value.as_str()) {
+            let message =
+                format!("the binding `{}` has no effect: the protocol itself gives that name a value", **name);
+            problems.note(Diagnostic::new(&name.span, message).hint("choose another name"));
+        }
+    }
     for expr in manifest.objects.values().chain(manifest.bindings.values()) {
         names.expr(expr, &mut problems);
     }
     for feature in &manifest.features {
         let mut names = Names { knowledge, known: shared.clone() };
         steps(&feature.steps, &mut names, false, &mut problems);
-        for kind in &feature.floor {
+        for kind in feature.reach.iter().chain(&feature.floor) {
             known_kind(knowledge, kind, &mut problems);
         }
         for name in feature.floor_of.iter().filter(|name| knowledge.protocol.operation(name).is_none()) {

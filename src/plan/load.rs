@@ -140,7 +140,7 @@ fn probe(index: usize, feature: &Feature) -> Case {
         about: feature.about.clone(),
         covers: Vec::new(),
         needs: Vec::new(),
-        reach: Vec::new(),
+        reach: feature.reach.clone(),
         roles: Vec::new(),
         strict_only: false,
         without_setup: false,

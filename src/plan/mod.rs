@@ -101,9 +101,9 @@ impl<'k> Plan<'k> {
             if self.target.options.contains_key(&case.name.value) && !is_needed(&case.name.value) {
                 return false;
             }
-            let reached = case.reach.is_empty() || case.reach.iter().any(|word| self.scope.is_meant(word, transport));
             let operations = operations(self.knowledge.protocol, case);
-            reached && operations.iter().all(|operation| operation.is_offered(transport, self.target))
+            self.scope.includes(&case.reach, transport)
+                && operations.iter().all(|operation| operation.is_offered(transport, self.target))
         };
         let path = Transport::ALL.iter().position(|known| *known == transport).unwrap_or_default();
         let number = |case: &Case| {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::Knowledge;
 use crate::exchange::{TargetClass, Transport};
 use crate::requirement::{Requirement, Testable};
+use crate::source::Located;
 use crate::suite::{LevelSet, TargetKind};
 use crate::target::Target;
 
@@ -58,6 +59,11 @@ impl<'k> TargetScope<'k> {
     /// `transport`.
     pub fn is_meant(&self, word: &str, transport: Transport) -> bool {
         transport.is_meant_by(word) || self.kinds(transport).iter().any(|kind| kind.name.value == word)
+    }
+
+    /// Whether a whole `runs-on` in a suite includes the target over `transport`; an empty one includes everything.
+    pub fn includes(&self, reach: &[Located<String>], transport: Transport) -> bool {
+        reach.is_empty() || reach.iter().any(|word| self.is_meant(word, transport))
     }
 
     /// Its kinds over `transport`.

@@ -115,6 +115,16 @@ fn an_unknown_name_in_the_manifest_or_catalogue_is_a_mistake() {
         let found = mistakes_in(&format!("{plain}{keys}\n"), TOY_CATALOGUE, &gets);
         assert!(matches!(&found[..], [found] if found.contains(mistake)), "{keys}: {found:?}");
     }
+    let looked_for = plain.replace("about: a, if-missing", "about: a, runs-on: [boat], if-missing");
+    let found = mistakes_in(&looked_for, TOY_CATALOGUE, &gets);
+    assert!(matches!(&found[..], [found] if found.contains(no_kind)), "{found:?}");
+    for (name, mistake) in [
+        ("greeting", "the binding `greeting` has no effect: the protocol itself gives that name a value"),
+        ("hex", "`hex` cannot be the name of a binding"),
+    ] {
+        let found = mistakes_in(&plain.replace("mood: calm", &format!("{name}: calm")), TOY_CATALOGUE, &gets);
+        assert!(matches!(&found[..], [found] if found.contains(mistake)), "{name}: {found:?}");
+    }
     let found = mistakes_in(&plain.replace("default: L2", "default: L7"), TOY_CATALOGUE, &gets);
     assert!(matches!(&found[..], [found] if found.contains("no level `L7`")), "{found:?}");
     let found = mistakes_in(&plain, &TOY_CATALOGUE.replace("level: L2", "level: L8"), &gets);

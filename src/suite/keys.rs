@@ -796,6 +796,13 @@ pub(super) static FEATURE: Shape = Shape {
         )
         .required(),
         KeyRow::new(
+            "runs-on",
+            Kind::Texts,
+            "The kinds of target and the transports at which it is looked for; at others it is missing, and not reported.",
+            "runs-on: [ws, tcp]",
+        )
+        .default("all"),
+        KeyRow::new(
             "if-missing",
             Kind::Word(&[
                 ("not-claimed", "They are skipped: the target may leave the option out."),

@@ -36,6 +36,8 @@ pub struct Manifest {
     pub objects: Objects,
     /// Bindings of every case, rendered at first use.
     pub bindings: Objects,
+    /// Where the names of the bindings are written.
+    pub binding_names: Vec<Located<String>>,
     /// Transports that a target need not offer, and the feature that shows that it does.
     pub transports: Vec<(Located<String>, Located<String>)>,
     /// The setup of every case.
@@ -164,6 +166,8 @@ pub struct Feature {
     pub name: Located<String>,
     /// Its description.
     pub about: String,
+    /// The kinds of target and the transports at which it is looked for. Over any other it is absent.
+    pub reach: Vec<Located<String>>,
     /// The effect of its absence on the cases that need it.
     pub absent: Absent,
     /// What to configure where it is not found.
@@ -288,6 +292,7 @@ pub fn read_manifest_partly(source: &Arc<Source>, problems: &mut Problems) -> Op
         beyond,
         claims,
         objects: collect(objects),
+        binding_names: bindings.iter().map(|(name, _)| name.clone()).collect(),
         bindings: collect(bindings),
         transports,
         setup,
@@ -501,6 +506,7 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
     let mut fields = Fields::new(node, &FEATURE, problems);
     let name = fields.required_text("feature", problems);
     let about = fields.required_text("about", problems);
+    let reach = fields.texts("runs-on", problems);
     let absent = fields.required_text("if-missing", problems);
     let advice = fields.text("hint", problems);
     let operation = fields.text("operation", problems);
@@ -530,6 +536,7 @@ fn read_feature(node: &crate::source::Node, problems: &mut Problems) -> Option<F
     Some(Feature {
         name: name?,
         about: about.map(|text| text.value).unwrap_or_default(),
+        reach,
         absent: absent.unwrap_or(Absent::Run),
         advice: advice.map(|text| text.value).unwrap_or_default(),
         first,

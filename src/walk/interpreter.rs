@@ -213,8 +213,7 @@ impl<'p> Walk<'p> {
     /// Whether a set-up is for this path and for what the target offers.
     fn is_for_target(&self, setup: &Setup) -> bool {
         let transport = self.ready.transport;
-        let here =
-            setup.reach.is_empty() || setup.reach.iter().any(|word| self.context.plan.scope.is_meant(word, transport));
+        let here = self.context.plan.scope.includes(&setup.reach, transport);
         let state = |need: &str| self.context.features.state(self.ready.transport, need);
         // While features are probed, a set-up that needs one is not used, unless the target file alone decides it.
         let manifest = &self.context.plan.knowledge.manifest;

@@ -57,7 +57,9 @@ impl Features {
             for (index, feature) in manifest.features.iter().enumerate() {
                 let own: Vec<&Exchange> =
                     exchanges.iter().filter(|exchange| probe_of(exchange.step) == index).collect();
-                let state = configured(plan, feature, *transport)
+                let absent = (!plan.scope.includes(&feature.reach, *transport)).then_some(FeatureState::Absent);
+                let state = absent
+                    .or_else(|| configured(plan, feature, *transport))
                     .unwrap_or_else(|| state_of(&unprobed, &probes, feature, &own));
                 features.states.insert((*transport, feature.name.value.clone()), state);
                 if let Some(claim) = &manifest.claims.level
