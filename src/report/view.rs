@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{printable, shape};
-use crate::exchange::{Ended, Exchange, Incoming, Transport};
+use crate::exchange::{Ended, Exchange, Incoming, Stray, Transport};
 use crate::record::{CaseRecord, FindingRecord, LevelRecord, ProtocolRecord, RequirementRecord, RunRecord};
 use crate::verdict::{Grant, NotRun, Verdict};
 
@@ -354,6 +354,13 @@ pub(super) fn outcome(received: &Incoming) -> String {
     }
 }
 
+/// The messages at hosts that belong to no case, without those that came after their case had passed: a sender may go on
+/// repeating what no case waits for any more.
+pub(super) fn notable_strays(protocol: &ProtocolRecord) -> Vec<&Stray> {
+    let passed = |id: &str| protocol.cases.iter().any(|case| case.id == id && case.verdict == Verdict::Pass);
+    protocol.strays.iter().filter(|stray| !stray.case.as_deref().is_some_and(passed)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -407,6 +414,20 @@ mod tests {
         assert_eq!(rows(std::slice::from_ref(&both)), ["http: 2 pass", "tcp: 1 pass"]);
         // One with a single transport has no rows.
         assert_eq!(rows(&[both, protocol("two", &["ws"])]), ["one http: 2 pass", "one tcp: 1 pass"]);
+    }
+
+    #[test]
+    fn a_late_message_of_a_passed_case_is_not_notable() {
+        let case = |name: &str, verdict: &str| serde_json::json!({ "id": name, "transport": "http", "verdict": verdict, "covers": [], "elapsed_ms": 1, "at": "a:1:1" });
+        let stray = |of: Option<&str>| serde_json::json!({ "host": "peer", "kind": "http", "at_ms": 1, "case": of });
+        let record = serde_json::json!({
+            "protocol": "one", "spec": "", "suite_hash": "", "levels": [], "features": [], "requirements": [],
+            "cases": [case("p/a#fine", "pass"), case("p/a#broken", "fail")],
+            "strays": [stray(Some("p/a#fine")), stray(Some("p/a#broken")), stray(Some("p/a#unknown")), stray(None)],
+        });
+        let protocol: ProtocolRecord = serde_json::from_value(record).expect("a record");
+        let notable: Vec<_> = notable_strays(&protocol).into_iter().map(|stray| stray.case.as_deref()).collect();
+        assert_eq!(notable, [Some("p/a#broken"), Some("p/a#unknown"), None]);
     }
 
     #[test]

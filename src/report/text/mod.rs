@@ -218,8 +218,9 @@ impl Page<'_> {
 
     /// Messages that the target sent to a host and that belong to no case; mostly caused by wrong configuration.
     fn strays(&mut self, protocol: &ProtocolRecord) -> io::Result<()> {
-        let Some(first) = protocol.strays.first() else { return Ok(()) };
-        let count = protocol.strays.len() + usize::try_from(protocol.more_strays).unwrap_or(usize::MAX);
+        let strays = view::notable_strays(protocol);
+        let Some(first) = strays.first() else { return Ok(()) };
+        let count = strays.len() + usize::try_from(protocol.more_strays).unwrap_or(usize::MAX);
         self.heading(&format!("STRAY: {}", printable::count(count, "message at a host", "messages at hosts")))?;
         let hosted = &first.hosted;
         let what = match (hosted.method.as_str(), hosted.path.as_str()) {
