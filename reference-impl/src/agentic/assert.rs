@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::fact::{Fact, assertion_problems};
 use super::faults::assert as faults;
-use super::faults::intake::trimmed;
+use super::faults::intake::{fold_names, in_seconds, trimmed};
 use super::refusal::{Code, Problem, Refusal};
 use super::rules::Rules;
 use super::shown;
@@ -82,9 +82,14 @@ pub(crate) fn assert(
 }
 
 pub(super) fn read_input(body: &[u8], project_id: &str, rules: Rules) -> Result<Object, Refusal> {
-    let Value::Object(input) = rules.read(body)? else {
+    // 9.1: a body that is not JSON, or no object, is the fault of the sender.
+    let readable = matches!(rules.read(body), Ok(Value::Object(_)));
+    planted!(rules.fault, "unreadable-assert-500", !readable => return Err(Refusal::new(Code::Internal, "no object")));
+    let Value::Object(mut input) = rules.read(body)? else {
         return Err(Refusal::new(Code::InvalidSchema, "an assertion is a JSON object").at(""));
     };
+    // 8.6: the inputs have these names.
+    planted!(rules.fault, "assert-names-in-any-case", fold_names(&mut input, &COMPOSED));
     if input.present("project_id").is_some_and(|named| named.as_text() != Some(project_id)) {
         return Err(vec![Problem::new("/project_id", "must be the project of the path")].into());
     }
@@ -130,6 +135,8 @@ pub(super) fn compose(
     if let Some(actor) = asserted_by(db, rules, input, source, actor)? {
         fact.set("asserted_by", actor);
     }
+    // 7.1: a required member is there also if it is empty.
+    planted!(fault, "empty-texts-left-out", fact.retain(|_, value| value.as_text() != Some("")));
     // 7.1: created_at is when the fact was recorded, valid_from when it became true.
     let backdated = fault.is("fact-created-at-backdated").then(|| fact.text("valid_from").map(str::to_owned)).flatten();
     fact.set("created_at", backdated.unwrap_or_else(|| rules.spelled(now)));
@@ -143,7 +150,9 @@ pub(super) fn compose(
             fact.set(name, value.clone());
         }
     }
-    let valid_from = fact.text("valid_from").and_then(Instant::parse).unwrap_or(now);
+    let mut valid_from = fact.text("valid_from").and_then(Instant::parse).unwrap_or(now);
+    // 7.1: a fact may begin in any year.
+    planted!(fault, "valid-from-in-seconds", valid_from = in_seconds(valid_from));
     Ok(Fact { object: fact, valid_from, valid_to: None })
 }
 

@@ -97,11 +97,14 @@ pub(crate) fn admit(rules: Rules, object: Object, source: Option<&[u8]>) -> Subm
     let text = source.map_or_else(|| object.write(), str::to_owned);
     let member = |name| object.text(name).unwrap_or_default().to_owned();
     let created_at = member("created_at");
+    let mut at = rules.instant(&created_at);
+    // 8.2: an instant of any year has its place in the order.
+    planted!(rules.fault, "created-at-in-nanoseconds", at = at.map(faults::in_nanoseconds));
     Submission {
         hash: content_hash(&object, text.as_bytes(), rules),
         package_id: member("package_id"),
         project_id: member("project_id"),
-        created_at: rules.instant(&created_at).map_or(created_at, Instant::key),
+        created_at: at.map_or(created_at, Instant::key),
         text,
         object,
     }
@@ -118,6 +121,8 @@ fn before_validation(rules: Rules, package: &mut Object, body: &[u8], now: Insta
         let form = if assigned { "id-" } else { "pkg_" };
         package.set("package_id", format!("{form}{}", hex(&digest[..16])));
     }
+    // 6: a name counts letter by letter.
+    planted!(fault, "names-in-any-case", faults::fold_package(package));
     // 6.1: nine members are required and have no defaults.
     planted!(fault, "required-defaulted", faults::fill_required(package));
     if rules.variant.is_other() {

@@ -159,6 +159,7 @@ fn is_time(time: &str, rules: Rules) -> bool {
     // 6.1: any number of digits, and no offset.
     planted!(rules.fault, "fraction-limit-6", time.len() > "2026-01-02T03:04:05.123456Z".len() => return false);
     planted!(rules.fault, "offset-accepted", faults::is_time_with_offset(time) => return true);
+    planted!(rules.fault, "created-at-iso-8601", faults::resembles_time(time) => return true);
     rules.instant(time).is_some() || (rules.fault.is("created-at-lenient") && shape(time))
 }
 

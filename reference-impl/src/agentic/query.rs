@@ -2,11 +2,12 @@
 
 use rusqlite::Connection;
 
+use super::faults::intake::{in_nanoseconds, in_seconds};
 use super::refusal::Refusal;
 use super::rules::Rules;
 use super::shown;
 use super::tables::{facts, projects};
-use crate::fault::Planted;
+use crate::fault::{Planted, planted};
 use crate::instant::Instant;
 use crate::json::Object;
 
@@ -31,7 +32,10 @@ pub(crate) fn query(
 ) -> Result<Vec<Object>, Refusal> {
     projects::demand_for_reading(db, rules, project_id)?;
     let by_text = rules.fault.is("pit-text-compare");
-    let as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
+    let mut as_of = query.as_of.filter(|_| !rules.fault.is("pit-ignores-as-of"));
+    // 7.3: instants of any year are compared.
+    planted!(rules.fault, "as-of-in-seconds", as_of = as_of.map(|(at, text)| (in_seconds(at), text)));
+    planted!(rules.fault, "as-of-in-nanoseconds", as_of = as_of.map(|(at, text)| (in_nanoseconds(at), text)));
     let held = match as_of {
         Some(_) => held_at(rules.fault, by_text),
         // 7.3: the default is the current value.

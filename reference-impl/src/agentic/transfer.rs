@@ -102,6 +102,8 @@ pub(crate) fn import(db: &Connection, rules: Rules, ndjson: &[u8], now: Instant)
     // 10.3: whatever is accepted is imported as a whole.
     let ndjson = if rules.fault.is("import-reads-plain-lines") { faults::plain_lines(ndjson) } else { ndjson };
     for (index, line) in ndjson.split(|byte| *byte == b'\n').enumerate() {
+        // 5.2: a record may be long.
+        planted!(rules.fault, "import-ends-at-long-line", line.len() > 65_536 => break);
         if line.iter().any(|byte| !byte.is_ascii_whitespace()) {
             let record = read_record(line).map_err(|refusal| on_line(refusal, index))?;
             // 5.2: every record is imported.

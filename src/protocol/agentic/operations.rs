@@ -295,7 +295,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
                 ("status", Param::Input("status")),
             ],
         }),
-        accepted: OK,
+        accepted: ANY_SUCCESS,
     },
     Operation {
         name: "awaiting",

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use chrono::DateTime;
+
 use crate::agentic::package::CORE_MEMBERS;
 use crate::fault::Planted;
 use crate::instant::Instant;
@@ -20,6 +22,48 @@ pub(in crate::agentic) fn fill_required(package: &mut Object) {
     ] {
         if package.get(name).is_none() {
             package.set(name, value);
+        }
+    }
+}
+
+/// `created-at-in-nanoseconds`: Keeps an instant as nanoseconds since 1970 in 64 bits, which reach from 1677 to 2262.
+pub(in crate::agentic) fn in_nanoseconds(at: Instant) -> Instant {
+    DateTime::from_timestamp_nanos(at.unix_milliseconds().wrapping_mul(1_000_000)).into()
+}
+
+/// `valid-from-in-seconds`: Keeps an instant as seconds since 1970 in 32 bits, which reach from 1901 to 2038.
+pub(in crate::agentic) fn in_seconds(at: Instant) -> Instant {
+    let seconds = at.unix_milliseconds().div_euclid(1000);
+    let wrapped = seconds.wrapping_add(1 << 31).rem_euclid(1 << 32) - (1 << 31);
+    DateTime::from_timestamp(wrapped, 0).map_or(at, Instant::from)
+}
+
+/// `names-in-any-case`: Takes a member whose name differs in letter case alone for the member of section 6.
+pub(in crate::agentic) fn fold_package(package: &mut Object) {
+    fold_names(package, &CORE_MEMBERS);
+    if let Some(Value::Object(actor)) = package.get("created_by") {
+        let mut actor = actor.clone();
+        fold_names(&mut actor, &["id", "type", "session_id"]);
+        package.set("created_by", actor);
+    }
+    if let Some(Value::List(deliverables)) = package.get("deliverables") {
+        let mut deliverables = deliverables.clone();
+        for deliverable in &mut deliverables {
+            if let Value::Object(deliverable) = deliverable {
+                fold_names(deliverable, &["path", "type", "hash", "size_bytes"]);
+            }
+        }
+        package.set("deliverables", deliverables);
+    }
+}
+
+/// Gives a member whose name is one of `names` in another letter case that name.
+pub(in crate::agentic) fn fold_names(object: &mut Object, names: &[&str]) {
+    for name in names {
+        let other =
+            object.iter().map(|(found, _)| found).find(|found| found != name && found.eq_ignore_ascii_case(name));
+        if let Some(value) = other.map(str::to_owned).and_then(|found| object.remove(&found)) {
+            object.set(name, value);
         }
     }
 }

@@ -25,6 +25,11 @@ pub(in crate::agentic) fn is_time_with_offset(time: &str) -> bool {
     offset.starts_with(['+', '-']) && Instant::parse(&format!("{local}Z")).is_some()
 }
 
+/// `created-at-iso-8601`: Takes any text with the digits of a date and a time.
+pub(in crate::agentic) fn resembles_time(time: &str) -> bool {
+    time.bytes().filter(u8::is_ascii_digit).count() >= "202601020304".len()
+}
+
 /// `handoff-needs-note`: Refuses packages of type handoff without a note.
 pub(in crate::agentic) fn note_missing() -> Problem {
     Problem::new("/handoff_note", "is required")

@@ -1,6 +1,7 @@
 //! One function for each route: the input of the operation, and its JSON output.
 
 use super::query::{Query, bad_parameter, fact_query};
+use crate::agentic::faults::intake::fold_names;
 use crate::agentic::operation::Operation;
 use crate::agentic::pull::{LIMIT_MAX, found, listed, reported_hash};
 use crate::agentic::refusal::{Code, Problem, Refusal};
@@ -260,7 +261,12 @@ impl Service {
 
     pub(super) async fn post_flag(&self, package: &str, body: &[u8]) -> Result<Reply, Refusal> {
         self.demand_level(Operation::Flag)?;
-        let (id, input) = (package.to_owned(), read_input(body)?);
+        // 9.1: a body that is not JSON, or no object, is the fault of the sender.
+        let unreadable = || Err(Refusal::new(Code::Internal, "no object"));
+        planted!(self.rules.fault, "unreadable-flag-500", read_input(body).is_err() => return unreadable());
+        let (id, mut input) = (package.to_owned(), read_input(body)?);
+        // 8.5: the input has this name.
+        planted!(self.rules.fault, "flag-names-in-any-case", fold_names(&mut input, &["review_type"]));
         let flag = move |db: &_, rules, now| review::flag(db, rules, &id, &input, now);
         let flagged = self.write(Operation::Flag, flag).await;
         let missing = flagged.as_ref().is_err_and(|refusal| refusal.code == Code::PackageNotFound);
