@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::faults::assert::was_recorded_before;
 use super::faults::invalidate as faults;
 use super::refusal::{Code, Refusal};
 use super::rules::Rules;
@@ -44,7 +45,9 @@ pub(crate) fn invalidate(
     let pair = format!("WHERE project_id = ?1 AND {subjects} AND {predicated} AND (?4 IS NULL OR {limited})");
     let mut values = texts(&[project_id, subject.unwrap_or_default(), predicate.unwrap_or_default()]);
     values.push(object.map(str::to_owned).into());
-    let ended = facts::select(db, &format!("{pair} AND {open} ORDER BY serial"), values.clone())?;
+    let mut ended = facts::select(db, &format!("{pair} AND {open} ORDER BY serial"), values.clone())?;
+    // 8.7: a current fact ends, whichever way it came.
+    planted!(fault, "invalidate-misses-imported", ended.retain(|fact| !was_recorded_before(fact, now)));
     let mut count = ended.len();
     planted!(fault, "invalidate-count-total", count = facts::select(db, &pair, values.clone())?.len());
     planted!(fault, "invalidate-zero-500", count == 0 => return Err(Refusal::new(Code::Internal, "no fact matches")));

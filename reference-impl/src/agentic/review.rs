@@ -66,6 +66,7 @@ pub(crate) fn flag(
     // 8.5: any package, however old it is.
     let missing = || Err(Refusal::no_package(package_id));
     planted!(rules.fault, "flag-finds-newest-fifty", faults::is_behind_fifty(db, rules, &package)? => return missing());
+    planted!(rules.fault, "flag-misses-imported", faults::is_from_before(&package, now) => return missing());
     // Other, E15: a second flag may change the reviewer.
     let waiting = package.status() == "awaiting_review";
     // 5.3: a second flag is refused, or its reviewer counts.

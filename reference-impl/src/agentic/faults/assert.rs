@@ -37,6 +37,21 @@ pub(in crate::agentic) fn refuse_elsewhere(db: &Connection, fact: &Fact) -> Resu
     if known.is_empty() { Ok(()) } else { conflict("another project has this subject") }
 }
 
+/// `supersede-misses-imported`: Leaves facts that were recorded long before, as those of an import, beside the new one.
+pub(in crate::agentic) fn is_passed_over(db: &Connection, old: &Object, now: Instant) -> Result<bool, Refusal> {
+    let passed_over = was_recorded_before(old, now);
+    if passed_over {
+        allow_several(db)?;
+    }
+    Ok(passed_over)
+}
+
+/// Whether a fact was recorded an hour ago or earlier.
+pub(in crate::agentic) fn was_recorded_before(fact: &Object, now: Instant) -> bool {
+    let recorded = fact.text("created_at").and_then(Instant::parse);
+    recorded.is_some_and(|at| now.unix_milliseconds() - at.unix_milliseconds() >= 3_600_000)
+}
+
 /// `supersede-keeps-members`: Takes optional members that an assertion leaves out from the fact that it supersedes.
 pub(in crate::agentic) fn inherit(db: &Connection, fact: &mut Fact) -> Result<(), Refusal> {
     let (_, Some(current)) = history(db, fact)? else { return Ok(()) };

@@ -6,6 +6,7 @@ use crate::agentic::hash::content_hash;
 use crate::agentic::refusal::{Code, Problem, Refusal};
 use crate::agentic::rules::Rules;
 use crate::agentic::tables::packages::{self, Package};
+use crate::instant::Instant;
 use crate::json::{Object, Value};
 
 /// `flag-note-refused`: Refuses a flag with a note.
@@ -52,6 +53,12 @@ pub(in crate::agentic) fn stuck_hash(package: &Package, rules: Rules) -> String 
 /// `awaiting-list-newest-twenty`: the newest packages of a project.
 pub(in crate::agentic) const NEWEST_TWENTY: &str =
     "AND serial IN (SELECT serial FROM packages WHERE project_id = ?1 ORDER BY created_at DESC, serial DESC LIMIT 20)";
+
+/// `flag-misses-imported`: Whether a package was made a year ago or earlier.
+pub(in crate::agentic) fn is_from_before(package: &Package, now: Instant) -> bool {
+    let made = package.object.text("created_at").and_then(Instant::parse);
+    made.is_some_and(|at| at < now.days_earlier(365))
+}
 
 /// `flag-finds-newest-fifty`: Whether a package is not among the fifty newest of its project.
 pub(in crate::agentic) fn is_behind_fifty(db: &Connection, rules: Rules, package: &Package) -> Result<bool, Refusal> {
