@@ -31,6 +31,7 @@ impl Node {
             return Ok(Answer::refused(voice, cause, &Complaint::because(Code::BadRequest, "delegation")));
         }
         let asks = || [typ::DOC_REQUEST, typ::CRED_REQUEST, typ::DELEG_REVOKE, typ::DELEG_QUERY].contains(&headers.typ);
+        let malformed = || Answer::refused(self.voice(now), Cause::of(headers), &Code::InvalidMessage.into());
         planted!(self.rules().fault, "requests-of-full-unanswered", asks() => return Ok(Answer::none()));
         match (headers.typ, body) {
             (typ::PING, body) => Ok(self.pong(message, &body, now)),
@@ -72,6 +73,8 @@ impl Node {
                 Ok(self.confirmed(message, vec![(typ::DOC_SEND, body)], now))
             }
             (typ::CRED_ISSUE..=typ::CRED_VERIFY, _) => {
+                // 4.4: what a complete body says does not make it malformed.
+                planted!(self.rules().fault, "credential-unknown-malformed", return Ok(malformed()));
                 self.keep(db, message, "credential", &Sha256::digest(&message.body_bytes), "", now)
             }
             (typ::DELEG_GRANT..=typ::DELEG_QUERY, _) => {
@@ -81,6 +84,8 @@ impl Node {
                 if headers.typ != typ::DELEG_GRANT && !named {
                     return Ok(Answer::refused(voice, cause, &Complaint::because(Code::BadRequest, "delegation_id")));
                 }
+                // 4.4: what a complete body says does not make it malformed.
+                planted!(self.rules().fault, "delegation-unknown-malformed", return Ok(malformed()));
                 match headers.typ {
                     typ::DELEG_GRANT if self.rules().companions => self.grant(db, message, now),
                     typ::DELEG_REVOKE if self.rules().companions => self.revoke(db, message, name, now),
