@@ -23,6 +23,8 @@ pub(super) struct Mailbox {
     hasher: RandomState,
     /// The messages that were sent to the target.
     sent: HashSet<u64>,
+    /// Whether a message was sent again since the last page: a page that equals it may be the answer once more.
+    is_answered_again: bool,
     /// The refusals that were fetched, each with the number of its first page.
     refusals: HashMap<u64, usize>,
 }
@@ -48,6 +50,7 @@ impl Mailbox {
             self.sent.clear();
         }
         let is_repeat = !self.sent.insert(self.hasher.hash_one(message));
+        self.is_answered_again |= is_repeat;
         Known { owner: owner.to_owned(), fetched: self.fetched(), is_repeat }
     }
 
@@ -67,7 +70,7 @@ impl Mailbox {
         new
     }
 
-    /// Adds a page, unless it equals the last one.
+    /// Adds a page, unless it equals the last one and no message was sent again since.
     pub(super) fn take(&mut self, page: Body, next: Option<String>, rules: &dyn Rules) {
         if next.is_some() {
             self.cursor = next;
@@ -81,7 +84,7 @@ impl Mailbox {
             refusals.entry(hasher.hash_one(refusal)).or_insert(number);
             false
         });
-        if self.pages.back() != Some(&page) {
+        if std::mem::take(&mut self.is_answered_again) || self.pages.back() != Some(&page) {
             self.pages.push_back(page);
         }
         if self.pages.len() > PAGES_KEPT {
@@ -150,6 +153,20 @@ mod tests {
         assert!(again.is_repeat);
         take(&mut mailbox, "-1005\nack");
         assert_eq!(pages(&mut mailbox, &again), ["-1005\nack"]);
+    }
+
+    #[test]
+    fn a_repeated_message_may_get_the_same_page() {
+        let mut mailbox = Mailbox::default();
+        mailbox.sends("alice", b"message");
+        take(&mut mailbox, "ack");
+        take(&mut mailbox, "ack");
+        assert_eq!(mailbox.fetched(), 1);
+        for _ in 0..2 {
+            let again = mailbox.sends("alice", b"message");
+            take(&mut mailbox, "ack");
+            assert_eq!(pages(&mut mailbox, &again), ["ack"]);
+        }
     }
 
     #[test]
