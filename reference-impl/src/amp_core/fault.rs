@@ -412,6 +412,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Remembers messages over HTTP and over a connection apart." },
     Fault { name: "replay-key-with-form", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.2-04"],
         summary: "Takes an encrypted copy of a plain message for another message." },
+    Fault { name: "replay-key-cut", level: "core", needs: Needs::Nothing, breaks: &["AMP-8.4-06"],
+        summary: "Keys the cache by the first twelve bytes of an id." },
     Fault { name: "replay-remembers-few", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.5-04"],
         summary: "Remembers the latest hundred messages of all senders." },
     Fault { name: "relay-reencodes", level: "core", needs: Needs::Nothing, breaks: &["AMP-002.2-02", "AMP-002.6.2-03", "AMP-8.3-20"],
