@@ -33,6 +33,8 @@ pub(super) struct CaseSession<'c> {
     pub(super) returns: AtomicUsize,
     /// How far the clock of the target is ahead, in milliseconds.
     pub(super) clock_ms: AtomicU64,
+    /// How many messages were handed over since the target was last seen to react.
+    pub(super) unanswered: AtomicUsize,
 }
 
 impl Runner<'_> {
@@ -169,6 +171,7 @@ impl Runner<'_> {
             fail_fast,
             returns: AtomicUsize::new(0),
             clock_ms: AtomicU64::new(walk.clock_ms()),
+            unanswered: AtomicUsize::new(0),
         };
         let hosts = self.host_session(ready, &walk);
         let steps = self.steps(&session, walk, hosts, &mut exchanges, &mut stopped);
@@ -176,6 +179,7 @@ impl Runner<'_> {
             stopped =
                 Some(format!("the case took longer than {:?} (`limits.case` of the target file)", self.limits.case));
         }
+        tokio::time::sleep(self.pace.rest(session.unanswered.load(Ordering::Relaxed))).await;
         (exchanges, stopped)
     }
 
@@ -230,7 +234,7 @@ impl Runner<'_> {
             }
             match &planned.step.action {
                 Action::Pause(pause) => {
-                    let pause = case.context.plan.time(pause);
+                    let pause = self.window(case, pause);
                     self.while_hosting(hosts.as_mut(), tokio::time::sleep(pause)).await;
                 }
                 Action::Sweep => walk.sweep_case(planned),
@@ -255,7 +259,7 @@ impl Runner<'_> {
                         let sent = async {
                             match (&planned.step.until, &planned.step.quiet) {
                                 (Some(until), _) => {
-                                    let limit = case.context.plan.time(until);
+                                    let limit = self.window(case, until);
                                     self.until(case, &mut walk, planned, &messages, limit).await
                                 }
                                 (None, Some(quiet)) => {

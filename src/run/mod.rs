@@ -3,7 +3,7 @@
 //! Answers are judged here only as far as they decide the next step. Start with [`Runner`], which has the connections,
 //! mailboxes, limits and counters of a run. `case` runs the steps of one case, `repeat` repeats a step, `send` sends one
 //! message. `retry` retries a case that failed after
-//! waiting.
+//! waiting. `pace` learns how long the reactions of a target take.
 
 mod case;
 mod consequences;
@@ -11,6 +11,7 @@ mod fetch;
 mod hosts;
 mod kept;
 mod mailbox;
+mod pace;
 mod progress;
 mod repeat;
 mod retry;

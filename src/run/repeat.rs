@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 
 use super::case::CaseSession;
-use super::runner::Runner;
+use super::runner::{Runner, milliseconds};
+use super::schedule::WAITING_CASES;
 use crate::exchange::{Encoded, Exchange};
+use crate::suite::{Action, TimeSpan};
 use crate::walk::{Planned, Walk};
 
 /// The pause between two tries of a polling step.
@@ -88,11 +90,33 @@ impl Runner<'_> {
             let exchange = self.send(case, Some(walk), planned, exchanges.len(), message).await;
             let holds = walk.holds(planned, &exchange);
             exchanges.push(exchange);
+            if holds {
+                self.reacted(case, planned, begun.elapsed(), exchanges.len());
+            }
             if holds || begun.elapsed() + PAUSE > limit || exchanges.len() >= ROUNDS {
                 return exchanges;
             }
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Takes note of how long the target took to react.
+    fn reacted(&self, case: &CaseSession<'_>, planned: Planned<'_>, after: Duration, attempts: usize) {
+        let span = planned.step.until.as_ref().map(|span| &span.value);
+        let operation = match &planned.step.action {
+            Action::Send { operation, .. } => operation.as_str(),
+            _ => "",
+        };
+        let kind = format!("{operation} {span:?}");
+        let is_window = matches!(span, Some(TimeSpan::Named(_)));
+        self.pace.reacted(&kind, milliseconds(after), attempts, is_window, self.limits.jobs + WAITING_CASES);
+        case.unanswered.store(0, Ordering::Relaxed);
+    }
+
+    /// The duration of a time span: a window of the protocol is longer at a target that reacts late.
+    pub(super) fn window(&self, case: &CaseSession<'_>, span: &TimeSpan) -> Duration {
+        let margin = if matches!(span, TimeSpan::Named(_)) { self.pace.margin() } else { Duration::ZERO };
+        case.context.plan.time(span) + margin
     }
 
     /// Repeats a step for a fixed time.

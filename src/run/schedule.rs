@@ -27,7 +27,7 @@ const PATIENCE: usize = 24;
 pub(super) const PATIENCE_WITH_A_LIBRARY: usize = 6;
 
 /// Maximum number of concurrent cases that mostly wait.
-const WAITING_CASES: usize = 64;
+pub(super) const WAITING_CASES: usize = 64;
 
 /// How many times as many cases may run concurrently over connections that stay open: after each answer they listen for one
 /// that contradicts it, and the target is idle.
@@ -80,7 +80,11 @@ impl Runner<'_> {
         let (talking, brisk): (Vec<_>, Vec<_>) =
             brisk.into_iter().partition(|index| plan.cases[*index].transport.is_channel());
         let jobs = self.limits.jobs;
-        let run = |index: usize| async move { (index, self.case(context, &plan.cases[index]).await) };
+        self.pace.begin();
+        let run = |index: usize| async move {
+            let _turn = self.pace.turn().await;
+            (index, self.case(context, &plan.cases[index]).await)
+        };
         let waiting = stream::iter(waiting).map(run).buffer_unordered(WAITING_CASES.max(jobs));
         let turns = &Semaphore::new(jobs.max(1));
         let talk = |index: usize| async move {

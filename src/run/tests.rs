@@ -1,6 +1,6 @@
 //! Runs against a small target that sends messages to hosts: a relay that receives orders with messages and addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -158,15 +158,36 @@ requirements:
   - { id: TOY-1, section: '1', keyword: MUST, level: L0, role: server, summary: s, testable: endpoint, check: c }
 ";
 
+/// A feature that shows how long a reaction takes, and the times of the steps that wait for one.
+const WORKS: &str = "
+  - feature: works
+    about: it does what it takes
+    if-missing: not-claimed
+    probe:
+      - { request: { method: POST, path: /work/probe } }
+      - { request: { method: GET, path: /done/probe }, until: slowly, expect: [{ at: /status, equals: 200 }] }
+    offered: [{ at: /status, equals: 200 }]
+timeouts:
+  patience: { default: 600ms, about: how long a reaction may take }
+  slowly: { default: 5s, about: how long the first reaction may take }
+";
+
 fn knowledge(protocol: &'static Toy, cases: &str) -> Knowledge {
+    knowledge_with(protocol, MANIFEST, cases)
+}
+
+fn knowledge_with(protocol: &'static Toy, manifest: &str, cases: &str) -> Knowledge {
     let suite = format!("suite: toy/area\ncases:\n{cases}");
     let files = [
-        ("suites/toy/protocol.yaml", MANIFEST),
+        ("suites/toy/protocol.yaml", manifest),
         ("suites/toy/requirements.yaml", CATALOGUE),
         ("suites/toy/area.yaml", suite.as_str()),
     ];
     plan::load(protocol, &Bundle::new(&files)).unwrap_or_else(|error| panic!("{error:?}"))
 }
+
+/// How long the target works on what it takes at `/work/ID`, one after the other, until `/done/ID` is there.
+const WORK: Duration = Duration::from_millis(400);
 
 /// The target.
 struct Relay {
@@ -190,12 +211,15 @@ impl Relay {
         let url = Url::parse(&format!("http://{}", listener.http())).expect("a URL");
         let requested: Arc<Mutex<BTreeMap<String, usize>>> = Arc::default();
         let counts = Arc::clone(&requested);
+        let queue: Arc<tokio::sync::Mutex<()>> = Arc::default();
+        let done: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().expect("a client");
         let task = tokio::spawn(async move {
             loop {
                 let far = tokio::time::Instant::now() + Duration::from_secs(600);
                 let Some(Inbound::Request(request)) = listener.next(far).await else { continue };
                 let client = client.clone();
+                let (queue, done) = (Arc::clone(&queue), Arc::clone(&done));
                 let path = match &request.arrival.kind {
                     crate::transport::channel::ArrivalKind::HttpRequest { target, .. } => target.clone(),
                     _ => String::new(),
@@ -210,6 +234,19 @@ impl Relay {
                     if path == "/deaf" || path == "/deaf-at-first" && count == 1 || path == "/deaf-twice" && count != 2
                     {
                         tokio::time::sleep(Duration::from_secs(60)).await;
+                    }
+                    if let Some(work) = path.strip_prefix("/work/").map(str::to_owned) {
+                        // Taken at once, and done after everything that was taken before.
+                        tokio::spawn(async move {
+                            let _turn = queue.lock().await;
+                            tokio::time::sleep(WORK).await;
+                            done.lock().expect("no panic").insert(work);
+                        });
+                    } else if let Some(work) = path.strip_prefix("/done/") {
+                        let is_done = done.lock().expect("no panic").contains(work);
+                        let status = if is_done { 200 } else { 404 };
+                        let _ = request.answer(Answer::Reply(Reply { status, headers: Vec::new(), body: Vec::new() }));
+                        return;
                     }
                     let body = match json::parse(&request.arrival.body) {
                         Ok(orders) if path == "/tell" => follow(&client, &orders).await,
@@ -742,5 +779,23 @@ async fn captured_answers_are_judged_together() {
     let wrong = ran.case("wrong");
     assert_eq!(wrong.verdict, Verdict::Fail, "{}", wrong.because);
     assert!(wrong.findings[0].expected.contains("the nearest needs \"/c\" (each)"), "{:?}", wrong.findings);
+    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_works_on_one_message_after_the_other_has_time_for_each() {
+    let mut cases = String::new();
+    for number in 0..12 {
+        cases.push_str(&format!(
+            "  - {{ case: work-{number}, covers: [TOY-1], needs: [works], let: {{ id: '${{hex 16}}' }}, steps: [{{ request: {{ method: POST, path: \
+             '/work/${{id}}' }} }}, {{ request: {{ method: GET, path: '/done/${{id}}' }}, until: patience, expect: [{{ at: /status, equals: 200 }}] }}] \
+             }}\n"
+        ));
+    }
+    let knowledge = knowledge_with(&BINARY, &format!("{}{WORKS}", MANIFEST.trim_end()), &cases);
+    let ran = run(&knowledge, &Selection::default(), |_| ()).await;
+    for case in &ran.record.cases {
+        assert_eq!((case.verdict, case.retry), (Verdict::Pass, 0), "{}: {}", case.id, case.because);
+    }
     assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
 }
