@@ -47,6 +47,8 @@ struct State {
     quickest: BTreeMap<String, u64>,
     /// How long reactions take lately, in milliseconds.
     recent_ms: u64,
+    /// Number of reactions, one after the other, that took no longer with so many cases than before.
+    quick: usize,
     /// When the window shrank last.
     shrunk: Option<Instant>,
 }
@@ -101,20 +103,29 @@ impl Pace {
                 state.grow(STRIDE, most);
             }
         } else {
-            let quickest = state.quickest.entry(kind.to_owned()).or_insert(after_ms);
-            *quickest = after_ms.min(*quickest);
-            let quickest = *quickest;
+            let before = state.quickest.get(kind).copied();
+            let quickest = before.map_or(after_ms, |before| before.min(after_ms));
+            state.quickest.insert(kind.to_owned(), quickest);
             if is_window {
-                let before = state.recent_ms;
-                state.recent_ms = if after_ms > before { after_ms } else { before - (before - after_ms) / 8 };
+                let recent = state.recent_ms;
+                state.recent_ms = if after_ms > recent { after_ms } else { recent - (recent - after_ms) / 8 };
             }
             let since = state.shrunk.is_none_or(|shrunk| shrunk.elapsed() > Duration::from_millis(after_ms));
             // What takes long without others beside it, such as the work of an agent, does not show that there are too many.
-            if after_ms > quickest * 3 + 2 * SLOW_MS && since {
-                let running = state.running.min(state.window.unwrap_or(usize::MAX));
-                (state.window, state.shrunk) = (Some((running / 2).max(1)), Some(Instant::now()));
-            } else if after_ms <= quickest + quickest / 2 + SLOW_MS {
-                state.grow(if after_ms < SLOW_MS { STRIDE } else { 1 }, most);
+            if after_ms > quickest * 2 + SLOW_MS {
+                state.quick = 0;
+                if since {
+                    let running = state.running.min(state.window.unwrap_or(usize::MAX));
+                    (state.window, state.shrunk) = (Some((running / 2).max(1)), Some(Instant::now()));
+                }
+            } else if after_ms < SLOW_MS {
+                state.grow(STRIDE, most);
+            } else if before.is_some() && after_ms <= quickest + quickest / 2 {
+                state.quick += 1;
+                if let Some(window) = state.window.filter(|window| state.quick >= *window) {
+                    state.quick = 0;
+                    state.grow(window, most);
+                }
             }
         }
         self.free.notify_one();
@@ -128,12 +139,11 @@ impl Pace {
 
     /// How long to wait after a case for the reactions to so many messages, before another case starts.
     pub(super) fn rest(&self, messages: usize) -> Duration {
-        let state = self.state();
-        let quickest = state.quickest.values().min().copied().unwrap_or(0);
-        if state.window.is_none() || quickest < SLOW_MS {
+        let recent_ms = self.state().recent_ms;
+        if recent_ms < SLOW_MS {
             return Duration::ZERO;
         }
-        LONGEST_REST.min(Duration::from_millis(quickest) * u32::try_from(messages).unwrap_or(u32::MAX))
+        LONGEST_REST.min(Duration::from_millis(recent_ms) * u32::try_from(messages).unwrap_or(u32::MAX))
     }
 }
 
@@ -173,10 +183,12 @@ mod tests {
         let pace = Pace::default();
         pace.reacted("list work", 5_000, 50, true, 4);
         pace.begin();
-        for wanted in [Some(2), Some(3), None] {
+        for wanted in [Some(2), Some(2), None] {
             pace.reacted("list work", 5_100, 51, true, 4);
             assert_eq!(window(&pace), wanted);
         }
+        pace.reacted("list log", 9_000, 90, true, 4);
+        assert_eq!(window(&pace), None, "the first of its kind shows nothing");
     }
 
     #[test]

@@ -124,6 +124,8 @@ impl<'v> Place<'v> {
         let value = self.required(check, name)?;
         // An integer, not its text.
         planted!(check.rules.fault, "numbers-as-text", value.as_text().is_some_and(|text| text.parse::<i64>().is_ok()) => return None);
+        // A number, not a boolean.
+        planted!(check.rules.fault, "booleans-as-numbers", matches!(value, Value::Bool(_)) => return Some(1));
         // Without a fraction.
         planted!(check.rules.fault, "fractions-pass", value.as_number().is_some() => return None);
         let found = integer(check.rules, value);

@@ -37,6 +37,8 @@ fn criteria_met(check: &mut Check, assessment: &Place<'_>) {
         // 02.3: null is legal.
         let null = *item == Value::Null && !check.rules.fault.is("bool-only-criteria");
         let valid = null || matches!(item, Value::Bool(_));
+        // 02: not a number or a text that stands for one of the three.
+        let valid = valid || check.rules.fault.is("criteria-met-unchecked");
         let path = format!("{}/{index}", assessment.at("criteria_met"));
         check.demand(valid, Code::WrongType, path, "true, false or null");
     }
@@ -67,6 +69,9 @@ fn is_iso(check: &Check, text: &str) -> bool {
 /// 02, Partial Completion: required unless the work is complete (E36, E73).
 fn blockers(check: &mut Check, payload: &Place<'_>, status: Option<&str>) {
     let path = payload.at("blockers");
+    // 02: an array, however the work ended.
+    let alone = status == Some("partial") && payload.object.text("blockers").is_some();
+    planted!(check.rules.fault, "one-blocker-as-text", alone => return);
     let items = payload.optional_texts(check, "blockers");
     // 02: partial needs a reason as failed does.
     let exempt = status == Some("partial") && check.rules.fault.is("blockers-only-when-failed");

@@ -42,7 +42,11 @@ fn criteria_results(check: &mut Check, payload: &Place<'_>) {
 
 /// 04: required when the decision is rejected (E49, E50).
 fn issues(check: &mut Check, payload: &Place<'_>, decision: Option<&str>) {
+    // 04: whatever the decision.
+    planted!(check.rules.fault, "issues-unread-unless-rejected", decision != Some("rejected") => return);
     let value = payload.optional(check, "issues");
+    // 04: an array.
+    planted!(check.rules.fault, "verdict-lists-unchecked", value.is_some_and(|value| value.as_list().is_none()) => return);
     let items = value.and_then(Value::as_list);
     let list = value.is_none() || items.is_some();
     check.demand(list, Code::WrongType, payload.at("issues"), "an array");
@@ -79,6 +83,8 @@ fn direct_fixes(check: &mut Check, payload: &Place<'_>, decision: Option<&str>) 
         return;
     }
     let value = payload.optional(check, "direct_fixes");
+    // 04: an array.
+    planted!(check.rules.fault, "verdict-lists-unchecked", value.is_some_and(|value| value.as_list().is_none()) => return);
     let items = value.and_then(Value::as_list);
     check.demand(value.is_none() || items.is_some(), Code::WrongType, payload.at("direct_fixes"), "an array");
     // Other, E53: an empty list is a list.
