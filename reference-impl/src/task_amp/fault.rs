@@ -319,6 +319,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "A library builds whatever it is given." },
     Fault { name: "build-ignores-requires-ack", level: "envelope", needs: Needs::Nothing, breaks: &["TASK-05.1-03"],
         summary: "A library decides by the type whether an escalation requires an ACK, whatever it is asked." },
+    Fault { name: "context-of-no-message", level: "ssot", needs: Needs::Setup("executor"), breaks: &["TASK-00.1-40"],
+        summary: "A role names a message of another task in context_ref that does not exist." },
     Fault { name: "verdict-lists-unchecked", level: "payload", needs: Needs::Nothing, breaks: &["TASK-04.2-12", "TASK-04.2-19"],
         summary: "Issues and direct_fixes may be something else than an array." },
     Fault { name: "issues-unread-unless-rejected", level: "payload", needs: Needs::Nothing, breaks: &["TASK-04.2-14", "TASK-04.3-05"],

@@ -160,6 +160,8 @@ impl Draft {
         if let Some(ids) = self.context_ref {
             object.set("context_ref", ids.into_iter().map(Value::from).collect::<Vec<_>>());
         }
+        // 00: an earlier message, of this task or another.
+        planted!(rules.fault, "context-of-no-message", self.kind.requires_ack() => object.set("context_ref", vec![Value::from("task_dispatch-T-2000-001-1740576727001")]));
         object.set("payload", self.payload);
         Message { id, kind: self.kind, from: self.from, to: self.to, task: self.task, object }
     }

@@ -243,7 +243,9 @@ impl TargetKnowledge for TaskAmp {
             let is_played = played.iter().any(|known| known == role);
             target.options.entry(name).or_insert(!is_played);
             if !is_played {
-                target.options.entry(format!("{role}-works")).or_insert(false);
+                for feature in ["works", "names-context"] {
+                    target.options.entry(format!("{role}-{feature}")).or_insert(false);
+                }
             }
         }
     }
