@@ -2,8 +2,8 @@
 //! store one after the other.
 //!
 //! Such a target gives no sign that it is busy, so what many concurrent cases hand over would wait for its turn longer than the
-//! windows of the protocol allow. The steps that are repeated until something shows tell how long its reactions take: while they
-//! take longer the more cases run, fewer run at once.
+//! windows of the protocol (its timeouts with `in-turn`) allow. The steps that are repeated until something shows within such a
+//! window tell how long reactions take: while they take longer the more cases run, fewer run at once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -86,6 +86,8 @@ impl Pace {
                 let mut state = self.state();
                 if state.window.is_none_or(|window| state.running < window) {
                     state.running += 1;
+                    // The next one looks whether there is room for it, too.
+                    self.free.notify_one();
                     return Turn(self);
                 }
             }
@@ -93,9 +95,9 @@ impl Pace {
         }
     }
 
-    /// Takes note of a reaction: what a step of this kind looks for was there after this time, at this attempt. `is_window` says
-    /// whether the step has a window of the protocol, which starts with a message.
-    pub(super) fn reacted(&self, kind: &str, after_ms: u64, attempts: usize, is_window: bool, most: usize) {
+    /// Takes note of a reaction: what a step of this kind looks for was there after this time, at this attempt. At most `most`
+    /// cases run at once.
+    pub(super) fn reacted(&self, kind: &str, after_ms: u64, attempts: usize, most: usize) {
         let mut state = self.state();
         if attempts < 2 {
             // At a slow target it was there before the message was handed over.
@@ -106,10 +108,8 @@ impl Pace {
             let before = state.quickest.get(kind).copied();
             let quickest = before.map_or(after_ms, |before| before.min(after_ms));
             state.quickest.insert(kind.to_owned(), quickest);
-            if is_window {
-                let recent = state.recent_ms;
-                state.recent_ms = if after_ms > recent { after_ms } else { recent - (recent - after_ms) / 8 };
-            }
+            let recent = state.recent_ms;
+            state.recent_ms = if after_ms > recent { after_ms } else { recent - (recent - after_ms) / 8 };
             let since = state.shrunk.is_none_or(|shrunk| shrunk.elapsed() > Duration::from_millis(after_ms));
             // What takes long without others beside it, such as the work of an agent, does not show that there are too many.
             if after_ms > quickest * 2 + SLOW_MS {
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_target_that_reacts_at_once_is_not_held_back() {
         let pace = Pace::default();
-        pace.reacted("list observe", 2, 1, true, 80);
+        pace.reacted("list observe", 2, 1, 80);
         pace.begin();
         assert_eq!((window(&pace), pace.margin(), pace.rest(3)), (None, Duration::ZERO, Duration::ZERO));
     }
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_slow_target_begins_with_one_case_and_gets_longer_windows() {
         let pace = Pace::default();
-        pace.reacted("list observe", 1_000, 10, true, 80);
+        pace.reacted("list observe", 1_000, 10, 80);
         pace.begin();
         assert_eq!(window(&pace), Some(1));
         assert_eq!((pace.margin(), pace.rest(2)), (Duration::from_secs(4), Duration::from_secs(2)));
@@ -181,13 +181,13 @@ mod tests {
     #[test]
     fn more_cases_run_while_reactions_stay_as_quick() {
         let pace = Pace::default();
-        pace.reacted("list work", 5_000, 50, true, 4);
+        pace.reacted("list work", 5_000, 50, 4);
         pace.begin();
         for wanted in [Some(2), Some(2), None] {
-            pace.reacted("list work", 5_100, 51, true, 4);
+            pace.reacted("list work", 5_100, 51, 4);
             assert_eq!(window(&pace), wanted);
         }
-        pace.reacted("list log", 9_000, 90, true, 4);
+        pace.reacted("list log", 9_000, 90, 4);
         assert_eq!(window(&pace), None, "the first of its kind shows nothing");
     }
 
@@ -195,17 +195,17 @@ mod tests {
     fn fewer_cases_run_when_reactions_take_longer() {
         let pace = Pace::default();
         pace.state().running = 40;
-        pace.reacted("list observe", 100, 2, true, 80);
-        pace.reacted("list observe", 2_000, 20, true, 80);
+        pace.reacted("list observe", 100, 2, 80);
+        pace.reacted("list observe", 2_000, 20, 80);
         assert_eq!(window(&pace), Some(20));
-        pace.reacted("list observe", 2_100, 21, true, 80);
+        pace.reacted("list observe", 2_100, 21, 80);
         assert_eq!(window(&pace), Some(20), "a message that was handed over before");
     }
 
     #[tokio::test]
     async fn a_case_waits_for_its_turn() {
         let pace = Pace::default();
-        pace.reacted("list observe", 1_000, 10, true, 80);
+        pace.reacted("list observe", 1_000, 10, 80);
         pace.begin();
         let first = pace.turn().await;
         let late = tokio::time::timeout(Duration::from_millis(20), pace.turn()).await;

@@ -100,23 +100,24 @@ impl Runner<'_> {
         }
     }
 
-    /// Takes note of how long the target took to react.
+    /// Takes note of how long the target took to react to what it may take in turn.
     fn reacted(&self, case: &CaseSession<'_>, planned: Planned<'_>, after: Duration, attempts: usize) {
-        let span = planned.step.until.as_ref().map(|span| &span.value);
+        let Some(until) = planned.step.until.as_ref().filter(|until| case.context.plan.is_in_turn(until)) else {
+            return;
+        };
         let operation = match &planned.step.action {
             Action::Send { operation, .. } => operation.as_str(),
             _ => "",
         };
-        let kind = format!("{operation} {span:?}");
-        let is_window = matches!(span, Some(TimeSpan::Named(_)));
-        self.pace.reacted(&kind, milliseconds(after), attempts, is_window, self.limits.jobs + WAITING_CASES);
+        let kind = format!("{operation} {:?}", until.value);
+        self.pace.reacted(&kind, milliseconds(after), attempts, self.limits.jobs + WAITING_CASES);
         case.unanswered.store(0, Ordering::Relaxed);
     }
 
-    /// The duration of a time span: a window of the protocol is longer at a target that reacts late.
+    /// The duration of a time span, which is longer at a target that reacts late to what it takes in turn.
     pub(super) fn window(&self, case: &CaseSession<'_>, span: &TimeSpan) -> Duration {
-        let margin = if matches!(span, TimeSpan::Named(_)) { self.pace.margin() } else { Duration::ZERO };
-        case.context.plan.time(span) + margin
+        let plan = case.context.plan;
+        plan.time(span) + if plan.is_in_turn(span) { self.pace.margin() } else { Duration::ZERO }
     }
 
     /// Repeats a step for a fixed time.

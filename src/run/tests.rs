@@ -168,8 +168,8 @@ const WORKS: &str = "
       - { request: { method: GET, path: /done/probe }, until: slowly, expect: [{ at: /status, equals: 200 }] }
     offered: [{ at: /status, equals: 200 }]
 timeouts:
-  patience: { default: 600ms, about: how long a reaction may take }
-  slowly: { default: 5s, about: how long the first reaction may take }
+  patience: { default: 600ms, in-turn: true, about: how long a reaction may take }
+  slowly: { default: 5s, in-turn: true, about: how long the first reaction may take }
 ";
 
 fn knowledge(protocol: &'static Toy, cases: &str) -> Knowledge {
