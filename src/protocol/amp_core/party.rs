@@ -186,11 +186,11 @@ pub(super) fn document_of(party: &str, context: &ObservationContext<'_>) -> Opti
     (ours.did() == bare).then(|| document::read(&ours.document(None)).ok()).flatten()
 }
 
-/// The public key with which the target agrees on keys, if its document has one.
-pub(super) fn target_agreement(context: &ObservationContext<'_>) -> Option<[u8; 32]> {
-    let document = document_of(target_did(context), context)?;
-    let selection = document.select(&document.id, Purpose::Agreement, now_ms(context));
-    selection.chosen.ok().map(|chosen| chosen.public_key)
+/// Whether the document of the target is known and has a key to verify what it signs with, and one to encrypt for it.
+pub(super) fn keys_of_target(context: &ObservationContext<'_>) -> (bool, bool) {
+    let Some(document) = document_of(target_did(context), context) else { return (false, false) };
+    let has = |purpose| document.select(&document.id, purpose, now_ms(context)).chosen.is_ok();
+    (has(Purpose::Signature), has(Purpose::Agreement))
 }
 
 /// The public key-agreement keys of the target, the one selected by the rulings first.

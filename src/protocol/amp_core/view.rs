@@ -50,7 +50,7 @@ struct Sent {
 /// | `/result_batch` | the BATCH that contained the answers |
 /// | `/frames` | what arrived over a connection: `kind`, `code`, `size`, `hex`, and `cbor` if it is CBOR |
 /// | `/sent` | the message that was sent |
-/// | `/target/did`, `/target/agreement`, `/target/frames` | the DID of the target, whether its document has a key to encrypt for, and whether its frames over TCP are `typed` or `bare` |
+/// | `/target/did`, `/target/named_key`, `/target/agreement`, `/target/frames` | the DID of the target, whether its document is known and has a key to verify its signatures with, whether it has one to encrypt for, and whether its frames over TCP are `typed` or `bare` |
 /// | `/receipt/state`, `/receipt/payload` | a receipt of transfer in the answer: whether its signature is `valid`, and its payload |
 /// | `/result`, `/rpc_code` | the answer of a library |
 pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> Value {
@@ -61,12 +61,13 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
             view.set_member(name, value);
         }
     };
-    let agreement = party::target_agreement(context).is_some();
+    let (named_key, agreement) = party::keys_of_target(context);
     let framing = context.target.setting("frames").and_then(Value::as_text).unwrap_or("typed");
     put(
         "target",
         Some(Value::map([
             ("did", Value::text(party::target_did(context))),
+            ("named_key", Value::Bool(named_key)),
             ("agreement", Value::Bool(agreement)),
             ("frames", Value::text(framing)),
         ])),
