@@ -98,6 +98,7 @@ fn steps() -> Vec<Step> {
     reading(&mut steps);
     reviews(&mut steps);
     transfers(&mut steps);
+    oddities(&mut steps);
     steps
 }
 
@@ -438,6 +439,46 @@ fn transfers(steps: &mut Vec<Step>) {
     steps.push(("POST", "/v1/projects/imp/archive", String::new()));
     steps.push(("POST", "/v1/projects/imp/restore", String::new()));
     steps.push(("GET", "/v1/projects/imp", String::new()));
+}
+
+/// Bodies that are no object, names in another letter case, distant years, and what an import brought.
+fn oddities(steps: &mut Vec<Step>) {
+    const PACKAGES: &str = "/v1/projects/odd/packages";
+    const FACTS: &str = "/v1/projects/odd/facts";
+    let draft = json!({ "status": "draft", "created_at": "2024-05-06T07:08:09Z" });
+    let fact = json!({ "fact_id": "f2", "project_id": "odd", "subject": "s", "predicate": "p", "value": "v",
+        "valid_from": "2025-01-01T00:00:00Z", "created_at": "2025-01-01T00:00:00Z" });
+    let other = with(fact.clone(), &json!({ "fact_id": "f3", "predicate": "q" }));
+    let long = with(minimal("odd", "long"), &json!({ "content_md": "m".repeat(70_000) }));
+    let lines = format!("{}\n{fact}\n{other}\n{long}\n", with(minimal("odd", "old"), &draft));
+    steps.push(("POST", "/v1/import", lines));
+    steps.push(("GET", "/v1/packages/long", String::new()));
+    steps.push(("POST", PACKAGES, with(minimal("odd", "old"), &draft).to_string()));
+    steps.push(("POST", "/v1/packages/old/flag", "[]".to_owned()));
+    steps.push(("POST", "/v1/packages/old/flag", "{\"review_type\":\"human\",\"Review_Type\":\"agent\"}".to_owned()));
+    for (id, created_at) in [("first", "1600-02-29T12:00:00Z"), ("second", "1900-01-01T00:00:00Z")] {
+        let package = with(minimal("odd", id), &json!({ "created_at": created_at, "Title": "other" }));
+        steps.push(("POST", PACKAGES, package.to_string()));
+    }
+    steps.push(("GET", "/v1/projects/odd/packages?limit=50", String::new()));
+    for fact in [
+        json!([]),
+        json!({ "subject": "s", "predicate": "p", "value": "w", "Value": "x" }),
+        json!({ "subject": "", "predicate": "p", "value": "w" }),
+        json!({ "subject": "d", "predicate": "p", "value": "1600", "valid_from": "1600-02-29T12:00:00Z" }),
+        json!({ "subject": "d", "predicate": "p", "value": "1900", "valid_from": "1900-01-01T00:00:00Z" }),
+    ] {
+        steps.push(("POST", FACTS, fact.to_string()));
+    }
+    steps.push(("DELETE", "/v1/projects/odd/facts?subject=s&predicate=q", String::new()));
+    for path in [
+        "/v1/projects/odd/facts?include_ended=true",
+        "/v1/projects/odd/facts?subject=d&predicate=p&as_of=1599-12-31T23:59:59Z",
+        "/v1/projects/odd/facts?subject=d&predicate=p&as_of=1950-01-01T00:00:00Z",
+        "/v1/projects/odd/facts?subject=d&predicate=p&as_of=9999-12-31T23:59:59Z",
+    ] {
+        steps.push(("GET", path, String::new()));
+    }
 }
 
 async fn as_library(config: Config) -> Vec<String> {
