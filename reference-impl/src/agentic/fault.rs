@@ -708,8 +708,6 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Import stops before a blank line, a carriage return and a last line without a line feed, and reports success." },
     Fault { name: "import-ends-at-long-line", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-5.2-07"],
         summary: "Import stops at a line of more than 64 KiB, and reports success." },
-    Fault { name: "import-keeps-no-hash", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-11.2-03", "AGENTIC-10.1-08"],
-        summary: "Import stores packages without a hash, so that a deposit of the same content is a conflict." },
     Fault { name: "import-dates-packages", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-5.2-07", "AGENTIC-8.2-01"],
         summary: "Lists imported packages by the time of the import." },
     Fault { name: "import-loses-every-101st", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-5.2-07"],

@@ -214,8 +214,6 @@ fn take_package(db: &Connection, rules: Rules, mut package: Object, now: Instant
     planted!(rules.fault, "import-respells-times", faults::respell_time(&mut package));
     complete(&mut package, rules);
     let mut submission = admit(rules, package, None);
-    // 11.2: an imported package is known like a deposited one.
-    planted!(rules.fault, "import-keeps-no-hash", submission.hash = String::new());
     // 8.2: the order is that of created_at.
     planted!(rules.fault, "import-dates-packages", submission.created_at = now.key());
     projects::find_or_create(db, &submission.project_id, now)?;
