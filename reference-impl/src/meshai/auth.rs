@@ -6,7 +6,7 @@ use super::keyed::Signing;
 use super::message::Message;
 use super::refusal::{Cause, Refusal};
 use super::rules::Rules;
-use super::{jwt, signature};
+use super::{faults, jwt, signature};
 use crate::fault::planted;
 use crate::instant::Instant;
 use crate::json::{Object, Value};
@@ -143,6 +143,7 @@ fn admit_signature(message: &Message, signing: &Signing, rules: Rules) -> Result
         let missing = signing.required;
         // E72: where signatures are required.
         planted!(rules.fault, "hmac-unsigned-accepted", return Ok(()));
+        planted!(rules.fault, "hmac-null-accepted", faults::signature::is_null(&message.inner) => return Ok(()));
         return if missing { Err(Refusal::credentials("a signature is required")) } else { Ok(()) };
     }
     signature::verify(&message.inner, signing, rules).map_err(|reason| {

@@ -68,7 +68,8 @@ pub(crate) fn operate(
     // E58: an expired context no longer exists.
     let spared = asking.rules.fault.is("expired-can-be-updated") && operation == Operation::Update;
     if !asking.rules.fault.is("expiry-ignored") && !spared {
-        contexts::sweep(db, asking.now.unix_milliseconds())?;
+        let read = matches!(operation, Operation::Get | Operation::Update);
+        sweep(db, parameters.text("context_id").filter(|_| read), asking)?;
     }
     match operation {
         Operation::Create => create(db, parameters, asking),
@@ -86,13 +87,20 @@ pub(crate) fn operate(
     }
 }
 
+/// Removes the contexts that have expired; `read` is the one that the operation reads.
+fn sweep(db: &Connection, read: Option<&str>, asking: Asking<'_>) -> Result<(), Refusal> {
+    let now = asking.now.unix_milliseconds();
+    planted!(asking.rules.fault, "expired-until-read", return faults::sweep_one(db, read, now));
+    Ok(contexts::sweep(db, now)?)
+}
+
 /// 3.4: a context_update event.
 ///
 /// # Errors
 ///
 /// As [`operate`].
 pub(crate) fn event(db: &Connection, payload: &Object, asking: Asking<'_>) -> Result<Object, Refusal> {
-    contexts::sweep(db, asking.now.unix_milliseconds())?;
+    sweep(db, None, asking)?;
     let changes = changes(payload.get("context"), asking.rules)?;
     // E53: the id, or else the session.
     let found = match (changes.text("id"), changes.text("session_id")) {
@@ -151,6 +159,7 @@ fn permits(context: &Context, list: &str, asking: Asking<'_>) -> bool {
     // 3.4: only who is listed can read.
     planted!(fault, "read-list-ignored", list == "read" => return true);
     planted!(fault, "reader-by-prefix", list == "read" => return faults::common_prefix(agents, asking.agent));
+    planted!(fault, "list-by-part-of-an-id", return faults::part_of_one(agents, asking.agent));
     planted!(fault, "read-list-first-only", list == "read" => return listed.first().and_then(Value::as_text) == Some(asking.agent));
     planted!(fault, "readers-can-write", list == "write" => return permits(context, "read", asking));
     planted!(fault, "write-list-ignored", list == "write" => return true);
@@ -318,6 +327,8 @@ fn own_memory(db: &Connection, id: Option<&str>, changes: &Object, agent: &str, 
         entry.iter().for_each(|(name, value)| kept.set(name, value.clone()));
         planted!(rules.fault, "private-update-dropped", continue);
         contexts::put_private(db, id, owner, &kept)?;
+        // 5.2: nor that of the parent.
+        planted!(rules.fault, "fork-shares-private", faults::private_to_parent(db, id, owner, &kept)?);
         // 5.1: private memory is not shared memory.
         planted!(rules.fault, "private-copied-to-shared", faults::copy_to_shared(db, id, &entry)?);
     }
@@ -382,6 +393,8 @@ fn merge(db: &Connection, parameters: &Object, asking: Asking<'_>) -> Result<Obj
         id,
     };
     contexts::put(db, &merged)?;
+    // 3.4: a source keeps its own lists.
+    planted!(rules.fault, "merge-shares-lists", faults::share_lists(db, first, &merged)?);
     for source in &sources {
         // 5.1: private memory stays private in a combination.
         keep_private(db, source, &merged.id, asking, rules.fault.is("merge-leaks-private"))?;
@@ -453,6 +466,8 @@ fn fork(db: &Connection, parameters: &Object, asking: Asking<'_>) -> Result<Obje
     // 5.2: the child has an id of its own.
     planted!(rules.fault, "fork-returns-parent", return show(db, &parent, asking));
     contexts::put(db, &child)?;
+    // 3.4: nor do the lists of the child become those of the parent.
+    planted!(rules.fault, "fork-shares-lists", faults::share_lists(db, &parent, &child)?);
     // 5.1: private memory stays private in the child.
     keep_private(db, &parent, &child.id, asking, rules.fault.is("fork-leaks-private"))?;
     planted!(rules.fault, "fork-removes-parent", faults::remove(db, &parent.id)?);
@@ -474,6 +489,7 @@ fn show(db: &Connection, context: &Context, asking: Asking<'_>) -> Result<Object
     planted!(rules.fault, "created-at-epoch", shown.set("created_at", now.unix_milliseconds() / 1000));
     if let Some(expires_at) = &context.expires_at {
         shown.set("expires_at", expires_at.as_str());
+        planted!(rules.fault, "expiry-without-seconds", shown.set("expires_at", faults::without_seconds(expires_at)));
     }
     let mut shared = context.shared.clone();
     faults::shared(&mut shared, rules.fault);

@@ -179,6 +179,8 @@ pub(crate) fn matching<'a>(
     };
     let latency = bound("max_latency_ms", f64::MAX)?;
     let rate = bound("min_success_rate", 1.0)?;
+    // 3.3: each constraint counts.
+    let latency = latency.filter(|_| !(rate.is_some() && rules.fault.is("latency-ignored-beside-rate")));
     let fits = |agent: &&Registered| {
         planted!(rules.fault, "discovery-returns-everyone", return true);
         has(agent, &wanted, rules) && quick(agent, &wanted, latency, rules) && reliable(agent, rate, rules)
@@ -220,6 +222,8 @@ fn quick(agent: &Registered, wanted: &[&str], bound: Option<f64>, rules: Rules) 
     let relevant = declared(agent).filter(|capability| capability.text("id").is_some_and(|id| wanted.contains(&id)));
     relevant.filter_map(time).all(|time| {
         // 3.3: at most the bound.
+        planted!(rules.fault, "latency-bound-of-32-bits", bound > f64::from(i32::MAX) => return false);
+        planted!(rules.fault, "latency-bound-whole-only", bound.fract() != 0.0 => return false);
         planted!(rules.fault, "latency-inverted", return time > bound);
         planted!(rules.fault, "latency-exclusive", return time < bound);
         planted!(rules.fault, "declared-zero-excluded", time == 0.0 => return false);

@@ -30,7 +30,12 @@ pub(crate) fn signed_bytes(message: &Object, recipe: Recipe, rules: Rules) -> Ve
     planted!(rules.fault, "hmac-id-not-covered", drop(message.remove("id")));
     // E71: UTF-8, not escapes.
     let recipe = if rules.fault.is("hmac-ascii-escapes") { Recipe::PythonCompact } else { recipe };
+    planted!(rules.fault, "hmac-names-case-folded", return faults::case_folded(&message));
+    planted!(rules.fault, "hmac-names-by-code-point", return faults::by_code_point(&message));
+    planted!(rules.fault, "hmac-integers-of-32-bits", message = faults::narrowed(&message));
     let text = canonical::text(&message, recipe);
+    planted!(rules.fault, "hmac-html-escapes", return faults::html_escaped(&text));
+    planted!(rules.fault, "hmac-escapes-in-capitals", return faults::capital_escapes(&text));
     planted!(rules.fault, "hmac-insertion-order", return message.write().into_bytes());
     text.into_bytes()
 }

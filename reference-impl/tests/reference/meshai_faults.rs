@@ -341,6 +341,7 @@ async fn messages(handle: &Handle) -> Vec<String> {
     said.extend([one, two, three]);
     for requirements in [
         json!({"capabilities": ["text-analysis"], "estimated_tokens": 1, "deadline": "2099-01-01T00:00:00Z"}),
+        json!({"capabilities": ["text-analysis"], "deadline": "2099-01-01T00:00:00-02:00"}),
         json!({"capabilities": ["text-analysis"]}),
         json!({"capabilities": ["text-analysis", "pm-none"]}),
         json!({"capabilities": ["text-analysis-none"]}),
@@ -415,6 +416,9 @@ async fn registries(handle: &Handle) -> Vec<String> {
         json!({"capabilities": ["pm-x"], "constraints": {}}),
         json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 5000}}),
         json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 1000}}),
+        json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 5000.5}}),
+        json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 4_294_967_296_i64}}),
+        json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 1, "min_success_rate": 0}}),
         json!({"capabilities": ["pm-x"], "constraints": {"max_latency_ms": 0}}),
         json!({"capabilities": ["pm-Instant"]}),
         json!({"capabilities": ["pm-Instant"], "constraints": {"max_latency_ms": 0}}),
@@ -450,7 +454,7 @@ async fn contexts(handle: &Handle) -> Vec<String> {
         let (status, body) = reply.split_once(' ').unwrap_or(("", reply));
         format!("{status} {}", plain(body))
     };
-    let memory = json!({"k": "v", "é": "é", "n": 1.5, "b": true, "l": [3, 1, 2], "o": {"x": {}}, "e": ""});
+    let memory = json!({"k": "v", "é": "é", "n": 1.5, "big": 4_294_967_297_i64, "p": " x ", "b": true, "l": [3, 1, 2], "o": {"x": {}}, "e": ""});
     let lists = json!({"read": ["pm-a", "pm-b"], "write": ["pm-a"]});
     let open = ask(
         "pm-a",
@@ -486,6 +490,7 @@ async fn contexts(handle: &Handle) -> Vec<String> {
         ("pm-a", "update", json!({"context_id": closed_id, "context": {"shared_memory": {"k": "changed"}}})),
         ("pm-b", "get", json!({"context_id": closed_id})),
         ("pm-c", "get", json!({"context_id": closed_id})),
+        ("pm-", "get", json!({"context_id": closed_id})),
         ("pm-c", "get", json!({"session_id": "s-2"})),
         ("pm-b", "update", json!({"context_id": closed_id, "context": {"expires_at": "2098-01-01T00:00:00Z"}})),
         ("pm-a", "get", json!({"context_id": closed_id})),
@@ -498,6 +503,8 @@ async fn contexts(handle: &Handle) -> Vec<String> {
         ("pm-b", "update", json!({"context_id": closed_id, "context": {"shared_memory": {"k": "b"}}})),
         ("pm-c", "update", json!({"context_id": closed_id, "context": {"shared_memory": {"k": "c"}}})),
         ("pm-c", "fork", json!({"context_id": closed_id})),
+        ("pm-b", "fork", json!({"context_id": closed_id})),
+        ("pm-a", "get", json!({"context_id": closed_id})),
         ("pm-c", "merge", json!({"context_ids": [empty_id, closed_id]})),
         ("pm-a", "merge", json!({"context_ids": [empty_id, nobody, open_id]})),
         ("pm-b", "merge", json!({"context_ids": [empty_id, closed_id]})),
@@ -546,12 +553,15 @@ async fn contexts(handle: &Handle) -> Vec<String> {
     ));
     said.extend([shown(&child), shown(&grandchild)]);
     ask("pm-a", "update", json!({"context_id": child_id, "context": {"shared_memory": {"k": "child"}}})).await;
+    ask("pm-a", "update", json!({"context_id": child_id, "context": {"agent_memory": {"pm-a": {"p": "child"}}}})).await;
     said.push(shown(&ask("pm-a", "get", json!({"context_id": open_id})).await));
     ask("pm-a", "update", json!({"context_id": open_id, "context": {"shared_memory": {"k": "parent"}}})).await;
     said.push(shown(&ask("pm-a", "get", json!({"context_id": child_id})).await));
     control(handle, &json!({"op": "clock", "now": "2099-01-01T00:00:01Z"})).await;
     for (op, parameters) in [
         ("update", json!({"context_id": open_id, "context": {"shared_memory": {"k": "late"}}})),
+        ("fork", json!({"context_id": open_id})),
+        ("merge", json!({"context_ids": [closed_id, open_id]})),
         ("get", json!({"context_id": open_id})),
         ("get", json!({"context_id": closed_id})),
     ] {
@@ -799,6 +809,9 @@ async fn with_signatures(handle: &Handle) -> Vec<String> {
     let mut library = Library::start(config(&[]));
     let mut text = fixture("h");
     text["message"]["payload"]["parameters"]["text"] = json!("Café €");
+    let mut hints = text.clone();
+    hints["message"]["headers"]["routing_hints"] =
+        json!({"a": 4_294_967_296_u64, "B": "<&>\u{1f}", "\u{fb33}": 1, "\u{1f600}": 2});
     let mut sign = async |envelope: &Value, key: &[u8]| {
         let signed = library.call("sign", json!({"raw": hex(envelope.to_string().as_bytes()), "key": hex(key)})).await;
         serde_json::from_str::<Value>(&unhex(&signed["raw"])).expect("JSON")
@@ -806,7 +819,10 @@ async fn with_signatures(handle: &Handle) -> Vec<String> {
     let good = sign(&text, SECRET.as_bytes()).await;
     let mut bit = SECRET.as_bytes().to_vec();
     bit[31] ^= 1;
-    let mut variants = vec![good.clone(), sign(&text, &bit).await, text.clone()];
+    let mut null = text.clone();
+    null["message"]["headers"]["signature"] = Value::Null;
+    let mut variants =
+        vec![good.clone(), sign(&text, &bit).await, text.clone(), null, sign(&hints, SECRET.as_bytes()).await];
     let mut bare = text.clone();
     bare["message"].as_object_mut().expect("an object").remove("payload");
     let mut grafted = sign(&bare, SECRET.as_bytes()).await;

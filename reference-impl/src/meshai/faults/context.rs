@@ -26,6 +26,16 @@ pub(in crate::meshai) fn without_offset(time: Option<String>) -> Option<String> 
     time.map(|text| text.get(..19).map_or_else(|| text.clone(), |local| format!("{local}Z")))
 }
 
+/// `expiry-without-seconds`: A time at a full minute without its seconds.
+pub(in crate::meshai) fn without_seconds(time: &str) -> String {
+    time.strip_suffix(":00Z").map_or_else(|| time.to_owned(), |minute| format!("{minute}Z"))
+}
+
+/// `fork-shares-lists`, `merge-shares-lists`: Source and result have the same lists.
+pub(in crate::meshai) fn share_lists(db: &Connection, source: &Context, made: &Context) -> Result<(), Refusal> {
+    Ok(contexts::put(db, &Context { access: made.access.clone(), ..source.clone() })?)
+}
+
 /// `private-memory-given`: Whether an agent keeps nothing in a context.
 pub(in crate::meshai) fn keeps_nothing(db: &Connection, id: Option<&str>, agent: &str) -> bool {
     id.is_some_and(|id| contexts::private(db, id, agent).is_ok_and(|memory| memory.is_none()))
@@ -185,6 +195,11 @@ pub(in crate::meshai) fn common_prefix<'a>(mut listed: impl Iterator<Item = &'a 
     listed.any(|known| known == agent || known.starts_with(stem))
 }
 
+/// `list-by-part-of-an-id`: Whether the id of an agent is a part of a listed one.
+pub(in crate::meshai) fn part_of_one<'a>(mut listed: impl Iterator<Item = &'a str>, agent: &str) -> bool {
+    listed.any(|known| known.contains(agent))
+}
+
 /// `get-invents`: An empty context of an unknown id.
 pub(in crate::meshai) fn empty(id: &str, now: Instant) -> Context {
     Context {
@@ -223,6 +238,17 @@ pub(in crate::meshai) fn write_to_parent(db: &Connection, child: &Context) -> Re
     Ok(())
 }
 
+/// `fork-shares-private`: Writes to the parent the private memory that is written to the child.
+pub(in crate::meshai) fn private_to_parent(
+    db: &Connection,
+    id: &str,
+    owner: &str,
+    kept: &Object,
+) -> Result<(), Refusal> {
+    let parent = contexts::find(db, id)?.and_then(|child| child.parent);
+    Ok(parent.map_or(Ok(()), |parent| contexts::put_private(db, &parent, owner, kept))?)
+}
+
 /// `fork-shows-parent`: Writes to the children what is written to the parent.
 pub(in crate::meshai) fn write_to_children(db: &Connection, parent: &Context) -> Result<(), Refusal> {
     for child in contexts::all(db)? {
@@ -236,6 +262,15 @@ pub(in crate::meshai) fn write_to_children(db: &Connection, parent: &Context) ->
 /// `merge-removes-sources`, `fork-removes-parent`: Removes a context.
 pub(in crate::meshai) fn remove(db: &Connection, id: &str) -> Result<(), Refusal> {
     Ok(db.execute("DELETE FROM context WHERE id = ?", [id]).map(drop)?)
+}
+
+/// `expired-until-read`: Removes the context that is read, if it has expired, and no other.
+pub(in crate::meshai) fn sweep_one(db: &Connection, read: Option<&str>, now: i64) -> Result<(), Refusal> {
+    let found = read.map(|id| contexts::find(db, id)).transpose()?.flatten();
+    match found.filter(|context| context.expiry.is_some_and(|expiry| expiry <= now)) {
+        Some(expired) => remove(db, &expired.id),
+        None => Ok(()),
+    }
 }
 
 /// `lineage-invents-parent`: The lineage of a context that nobody made.
@@ -258,6 +293,14 @@ pub(in crate::meshai) fn shared(memory: &mut Object, fault: Planted) {
     }
     let change = |value: &mut Value| match value {
         Value::Number(_) if fault.is("memory-numbers-as-text") => *value = Value::Text(value.write()),
+        Value::Number(number) if fault.is("memory-integers-of-32-bits") => {
+            if let Some(whole) = number.as_integer().filter(|_| !number.spelling().contains('.')) {
+                #[expect(clippy::cast_possible_truncation, reason = "this is the mistake")]
+                let half = whole as i32;
+                *value = i64::from(half).into();
+            }
+        }
+        Value::Text(text) if fault.is("memory-trimmed") => *text = text.trim().to_owned(),
         Value::Bool(bool) if fault.is("memory-booleans-as-numbers") => *value = i64::from(*bool).into(),
         Value::List(items) if fault.is("memory-lists-reversed") => items.reverse(),
         Value::Text(text) if fault.is("memory-ascii-only") => text.retain(|c| c.is_ascii()),

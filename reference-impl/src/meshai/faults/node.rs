@@ -82,3 +82,8 @@ pub(in crate::meshai) fn swap(message: &mut Message) {
         None => drop(message.payload.remove("capability")),
     }
 }
+
+/// `deadline-with-offset-late`: Whether a time has a numeric offset.
+pub(in crate::meshai) fn has_offset(time: Option<&str>) -> bool {
+    time.is_some_and(|time| !time.ends_with(['Z', 'z']))
+}

@@ -3,7 +3,7 @@
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use crate::json::{Object, Value};
+use crate::json::{Number, Object, Value};
 use crate::meshai::canonical;
 use crate::meshai::keyed::{ALGORITHM, Signing, keyed};
 
@@ -72,4 +72,65 @@ pub(in crate::meshai) fn attach_text(message: &mut Object) {
     if let Some(headers) = message.get_mut("headers").and_then(Value::as_object_mut) {
         headers.set("signature", ALGORITHM);
     }
+}
+
+/// `hmac-names-case-folded`: Members sorted without regard to case.
+pub(in crate::meshai) fn case_folded(message: &Object) -> Vec<u8> {
+    sorted(&Value::Object(message.clone()), str::to_lowercase).into_bytes()
+}
+
+/// `hmac-names-by-code-point`: Members sorted by code points, as by the bytes of UTF-8.
+pub(in crate::meshai) fn by_code_point(message: &Object) -> Vec<u8> {
+    sorted(&Value::Object(message.clone()), str::to_owned).into_bytes()
+}
+
+fn sorted(value: &Value, key: fn(&str) -> String) -> String {
+    match value {
+        Value::Object(object) => {
+            let mut members: Vec<(&str, &Value)> = object.iter().collect();
+            members.sort_by_key(|(name, _)| key(name));
+            let write = |(name, value): (&str, &Value)| format!("{}:{}", Value::from(name).write(), sorted(value, key));
+            format!("{{{}}}", members.into_iter().map(write).collect::<Vec<_>>().join(","))
+        }
+        Value::List(items) => {
+            format!("[{}]", items.iter().map(|item| sorted(item, key)).collect::<Vec<_>>().join(","))
+        }
+        other => other.write(),
+    }
+}
+
+/// `hmac-integers-of-32-bits`: Keeps the lower half of an integer.
+pub(in crate::meshai) fn narrowed(message: &Object) -> Object {
+    fn narrow(value: &Value) -> Value {
+        match value {
+            Value::Object(object) => narrowed(object).into(),
+            Value::List(items) => items.iter().map(narrow).collect::<Vec<Value>>().into(),
+            Value::Number(number) if !number.spelling().contains(['.', 'e', 'E']) => half(number),
+            other => other.clone(),
+        }
+    }
+    message.iter().map(|(name, value)| (name.to_owned(), narrow(value))).collect()
+}
+
+fn half(number: &Number) -> Value {
+    let Some(whole) = number.as_integer() else { return number.clone().into() };
+    #[expect(clippy::cast_possible_truncation, reason = "this is the mistake")]
+    let half = whole as i32;
+    i64::from(half).into()
+}
+
+/// `hmac-html-escapes`: Escapes what has a meaning in HTML, as some libraries do by default.
+pub(in crate::meshai) fn html_escaped(text: &str) -> Vec<u8> {
+    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026").into_bytes()
+}
+
+/// `hmac-escapes-in-capitals`: Writes the digits of escapes in capitals.
+pub(in crate::meshai) fn capital_escapes(text: &str) -> Vec<u8> {
+    text.replace("\\u001f", "\\u001F").into_bytes()
+}
+
+/// `hmac-null-accepted`: Whether the signature is null.
+pub(in crate::meshai) fn is_null(message: &Object) -> bool {
+    let headers = message.get("headers").and_then(Value::as_object);
+    headers.is_some_and(|headers| matches!(headers.get("signature"), Some(Value::Null)))
 }

@@ -236,6 +236,8 @@ fn negotiate(agent: &Agent, message: &Message, node: &Node) -> Result<Served, Re
     let all = if rules.fault.is("negotiation-any") { wanted.iter().any(offered) } else { wanted.iter().all(offered) };
     // 4.2, strict: and in time.
     let late = deadline.flatten().is_some_and(|deadline| deadline <= node.now());
+    // 4.2: the instant that a deadline with an offset names.
+    let late = late || rules.fault.is("deadline-with-offset-late") && faults::has_offset(required.text("deadline"));
     let late = late && !rules.fault.is("deadline-ignored");
     let accepted =
         (all && !late || rules.fault.is("negotiation-always-yes")) && !rules.fault.is("negotiation-always-no");
