@@ -424,6 +424,12 @@ fn blocks() -> Vec<Value> {
     all.push(with(base(), "Body/context", json!({ "at": "2026-01-02T03:04:05+01:00", "text": "é".repeat(5000) })));
     let roles = with_blocks(vec![unknown("urn:x:any")]);
     all.push(with(roles, "Header/roles", json!(["urn:x:any"])));
+    let mut sparse = block("urn:x:sparse", Some(NONE), None, None);
+    sparse["content"] = json!({ "none": null });
+    let sparse = with(with_blocks(vec![sparse]), "Header/roles", json!([" Vendor "]));
+    let record = json!([{ "id": "n1", "none": null, "metadata": { "big": 4_294_967_297_i64 } }]);
+    all.push(with(sparse, "MemoryGram/nodes", record));
+    all.push(with(base(), "Header/encryption", json!({ "type": "BYOE", "none": null })));
     let direct = with(base(), "Header/traceId", json!("t;hop=x"));
     all.push(direct);
     all

@@ -57,6 +57,29 @@ const CHANGES: &[Change] = &[
     }]),
     // Values of every kind (4.8.2.1, rule 1).
     ("nulls-dropped", &[|message, _| prune(&mut message.0, &|value| *value == Value::Null)]),
+    ("nulls-dropped-in-blocks", &[|message, _| if let Some(Value::List(blocks)) = message.header_mut().and_then(|header| header.get_mut("headers")) {
+        blocks.iter_mut().filter_map(Value::as_object_mut).for_each(|block| prune(block, &|value| *value == Value::Null));
+    }]),
+    ("nulls-dropped-in-records", &[|message, _| {
+        let bare: &dyn Fn(&mut Object) = &|record| record.retain(|_, value| *value != Value::Null);
+        for_each(message, "nodes", bare);
+        for_each(message, "edges", bare);
+    }]),
+    ("integers-of-32-bits-in-metadata", &[|message, _| for_each(message, "nodes", &|node| if let Some(Value::Object(metadata)) = node.get_mut("metadata") {
+        each(metadata, &|value| if let Value::Number(number) = value && let Some(whole) = number.as_integer() {
+            #[expect(clippy::cast_possible_truncation, reason = "this is the mistake")]
+            let half = whole as i32;
+            *number = i64::from(half).into();
+        });
+    })]),
+    ("roles-trimmed", &[|message, _| if let Some(Value::List(roles)) = message.header_mut().and_then(|header| header.get_mut("roles")) {
+        roles.iter_mut().for_each(|role| if let Value::Text(text) = role {
+            *text = text.trim().to_lowercase();
+        });
+    }]),
+    ("nulls-dropped-in-encryption", &[|message, _| if let Some(Value::Object(entry)) = message.header_mut().and_then(|header| header.get_mut("encryption")) {
+        prune(entry, &|value| *value == Value::Null);
+    }]),
     ("empty-arrays-dropped", &[|message, _| prune(&mut message.0, &|value| match value {
         Value::List(items) => items.is_empty(),
         Value::Object(object) => object.is_empty(),
