@@ -45,6 +45,12 @@ const PLACES: &[Setting] = &[
         example: "[/meta/author]",
     },
     Setting {
+        name: "seq",
+        summary: "The sequence number in a record of a stored message.",
+        words: &[],
+        example: "[/meta/seq]",
+    },
+    Setting {
         name: "stored_at",
         summary: "The time of storing in a record of a stored message.",
         words: &[],

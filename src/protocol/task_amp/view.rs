@@ -176,7 +176,14 @@ fn records(exchange: &Exchange, target: &Target, view: &Value) -> Option<Vec<Val
     match exchange.operation.as_str() {
         "list-messages" | "list-inbox" if exchange.sent.transport != Transport::Tree => {
             let body = view.member("body").filter(|_| (200..300).contains(&status))?;
-            Some(of_list(body.member("messages").unwrap_or(body)))
+            let mut records = of_list(body.member("messages").unwrap_or(body));
+            // A list of bare envelopes says with `next` alone how far it goes.
+            if let (Some(last), Some(next)) = (records.last_mut(), body.member("next"))
+                && last.member("seq").is_none()
+            {
+                last.set_member("seq", next.clone());
+            }
+            Some(records)
         }
         "get-message" if exchange.sent.transport != Transport::Tree => {
             let body = view.member("body").filter(|_| (200..300).contains(&status))?;
