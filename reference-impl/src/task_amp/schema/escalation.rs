@@ -1,6 +1,6 @@
 //! Spec 05: the payload of escalation.
 
-use super::fields::{Check, Place, ids, integer, severities};
+use super::fields::{Check, Place, excused, ids, integer, severities};
 use super::problem::Code;
 use crate::json::Value;
 
@@ -46,9 +46,7 @@ fn snapshot(check: &mut Check, payload: &Place<'_>) {
     snapshot.text(check, "task_status");
     if let Some(count) = snapshot.required(check, "reject_count") {
         let valid = integer(check.rules, count).is_some();
-        // 05: a number, without a fraction.
-        let valid = valid || (check.rules.fault.is("fractions-pass") && count.as_number().is_some());
-        let valid = valid || (check.rules.fault.is("booleans-as-numbers") && matches!(count, Value::Bool(_)));
+        let valid = valid || excused(check, count);
         check.demand(valid, Code::WrongType, snapshot.at("reject_count"), "an integer");
     }
     let last = snapshot.object.get("last_successful_msg_id");

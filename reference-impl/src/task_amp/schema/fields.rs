@@ -124,10 +124,9 @@ impl<'v> Place<'v> {
         let value = self.required(check, name)?;
         // An integer, not its text.
         planted!(check.rules.fault, "numbers-as-text", value.as_text().is_some_and(|text| text.parse::<i64>().is_ok()) => return None);
-        // A number, not a boolean.
-        planted!(check.rules.fault, "booleans-as-numbers", matches!(value, Value::Bool(_)) => return Some(1));
-        // Without a fraction.
-        planted!(check.rules.fault, "fractions-pass", value.as_number().is_some() => return None);
+        if excused(check, value) {
+            return None;
+        }
         let found = integer(check.rules, value);
         self.of_kind(check, name, found, "an integer")
     }
@@ -232,4 +231,13 @@ pub(super) fn severities(rules: Rules, own: &'static [&'static str]) -> &'static
     // 04.3 and 05: issues and escalations have different lists.
     planted!(rules.fault, "severities-mixed-up", return &["critical", "major", "minor", "warning", "info"]);
     own
+}
+
+/// Whether a mistake takes this value for an integer.
+pub(super) fn excused(check: &Check, value: &Value) -> bool {
+    // A number, not a boolean.
+    planted!(check.rules.fault, "booleans-as-numbers", matches!(value, Value::Bool(_)) => return true);
+    // Without a fraction.
+    planted!(check.rules.fault, "fractions-pass", value.as_number().is_some() => return true);
+    false
 }

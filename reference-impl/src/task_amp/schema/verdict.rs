@@ -45,8 +45,9 @@ fn issues(check: &mut Check, payload: &Place<'_>, decision: Option<&str>) {
     // 04: whatever the decision.
     planted!(check.rules.fault, "issues-unread-unless-rejected", decision != Some("rejected") => return);
     let value = payload.optional(check, "issues");
-    // 04: an array.
-    planted!(check.rules.fault, "verdict-lists-unchecked", value.is_some_and(|value| value.as_list().is_none()) => return);
+    if is_left_alone(check, value) {
+        return;
+    }
     let items = value.and_then(Value::as_list);
     let list = value.is_none() || items.is_some();
     check.demand(list, Code::WrongType, payload.at("issues"), "an array");
@@ -83,8 +84,9 @@ fn direct_fixes(check: &mut Check, payload: &Place<'_>, decision: Option<&str>) 
         return;
     }
     let value = payload.optional(check, "direct_fixes");
-    // 04: an array.
-    planted!(check.rules.fault, "verdict-lists-unchecked", value.is_some_and(|value| value.as_list().is_none()) => return);
+    if is_left_alone(check, value) {
+        return;
+    }
     let items = value.and_then(Value::as_list);
     check.demand(value.is_none() || items.is_some(), Code::WrongType, payload.at("direct_fixes"), "an array");
     // Other, E53: an empty list is a list.
@@ -128,4 +130,10 @@ fn confidence(check: &mut Check, payload: &Place<'_>) {
     // 04: a share, not a percentage.
     let most = if check.rules.fault.is("confidence-in-percent") { 100.0 } else { 1.0 };
     check.demand((0.0..=most).contains(&number), Code::OutOfRange, path, "0.0 to 1.0");
+}
+
+/// Whether a mistake leaves issues or direct fixes alone that are not a list.
+fn is_left_alone(check: &Check, value: Option<&Value>) -> bool {
+    // 04: an array.
+    check.rules.fault.is("verdict-lists-unchecked") && value.is_some_and(|value| value.as_list().is_none())
 }
