@@ -73,9 +73,8 @@ impl Pace {
     /// Begins the cases of a run after its probes, which show whether the target reacts late.
     pub(super) fn begin(&self) {
         let mut state = self.state();
-        if state.recent_ms > 0 {
-            let window = usize::try_from(BEGIN_MS / state.recent_ms).unwrap_or(1);
-            state.window = Some(window.max(1));
+        if let Some(window) = BEGIN_MS.checked_div(state.recent_ms) {
+            state.window = Some(usize::try_from(window).unwrap_or(1).max(1));
         }
     }
 
