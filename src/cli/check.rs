@@ -426,12 +426,19 @@ fn claims(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
         let scope = TargetScope::new(knowledge, target, &transports);
         let kinds = transports.iter().map(|transport| scope.kind_names(*transport)).collect::<BTreeSet<_>>();
         let kinds = kinds.into_iter().collect::<Vec<_>>().join(", ");
+        let refused = |claimed: &str, why: &str, without: &str| {
+            if transports.is_empty() {
+                let message = format!("the target file claims {claimed}, and gives no address over which it shows");
+                let hint = "give its `url`; a role at a store that proofmark hosts has the address of that host";
+                return Failure::Usage(message, Some(hint.into()));
+            }
+            let message = format!("the target file claims {claimed}, which {why}");
+            Failure::Usage(message, Some(format!("give its `kind`, or leave the {without} out")))
+        };
         for name in &target.levels {
             if knowledge.manifest.levels.find(name).is_some_and(|level| !scope.observable_levels().includes(level)) {
-                let message = format!(
-                    "the target file claims level `{name}`, which is not observable at a target of kind {kinds}"
-                );
-                return Err(Failure::Usage(message, Some("give its `kind`, or leave the level out".into())));
+                let why = format!("is not observable at a target of kind {kinds}");
+                return Err(refused(&format!("level `{name}`"), &why, "level"));
             }
         }
         for name in target.roles.iter().flatten() {
@@ -439,9 +446,8 @@ fn claims(target: &Target, known: &[Knowledge]) -> Result<(), Failure> {
             let is_played =
                 transports.iter().any(|transport| scope.playable_roles(*transport).contains(&name.as_str()));
             if is_of_this && !is_played {
-                let message =
-                    format!("the target file claims role `{name}`, which a target of kind {kinds} cannot play");
-                return Err(Failure::Usage(message, Some("give its `kind`, or leave the role out".into())));
+                let why = format!("a target of kind {kinds} cannot play");
+                return Err(refused(&format!("role `{name}`"), &why, "role"));
             }
         }
     }

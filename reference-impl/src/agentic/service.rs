@@ -1,5 +1,6 @@
 //! The protocol on top of a store: runs an operation at the level of the server, and is durable when it answers.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -21,6 +22,8 @@ pub(crate) struct Service {
     pub(super) store: Store,
     pub(super) clock: Arc<Mutex<Clock>>,
     pub(super) keys: Arc<[(String, String)]>,
+    /// Media types and bodies of answers, by path and query, which some planted faults keep.
+    pub(super) kept: Arc<Mutex<BTreeMap<String, (&'static str, String)>>>,
 }
 
 impl Service {
@@ -32,7 +35,7 @@ impl Service {
         keys: &[(String, String)],
     ) -> Result<Self, OpenError> {
         let store = Store::open(database, tables::SCHEMA)?;
-        Ok(Self { rules, store, clock: Arc::new(Mutex::new(clock)), keys: keys.into() })
+        Ok(Self { rules, store, clock: Arc::new(Mutex::new(clock)), keys: keys.into(), kept: Arc::default() })
     }
 
     /// Waits for the work in hand and closes the database.

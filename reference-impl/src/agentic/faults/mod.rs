@@ -7,6 +7,7 @@ pub(super) mod assert;
 pub(super) mod canonical;
 pub(super) mod deposit;
 pub(super) mod hash;
+mod http;
 pub(super) mod intake;
 pub(super) mod invalidate;
 pub(super) mod operation;

@@ -24,7 +24,18 @@ impl Handler for Service {
     }
 
     async fn answer(&self, request: Request) -> Reply {
-        let mut reply = match self.route(&request).await {
+        // 3: what is stored is what the next reader gets.
+        match self.kept_answer(&request).await {
+            Some(reply) => reply,
+            None => self.fresh_answer(&request).await,
+        }
+    }
+}
+
+impl Service {
+    /// The answer to a request.
+    pub(super) async fn fresh_answer(&self, request: &Request) -> Reply {
+        let mut reply = match self.route(request).await {
             Ok(reply) => reply,
             Err(refusal) => self.refused(&refusal),
         };
@@ -39,9 +50,7 @@ impl Handler for Service {
         }
         reply
     }
-}
 
-impl Service {
     /// The answer for a refusal (binding.md section 8).
     fn refused(&self, refusal: &Refusal) -> Reply {
         let reply = Reply::json(refusal.code.status(self.rules), refusal.body(self.rules).write());
