@@ -154,6 +154,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Takes an empty array of recipients." },
     Fault { name: "to-first-only", level: "core", needs: Needs::Nothing, breaks: &["AMP-4.1-30"],
         summary: "Looks at the first recipient only." },
+    Fault { name: "to-case-folded", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.1-15"],
+        summary: "Takes a DID that differs from its own in letter case alone for its own." },
     Fault { name: "to-unchecked", level: "core", needs: Needs::Nothing, breaks: &["AMP-16.1-15"],
         summary: "Accepts messages for other recipients." },
     Fault { name: "thread-id-sixteen-bytes", level: "core", needs: Needs::Nothing, breaks: &["AMP-4.1-37"],

@@ -147,7 +147,10 @@ fn check_version(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Reje
 /// E25: a message for another party must not be acknowledged by this recipient.
 fn check_recipient(headers: &Headers, recipient: Recipient<'_>) -> Result<(), Rejection> {
     let rules = recipient.rules;
-    let mine = |did: &String| did::is_same(did, &recipient.me.did);
+    let me = &recipient.me.did;
+    // 2.1: DIDs are compared letter by letter.
+    let folded = rules.fault.is("to-case-folded");
+    let mine = |did: &String| did::is_same(did, me) || folded && did.eq_ignore_ascii_case(me);
     // 4.1: any of several recipients, not only the first.
     let named = headers.to.all().iter().take(if rules.fault.is("to-first-only") { 1 } else { usize::MAX }).any(mine);
     if named || rules.fault.is("to-unchecked") {

@@ -30,6 +30,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
         call: |a| Ok(Value::text(named(a)?.did())),
     },
     Function {
+        name: "other_case_at_end",
+        summary: "A text whose last letter has the other case.",
+        example: "${other_case_at_end $target}",
+        call: |a| {
+            let text = a.word(0).ok_or_else(|| RenderError::new("missing argument: a text"))?;
+            let mut bytes = text.as_bytes().to_vec();
+            if let Some(letter) = bytes.iter_mut().rfind(|byte| byte.is_ascii_alphabetic()) {
+                *letter ^= 0x20;
+            }
+            Ok(Value::Text(String::from_utf8_lossy(&bytes).into_owned()))
+        },
+    },
+    Function {
         name: "key_id",
         summary: "The id of the method that an identity signs with.",
         example: "${key_id alice}",
