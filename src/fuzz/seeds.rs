@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::exchange::Transport;
 use crate::judge::{Gate, gate};
+use crate::matcher::{Compiler, Matcher};
 use crate::suite::{Action, Case, Step, written};
 use crate::value::Value;
 use crate::walk::Context;
@@ -43,6 +44,7 @@ pub(super) fn seeds(context: &Context<'_>) -> Seeds {
             texts.extend(cases.into_iter().map(|(name, value)| (format!("{}#{name}", suite.name.value), value)));
         }
     }
+    let compiler = Compiler::new(knowledge.protocol.matchers());
     for ready in &context.plan.cases {
         let base = ready.id.split('@').next().unwrap_or_default();
         let Some(text) = texts.get(base) else { continue };
@@ -53,8 +55,9 @@ pub(super) fn seeds(context: &Context<'_>) -> Seeds {
         {
             continue;
         }
+        let needs_refusal = |matcher: &str| compiler.find(matcher).is_some_and(Matcher::needs_refusal);
         let named = |operation: &str| fuzz.operations.iter().any(|(named, _)| named.value == operation);
-        let Some(seed) = seed(&ready.id, ready.case, text, ready.transport, &named) else { continue };
+        let Some(seed) = seed(&ready.id, ready.case, text, ready.transport, &named, &needs_refusal) else { continue };
         let key = (ready.transport.name().to_owned(), seed.operation.clone());
         families.entry(key).or_default().entry(kind(&seed)).or_default().push(seed);
     }
@@ -86,14 +89,21 @@ fn collect(value: &Value, words: &mut BTreeSet<String>) {
     }
 }
 
-fn seed(id: &str, case: &Case, text: &Value, transport: Transport, named: &dyn Fn(&str) -> bool) -> Option<Seed> {
+fn seed(
+    id: &str,
+    case: &Case,
+    text: &Value,
+    transport: Transport,
+    named: &dyn Fn(&str) -> bool,
+    needs_refusal: &dyn Fn(&str) -> bool,
+) -> Option<Seed> {
     let is_message = |step: &Step| matches!(&step.action, Action::Send { operation, .. } if named(operation));
     let last = case.steps.iter().rposition(|step| is_message(step) && is_plain(step))?;
     if !case.steps[..=last].iter().all(is_plain) || case.steps[..last].iter().any(Step::has_edits) {
         return None;
     }
     // A message that is invalid without edits shows nothing of the edits of a fuzzer.
-    if !case.steps[last].has_edits() && is_to_be_refused(&case.steps[last]) {
+    if !case.steps[last].has_edits() && is_to_be_refused(&case.steps[last], needs_refusal) {
         return None;
     }
     let steps = text.member("steps")?.as_array()?.get(..=last)?;
@@ -119,9 +129,12 @@ fn seed(id: &str, case: &Case, text: &Value, transport: Transport, named: &dyn F
     })
 }
 
-/// Whether a case needs a status of 400 or more.
-fn is_to_be_refused(step: &Step) -> bool {
+/// Whether a case needs a status of 400 or more, or a refusal of another form.
+fn is_to_be_refused(step: &Step, needs_refusal: &dyn Fn(&str) -> bool) -> bool {
     let is_failure = |value: &Value| value.as_integer().is_some_and(|status| status >= 400);
+    if step.expect.iter().any(|one| needs_refusal(&one.matcher)) {
+        return true;
+    }
     step.assume.iter().chain(&step.expect).filter(|one| one.at.value.to_string() == "/status").any(|one| {
         one.argument.constant().is_some_and(|argument| match one.matcher.as_str() {
             "equals" => is_failure(argument),

@@ -23,6 +23,11 @@ pub trait Matcher: Sync {
     ///
     /// [`ArgumentError`] if the argument is invalid, with the place inside the argument.
     fn compile(&self, argument: &Value, compiler: &Compiler<'_>) -> Result<Box<dyn Check>, ArgumentError>;
+
+    /// Whether it holds for refusals alone: what a step with it sends is no valid message.
+    fn needs_refusal(&self) -> bool {
+        false
+    }
 }
 
 /// A matcher with its argument, ready to check values.

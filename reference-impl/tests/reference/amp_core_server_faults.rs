@@ -55,6 +55,8 @@ const LONGER: &[&str] = &[
     "replay-key-with-form",
     "replay-by-transport",
     "thread-id-remembered",
+    "credential-unknown-malformed",
+    "delegation-unknown-malformed",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -12,6 +12,10 @@ impl Matcher for Refused {
         "refused"
     }
 
+    fn needs_refusal(&self) -> bool {
+        true
+    }
+
     fn summary(&self) -> &'static str {
         "The message was rejected with `code`, or one of `codes`, or a code that an erratum tolerates; with `bare` a \
          rejection by the transport alone is sufficient. A connection closed without a message shows a rejection \

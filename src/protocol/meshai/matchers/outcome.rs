@@ -52,6 +52,10 @@ impl Matcher for Rejected {
         "rejected"
     }
 
+    fn needs_refusal(&self) -> bool {
+        true
+    }
+
     fn summary(&self) -> &'static str {
         "The message was rejected: an error envelope, a status 4xx without an envelope, or over WebSocket a close. With `code` or \
          `codes` the error has one of them; with `bare`, a list of statuses, one of these without an envelope is sufficient, too."
