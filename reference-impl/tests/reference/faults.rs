@@ -73,6 +73,8 @@ const LONGER: &[&str] = &[
     "move-leaves-a-gap",
     "restore-restores-all",
     "import-loses-every-101st",
+    "answers-outlive-flags",
+    "answers-outlive-imports",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
