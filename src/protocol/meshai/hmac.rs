@@ -88,22 +88,30 @@ fn python(value: &Value, comma: &str, colon: &str) -> String {
     }
 }
 
-/// A scalar as JSON, with each character outside ASCII as `\u` escapes.
+/// A scalar as JSON, with each character that is not printable ASCII as an escape.
 fn ascii(value: &Value) -> String {
-    let written = crate::wire::json::compact(value);
-    let mut text = String::with_capacity(written.len());
-    for character in written.chars() {
-        if character.is_ascii() && character != '\u{7f}' {
-            text.push(character);
-        } else if character == '\u{7f}' {
-            text.push(character); // Python leaves DEL as it is
-        } else {
-            let mut units = [0_u16; 2];
-            for unit in character.encode_utf16(&mut units) {
-                text.push_str(&format!("\\u{unit:04x}"));
+    let Value::Text(plain) = value else { return crate::wire::json::compact(value) };
+    let mut text = String::with_capacity(plain.len() + 2);
+    text.push('"');
+    for character in plain.chars() {
+        match character {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            '\u{8}' => text.push_str("\\b"),
+            '\u{c}' => text.push_str("\\f"),
+            ' '..='~' => text.push(character),
+            _ => {
+                let mut units = [0_u16; 2];
+                for unit in character.encode_utf16(&mut units) {
+                    text.push_str(&format!("\\u{unit:04x}"));
+                }
             }
         }
     }
+    text.push('"');
     text
 }
 
@@ -128,6 +136,14 @@ mod tests {
         assert_eq!(text(Recipe::Jcs), "{\"a\":\"é😀\",\"b\":[1,true,null]}");
         assert_eq!(text(Recipe::PythonCompact), "{\"a\":\"\\u00e9\\ud83d\\ude00\",\"b\":[1,true,null]}");
         assert_eq!(text(Recipe::PythonDefault), "{\"a\": \"\\u00e9\\ud83d\\ude00\", \"b\": [1, true, null]}");
+    }
+
+    #[test]
+    fn the_recipes_of_python_escape_as_json_dumps_does() {
+        let value = Value::text("\u{7f}\u{85}\u{2028}\u{1}\u{1f}\u{8}\u{c}\n\r\t\"\\/");
+        let text = String::from_utf8(canonical_bytes(&value, Recipe::PythonDefault)).expect("UTF-8");
+        // What Python 3.11 prints for the same text.
+        assert_eq!(text, r#""\u007f\u0085\u2028\u0001\u001f\b\f\n\r\t\"\\/""#);
     }
 
     #[test]
