@@ -400,6 +400,9 @@ pub struct CaseRecord {
     /// The exchanges of its twin, the same case without its edits, if it has edits.
     #[serde(default, skip_serializing_if = "no_exchanges")]
     pub twin: Exchanges,
+    /// Id of the case that sent the twin, if another one did: without edits, both have the same messages.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub twin_of: String,
     /// The edits that make it a negative case, in words, with the step of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditRecord>,

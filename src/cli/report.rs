@@ -1,6 +1,6 @@
 //! `report` and `rejudge`: render a record, or judge it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -156,6 +156,8 @@ pub(super) fn transcript_again(plan: &Plan<'_>, before: &ProtocolRecord, cut_sho
             .collect();
         probes.push((*transport, exchanges));
     }
+    let positions: HashMap<&str, usize> =
+        plan.cases.iter().enumerate().map(|(position, ready)| (ready.id.as_str(), position)).collect();
     let cases = plan
         .cases
         .iter()
@@ -168,6 +170,7 @@ pub(super) fn transcript_again(plan: &Plan<'_>, before: &ProtocolRecord, cut_sho
                 twin_started_ms: case.twin_started_ms,
                 exchanges: case.exchanges.clone(),
                 twin: case.twin.clone(),
+                twin_of: positions.get(case.twin_of.as_str()).copied(),
                 stopped: (!case.because.is_empty()).then(|| case.because.clone()),
                 elapsed_ms: case.elapsed_ms,
                 retry: case.retry,

@@ -19,6 +19,13 @@ impl Exchanges {
     }
 }
 
+impl Exchanges {
+    /// Whether both are copies of the same exchanges, and none was changed.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 impl Deref for Exchanges {
     type Target = Vec<Exchange>;
 

@@ -310,6 +310,7 @@ pub fn case(
         readings: Vec::new(),
         exchanges: Exchanges::default(),
         twin: Exchanges::default(),
+        twin_of: String::new(),
         edits: Vec::new(),
         replay: String::new(),
     };
@@ -340,6 +341,9 @@ pub fn case(
             record.elapsed_ms = transcript.elapsed_ms;
             record.exchanges.clone_from(&transcript.exchanges);
             record.twin.clone_from(&transcript.twin);
+            if let Some(of) = sender_of_twin(context, transcript) {
+                record.twin_of.clone_from(&of.id);
+            }
             walk_through(context, ready, transcript, &mut record);
             charge_once(context, ready, &mut record);
         }
@@ -366,13 +370,22 @@ fn charge_once(context: &Context<'_>, ready: &ReadyCase<'_>, record: &mut CaseRe
     record.verdict = record.outcomes.values().copied().max().unwrap_or(Verdict::NotRun);
 }
 
+/// The case that sent the twin of a case, if another one did.
+fn sender_of_twin<'c>(context: &'c Context<'_>, transcript: &CaseTranscript) -> Option<&'c ReadyCase<'c>> {
+    transcript.twin_of.and_then(|of| context.plan.cases.get(of))
+}
+
 fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseTranscript, record: &mut CaseRecord) {
     let mut walk = Walk::retry(context, ready, Part::Case, transcript.started_ms, transcript.retry);
     walk.replay(&transcript.exchanges, transcript.stopped.as_deref());
     write_down(walk.finish(), record);
     let decided = matches!(record.verdict, Verdict::Pass | Verdict::Warn | Verdict::Fail);
     if ready.has_twin && decided {
-        let mut walk = Walk::retry(context, ready, Part::Twin, transcript.twin_started_ms, transcript.retry);
+        let (sender, retry) = match sender_of_twin(context, transcript) {
+            Some(sender) => (sender, 0),
+            None => (ready, transcript.retry),
+        };
+        let mut walk = Walk::retry(context, sender, Part::Twin, transcript.twin_started_ms, retry);
         walk.replay(&transcript.twin, transcript.stopped.as_deref());
         let conclusive = ready.case.stands_alone && record.verdict == Verdict::Fail;
         if let Some(why) = walk.refused().filter(|_| !conclusive) {

@@ -41,7 +41,11 @@ impl<'t> Swept<'t> {
             let mut exchanges: Vec<&Exchange> = probes.flat_map(|(_, exchanges)| exchanges).collect();
             let ran = plan.cases.iter().zip(&transcript.cases).filter(|(ready, _)| ready.transport == *transport);
             for case in ran.filter_map(|(_, case)| case.as_ref()) {
-                exchanges.extend(case.exchanges.iter().chain(&case.twin));
+                exchanges.extend(case.exchanges.iter());
+                // A twin that other cases share counts once.
+                if case.twin_of.is_none() {
+                    exchanges.extend(case.twin.iter());
+                }
             }
             swept.0.append(&mut Self::of(context, *transport, exchanges).0);
         }

@@ -147,6 +147,7 @@ fn probe(index: usize, feature: &Feature) -> Case {
         stands_alone: false,
         without_prerequisites: false,
         twin_first: false,
+        twin_key: None,
         ends_target: false,
         bindings: Vec::new(),
         steps,

@@ -136,12 +136,6 @@ impl<'k> Plan<'k> {
         }
     }
 
-    /// Whether a target may take the messages of several cases one after the other within this time span.
-    pub fn is_in_turn(&self, span: &TimeSpan) -> bool {
-        let timeouts = &self.knowledge.manifest.timeouts;
-        matches!(span, TimeSpan::Named(name) if timeouts.get(name).is_some_and(|timeout| timeout.in_turn))
-    }
-
     /// How to advance the clock of the target over a transport, if possible.
     pub fn clock(&self, transport: Transport) -> Option<&'k ClockWay> {
         self.knowledge.manifest.clock.iter().find(|way| {

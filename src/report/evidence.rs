@@ -48,6 +48,9 @@ struct Line<'r> {
     exchanges: &'r [Exchange],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     twin: &'r [Exchange],
+    /// The case that sent the twin, if another one did. Its line has it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    twin_of: &'r str,
 }
 
 /// The same, read.
@@ -60,6 +63,8 @@ struct OwnedLine {
     exchanges: Vec<Exchange>,
     #[serde(default)]
     twin: Vec<Exchange>,
+    #[serde(default)]
+    twin_of: String,
 }
 
 /// The file of evidence that belongs to the record at `report`.
@@ -83,18 +88,43 @@ pub fn write(record: &RunRecord, out: &mut dyn Write) -> io::Result<String> {
         let slug = protocol.protocol.as_str();
         for feature in protocol.features.iter().filter(|feature| !feature.exchanges.is_empty()) {
             let name = Some(feature.feature.as_str());
-            let line = Line { protocol: slug, case: None, feature: name, exchanges: &feature.exchanges, twin: &[] };
+            let line = Line {
+                protocol: slug,
+                case: None,
+                feature: name,
+                exchanges: &feature.exchanges,
+                twin: &[],
+                twin_of: "",
+            };
             json::write_line(&line, &mut lines)?;
         }
+        let senders = senders_of_twins(protocol);
         for case in protocol.cases.iter().filter(|case| !case.exchanges.is_empty() || !case.twin.is_empty()) {
-            let id = Some(case.id.as_str());
-            let line = Line { protocol: slug, case: id, feature: None, exchanges: &case.exchanges, twin: &case.twin };
+            let twin: &[Exchange] = if has_borrowed(case, &senders) { &[] } else { &case.twin };
+            let line = Line {
+                protocol: slug,
+                case: Some(&case.id),
+                feature: None,
+                exchanges: &case.exchanges,
+                twin,
+                twin_of: &case.twin_of,
+            };
             json::write_line(&line, &mut lines)?;
         }
     }
     let compressor = lines.into_inner().map_err(IntoInnerError::into_error)?;
     let digest = compressor.finish()?.digest.finalize();
     Ok(data_encoding::HEXLOWER.encode(&digest))
+}
+
+/// The cases by id, to find those that sent the twins of others.
+fn senders_of_twins(protocol: &ProtocolRecord) -> HashMap<&str, &CaseRecord> {
+    protocol.cases.iter().map(|case| (case.id.as_str(), case)).collect()
+}
+
+/// Whether a case has its twin from another one, which still has it: one that was retried has a new one.
+fn has_borrowed(case: &CaseRecord, senders: &HashMap<&str, &CaseRecord>) -> bool {
+    senders.get(case.twin_of.as_str()).is_some_and(|sender| sender.twin.is_same(&case.twin))
 }
 
 /// A writer that computes a digest of what it writes.
@@ -137,6 +167,7 @@ pub fn without_exchanges(record: &RunRecord, evidence: EvidenceFile) -> RunRecor
 
 fn protocol_without_exchanges(protocol: &ProtocolRecord, known: &BTreeSet<&str>) -> ProtocolRecord {
     let commands = protocol.cases.iter().filter(|case| case.replay.contains(&case.id));
+    let senders = senders_of_twins(protocol);
     let replay = commands.map(|case| case.replay.replacen(&case.id, CASE, 1)).next().unwrap_or_default();
     let features = protocol.features.iter().map(|feature| FeatureRecord {
         feature: feature.feature.clone(),
@@ -155,7 +186,11 @@ fn protocol_without_exchanges(protocol: &ProtocolRecord, known: &BTreeSet<&str>)
         causes: cause::causes(protocol, known).iter().map(cause::Cause::record).collect(),
         features: features.collect(),
         requirements: protocol.requirements.clone(),
-        cases: protocol.cases.iter().map(|case| case_without_exchanges(case, &replay)).collect(),
+        cases: protocol
+            .cases
+            .iter()
+            .map(|case| case_without_exchanges(case, &replay, has_borrowed(case, &senders)))
+            .collect(),
         hosts: protocol.hosts.clone(),
         strays: protocol.strays.clone(),
         more_strays: protocol.more_strays,
@@ -165,7 +200,7 @@ fn protocol_without_exchanges(protocol: &ProtocolRecord, known: &BTreeSet<&str>)
     }
 }
 
-fn case_without_exchanges(case: &CaseRecord, replay: &str) -> CaseRecord {
+fn case_without_exchanges(case: &CaseRecord, replay: &str, has_borrowed: bool) -> CaseRecord {
     // A case that somebody has to look at keeps its command.
     let is_plain = matches!(case.verdict, Verdict::Pass | Verdict::Warn | Verdict::NotRun)
         && !replay.is_empty()
@@ -180,7 +215,8 @@ fn case_without_exchanges(case: &CaseRecord, replay: &str) -> CaseRecord {
         covers: case.covers.clone(),
         outcomes: if case.outcomes == case.plain_outcomes() { BTreeMap::new() } else { case.outcomes.clone() },
         started_ms: case.started_ms,
-        twin_started_ms: case.twin_started_ms,
+        // The line of the case in the evidence says whose twin it is.
+        twin_started_ms: if has_borrowed { 0 } else { case.twin_started_ms },
         retry: case.retry,
         elapsed_ms: case.elapsed_ms,
         at: case.at.clone(),
@@ -188,6 +224,7 @@ fn case_without_exchanges(case: &CaseRecord, replay: &str) -> CaseRecord {
         readings: case.readings.clone(),
         exchanges: Exchanges::default(),
         twin: Exchanges::default(),
+        twin_of: String::new(),
         edits: case.edits.clone(),
         replay: if is_plain { String::new() } else { case.replay.clone() },
     }
@@ -331,7 +368,7 @@ fn restore(record: &mut RunRecord, path: &Path, bytes: &[u8]) -> Result<(), Erro
                 let place = cases.get(&(line.protocol, id));
                 let (at, index) = place.ok_or_else(|| malformed(number, "a case that the record lacks"))?;
                 let case = &mut record.protocols[*at].cases[*index];
-                (case.exchanges, case.twin) = (line.exchanges.into(), line.twin.into());
+                (case.exchanges, case.twin, case.twin_of) = (line.exchanges.into(), line.twin.into(), line.twin_of);
             }
             (None, Some(name)) => {
                 let place = features.get(&(line.protocol, name));
@@ -341,5 +378,23 @@ fn restore(record: &mut RunRecord, path: &Path, bytes: &[u8]) -> Result<(), Erro
             _ => return Err(malformed(number, "expected either `case` or `feature`")),
         }
     }
+    for protocol in &mut record.protocols {
+        share_twins(protocol);
+    }
     Ok(())
+}
+
+/// Gives each case without a twin of its own that of the case that sent it.
+fn share_twins(protocol: &mut ProtocolRecord) {
+    let sent: HashMap<String, (Exchanges, u64)> = protocol
+        .cases
+        .iter()
+        .filter(|case| !case.twin.is_empty())
+        .map(|case| (case.id.clone(), (case.twin.clone(), case.twin_started_ms)))
+        .collect();
+    for case in protocol.cases.iter_mut().filter(|case| case.twin.is_empty()) {
+        if let Some((twin, started_ms)) = sent.get(&case.twin_of) {
+            (case.twin, case.twin_started_ms) = (twin.clone(), *started_ms);
+        }
+    }
 }

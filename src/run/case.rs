@@ -8,7 +8,8 @@ use futures_util::future::join_all;
 
 use super::hosts::HostSession;
 use super::runner::{Runner, milliseconds};
-use crate::exchange::{Encoded, Ended, Exchange, Transport};
+use super::twins::{self, First, Shared};
+use crate::exchange::{Encoded, Ended, Exchange, Exchanges, Transport};
 use crate::plan::{ReadyCase, SETUP_STEPS};
 use crate::spelling::CaseSpelling;
 use crate::suite::{Action, Step};
@@ -33,17 +34,21 @@ pub(super) struct CaseSession<'c> {
     pub(super) returns: AtomicUsize,
     /// How far the clock of the target is ahead, in milliseconds.
     pub(super) clock_ms: AtomicU64,
-    /// How many messages were handed over since the target was last seen to react.
-    pub(super) unanswered: AtomicUsize,
 }
 
 impl Runner<'_> {
-    pub(super) async fn case(&self, context: &Context<'_>, ready: &ReadyCase<'_>) -> CaseTranscript {
+    /// Runs a case. One with a position in the plan may share its twin with other cases of the run.
+    pub(super) async fn case(
+        &self,
+        context: &Context<'_>,
+        ready: &ReadyCase<'_>,
+        position: Option<usize>,
+    ) -> CaseTranscript {
         let lost = || self.connections.adapter.as_ref().map_or(0, Adapter::lost);
         let mut transcript = CaseTranscript::default();
         for _ in 0..ADAPTER_TRIES {
             let before = lost();
-            transcript = self.case_once(context, ready, 0).await;
+            transcript = self.case_once(context, ready, position, 0).await;
             let answers = transcript.exchanges.iter().chain(&transcript.twin);
             let own = answers.filter(|exchange| exchange.received.ended != Ended::Complete).count() as u64;
             // Another case crashed the adapter, so its stores are lost; the failure counts only against that case.
@@ -60,7 +65,13 @@ impl Runner<'_> {
     }
 
     /// One try of a case, which was tried so often before.
-    pub(super) async fn case_once(&self, context: &Context<'_>, ready: &ReadyCase<'_>, retry: u64) -> CaseTranscript {
+    pub(super) async fn case_once(
+        &self,
+        context: &Context<'_>,
+        ready: &ReadyCase<'_>,
+        position: Option<usize>,
+        retry: u64,
+    ) -> CaseTranscript {
         let begun = Instant::now();
         let mut transcript = CaseTranscript { retry, ..CaseTranscript::default() };
         if ready.case.is_sweep() {
@@ -76,18 +87,63 @@ impl Runner<'_> {
             if transcript.stopped.is_some() {
                 break;
             }
-            let started_ms = self.now_ms();
-            let walk = Walk::retry(context, ready, *part, started_ms, retry);
-            let (exchanges, stopped) = self.follow(context, ready, walk, false).await;
-            transcript.stopped = stopped;
             if *part == Part::Twin {
-                (transcript.twin, transcript.twin_started_ms) = (exchanges.into(), started_ms);
+                self.twin(context, ready, position, &mut transcript).await;
             } else {
-                (transcript.exchanges, transcript.started_ms) = (exchanges.into(), started_ms);
+                let (exchanges, started_ms) = self.part(context, ready, Part::Case, &mut transcript).await;
+                (transcript.exchanges, transcript.started_ms) = (exchanges, started_ms);
             }
         }
         transcript.elapsed_ms = milliseconds(begun.elapsed());
         transcript
+    }
+
+    /// Runs the steps of one part of a case. Returns the exchanges and when the first began.
+    async fn part(
+        &self,
+        context: &Context<'_>,
+        ready: &ReadyCase<'_>,
+        part: Part,
+        transcript: &mut CaseTranscript,
+    ) -> (Exchanges, u64) {
+        let started_ms = self.now_ms();
+        let walk = Walk::retry(context, ready, part, started_ms, transcript.retry);
+        let (exchanges, stopped) = self.follow(context, ready, walk, false).await;
+        transcript.stopped = stopped;
+        (exchanges.into(), started_ms)
+    }
+
+    /// Sends the twin of a case, unless the same message was accepted for another case of the run.
+    async fn twin(
+        &self,
+        context: &Context<'_>,
+        ready: &ReadyCase<'_>,
+        position: Option<usize>,
+        transcript: &mut CaseTranscript,
+    ) {
+        let slot = position.and_then(|position| Some((position, self.twins.slot(ready)?)));
+        let mut held = None;
+        if let Some((_, slot)) = &slot {
+            match twins::first(slot).await {
+                (First::Accepted(Shared { of, exchanges, started_ms }), _) => {
+                    transcript.twin_of = Some(of);
+                    (transcript.twin, transcript.twin_started_ms) = (exchanges, started_ms);
+                    return;
+                }
+                (_, open) => held = open,
+            }
+        }
+        let (exchanges, started_ms) = self.part(context, ready, Part::Twin, transcript).await;
+        if let (Some((of, _)), Some(mut first)) = (&slot, held) {
+            let mut walk = Walk::new(context, ready, Part::Twin, started_ms);
+            walk.replay(&exchanges, transcript.stopped.as_deref());
+            let is_accepted = transcript.stopped.is_none() && walk.refused().is_none();
+            *first = match is_accepted {
+                true => First::Accepted(Shared { of: *of, exchanges: exchanges.clone(), started_ms }),
+                false => First::Refused,
+            };
+        }
+        (transcript.twin, transcript.twin_started_ms) = (exchanges, started_ms);
     }
 
     /// Runs steps concurrently: first those that send, then those that receive, whose messages may have arrived meanwhile.
@@ -171,7 +227,6 @@ impl Runner<'_> {
             fail_fast,
             returns: AtomicUsize::new(0),
             clock_ms: AtomicU64::new(walk.clock_ms()),
-            unanswered: AtomicUsize::new(0),
         };
         let hosts = self.host_session(ready, &walk);
         let steps = self.steps(&session, walk, hosts, &mut exchanges, &mut stopped);
@@ -179,7 +234,6 @@ impl Runner<'_> {
             stopped =
                 Some(format!("the case took longer than {:?} (`limits.case` of the target file)", self.limits.case));
         }
-        tokio::time::sleep(self.pace.rest(session.unanswered.load(Ordering::Relaxed))).await;
         (exchanges, stopped)
     }
 
@@ -234,7 +288,7 @@ impl Runner<'_> {
             }
             match &planned.step.action {
                 Action::Pause(pause) => {
-                    let pause = self.window(case, pause);
+                    let pause = case.context.plan.time(pause);
                     self.while_hosting(hosts.as_mut(), tokio::time::sleep(pause)).await;
                 }
                 Action::Sweep => walk.sweep_case(planned),
@@ -259,7 +313,7 @@ impl Runner<'_> {
                         let sent = async {
                             match (&planned.step.until, &planned.step.quiet) {
                                 (Some(until), _) => {
-                                    let limit = self.window(case, until);
+                                    let limit = case.context.plan.time(until);
                                     self.until(case, &mut walk, planned, &messages, limit).await
                                 }
                                 (None, Some(quiet)) => {

@@ -3,7 +3,7 @@
 //! Answers are judged here only as far as they decide the next step. Start with [`Runner`], which has the connections,
 //! mailboxes, limits and counters of a run. `case` runs the steps of one case, `repeat` repeats a step, `send` sends one
 //! message. `retry` retries a case that failed after
-//! waiting. `pace` learns how long the reactions of a target take.
+//! waiting. `twins` keeps the twins that several cases share.
 
 mod case;
 mod consequences;
@@ -11,7 +11,6 @@ mod fetch;
 mod hosts;
 mod kept;
 mod mailbox;
-mod pace;
 mod progress;
 mod repeat;
 mod retry;
@@ -23,6 +22,7 @@ mod spelling;
 mod tests;
 #[cfg(test)]
 mod time_and_files_tests;
+mod twins;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -108,14 +108,14 @@ impl Runner<'_> {
 
     /// Runs one case against a probed target, alone or concurrently with others.
     pub async fn run_case(&self, context: &Context<'_>, ready: &ReadyCase<'_>) -> CaseTranscript {
-        let transcript = self.case(context, ready).await;
+        let transcript = self.case(context, ready, None).await;
         self.released(transcript.exchanges.iter().chain(&transcript.twin));
         transcript
     }
 
     /// Runs one case with identities of its own for each number.
     pub async fn run_case_again(&self, context: &Context<'_>, ready: &ReadyCase<'_>, number: u64) -> CaseTranscript {
-        let transcript = self.case_once(context, ready, number).await;
+        let transcript = self.case_once(context, ready, None, number).await;
         self.released(transcript.exchanges.iter().chain(&transcript.twin));
         transcript
     }

@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 
 use super::case::CaseSession;
-use super::runner::{Runner, milliseconds};
-use super::schedule::WAITING_CASES;
+use super::runner::Runner;
 use crate::exchange::{Encoded, Exchange};
-use crate::suite::{Action, TimeSpan};
 use crate::walk::{Planned, Walk};
 
 /// The pause between two tries of a polling step.
@@ -90,34 +88,11 @@ impl Runner<'_> {
             let exchange = self.send(case, Some(walk), planned, exchanges.len(), message).await;
             let holds = walk.holds(planned, &exchange);
             exchanges.push(exchange);
-            if holds {
-                self.reacted(case, planned, begun.elapsed(), exchanges.len());
-            }
             if holds || begun.elapsed() + PAUSE > limit || exchanges.len() >= ROUNDS {
                 return exchanges;
             }
             tokio::time::sleep(PAUSE).await;
         }
-    }
-
-    /// Takes note of how long the target took to react to what it may take in turn.
-    fn reacted(&self, case: &CaseSession<'_>, planned: Planned<'_>, after: Duration, attempts: usize) {
-        let Some(until) = planned.step.until.as_ref().filter(|until| case.context.plan.is_in_turn(until)) else {
-            return;
-        };
-        let operation = match &planned.step.action {
-            Action::Send { operation, .. } => operation.as_str(),
-            _ => "",
-        };
-        let kind = format!("{operation} {:?}", until.value);
-        self.pace.reacted(&kind, milliseconds(after), attempts, self.limits.jobs + WAITING_CASES);
-        case.unanswered.store(0, Ordering::Relaxed);
-    }
-
-    /// The duration of a time span, which is longer at a target that reacts late to what it takes in turn.
-    pub(super) fn window(&self, case: &CaseSession<'_>, span: &TimeSpan) -> Duration {
-        let plan = case.context.plan;
-        plan.time(span) + if plan.is_in_turn(span) { self.pace.margin() } else { Duration::ZERO }
     }
 
     /// Repeats a step for a fixed time.

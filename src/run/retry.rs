@@ -19,8 +19,15 @@ const PASSES: u64 = 2;
 /// Number of failed retries after which no other case is retried.
 const FAILED_AGAIN: usize = 6;
 
-/// Time after which no other case is retried.
+/// Number of cases that pass alone from which on the target counts as slow among others, so that the cases that were retried
+/// before the first of them have another try.
+const SEVERAL: usize = 3;
+
+/// Time without a case that passes after which no other case is retried.
 const TIME: Duration = Duration::from_secs(20);
+
+/// Time after which no other case is retried, even at a target that passes alone what it fails among others.
+const LONGEST: Duration = Duration::from_secs(180);
 
 impl Runner<'_> {
     /// Retries the cases that failed after waiting, the shortest first, and replaces the transcripts of those that pass.
@@ -37,25 +44,46 @@ impl Runner<'_> {
         let mut waited: Vec<usize> = (0..transcript.cases.len()).filter(waited).collect();
         waited.sort_by_key(|index| transcript.cases[*index].as_ref().map(|case| case.elapsed_ms));
         let begun = Instant::now();
+        let mut passed_last = begun;
         let mut failed_again = 0;
-        for index in waited {
-            if failed_again == FAILED_AGAIN || begun.elapsed() >= TIME {
-                return;
+        while !waited.is_empty() {
+            let mut failed = Vec::new();
+            let mut passed_alone = 0;
+            for index in waited {
+                if failed_again == FAILED_AGAIN || passed_last.elapsed() >= TIME || begun.elapsed() >= LONGEST {
+                    return;
+                }
+                let passed = self.passes_alone(context, index, &mut transcript.cases[index]).await;
+                if passed == PASSES {
+                    passed_last = Instant::now();
+                    passed_alone += 1;
+                    continue;
+                }
+                failed_again += 1;
+                // It may have waited for what the concurrent cases had left to do.
+                if passed == 0 && passed_alone == 0 {
+                    failed.push(index);
+                }
             }
-            for retry in 1..=PASSES {
-                let mut case = self.case_once(context, &context.plan.cases[index], retry).await;
-                let passed = matches!(verdict(context, index, &case), Verdict::Pass | Verdict::Warn);
-                if let Some(first) = transcript.cases[index].as_mut().filter(|_| passed && retry == PASSES) {
-                    std::mem::swap(first, &mut case);
-                }
-                // What is left in `case` is dropped.
-                self.released(case.exchanges.iter().chain(&case.twin));
-                if !passed {
-                    failed_again += 1;
-                    break;
-                }
+            waited = if passed_alone >= SEVERAL { failed } else { Vec::new() };
+        }
+    }
+
+    /// Retries one case, and replaces its transcript if all retries pass. Returns the number of those that passed.
+    async fn passes_alone(&self, context: &Context<'_>, index: usize, first: &mut Option<CaseTranscript>) -> u64 {
+        for retry in 1..=PASSES {
+            let mut case = self.case_once(context, &context.plan.cases[index], None, retry).await;
+            let passed = matches!(verdict(context, index, &case), Verdict::Pass | Verdict::Warn);
+            if let Some(first) = first.as_mut().filter(|_| passed && retry == PASSES) {
+                std::mem::swap(first, &mut case);
+            }
+            // What is left in `case` is dropped.
+            self.released(case.exchanges.iter().chain(&case.twin));
+            if !passed {
+                return retry - 1;
             }
         }
+        PASSES
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::OnceCell;
 
 use super::kept::Kept;
 use super::mailbox::Mailbox;
-use super::pace::Pace;
+use super::twins::Twins;
 use crate::exchange::TargetClass;
 use crate::target::Limits;
 use crate::transport::Connections;
@@ -48,8 +48,8 @@ pub struct Runner<'r> {
     pub(super) clocks: Mutex<BTreeMap<TargetClass, (u64, u64)>>,
     /// How long answers over connections that stay open take lately, in milliseconds.
     pub(super) answer_ms: AtomicU64,
-    /// How long the target takes to react to what it was handed.
-    pub(super) pace: Pace,
+    /// Twins that cases share.
+    pub(super) twins: Twins,
     /// The cases that sent each message, by its id.
     pub(super) senders: Mutex<HashMap<Vec<u8>, Vec<String>>>,
     /// The pages fetched from mailboxes of the target, by owner.
@@ -79,7 +79,7 @@ impl<'r> Runner<'r> {
             fetch_refused_ms: AtomicU64::new(0),
             clocks: Mutex::default(),
             answer_ms: AtomicU64::new(0),
-            pace: Pace::default(),
+            twins: Twins::default(),
             senders: Mutex::default(),
             mailboxes: Mutex::default(),
             hosts: OnceCell::new(),

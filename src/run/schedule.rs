@@ -26,8 +26,8 @@ const PATIENCE: usize = 24;
 /// The same for a library, which handles one call at a time, so that the timeouts add up.
 pub(super) const PATIENCE_WITH_A_LIBRARY: usize = 6;
 
-/// Maximum number of concurrent cases that mostly wait.
-pub(super) const WAITING_CASES: usize = 64;
+/// Maximum number of concurrent cases that mostly wait, unless there is only one job.
+const WAITING_CASES: usize = 64;
 
 /// How many times as many cases may run concurrently over connections that stay open: after each answer they listen for one
 /// that contradicts it, and the target is idle.
@@ -80,10 +80,11 @@ impl Runner<'_> {
         let (talking, brisk): (Vec<_>, Vec<_>) =
             brisk.into_iter().partition(|index| plan.cases[*index].transport.is_channel());
         let jobs = self.limits.jobs;
-        self.pace.begin();
+        // One job means one case at a time, for a target that takes long for each message.
+        let only = &Semaphore::new(1);
         let run = |index: usize| async move {
-            let _turn = self.pace.turn().await;
-            (index, self.case(context, &plan.cases[index]).await)
+            let _turn = if jobs == 1 { only.acquire().await.ok() } else { None };
+            (index, self.case(context, &plan.cases[index], Some(index)).await)
         };
         let waiting = stream::iter(waiting).map(run).buffer_unordered(WAITING_CASES.max(jobs));
         let turns = &Semaphore::new(jobs.max(1));

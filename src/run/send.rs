@@ -165,9 +165,6 @@ impl Runner<'_> {
         if returned {
             sent.method.push_str(" on a new connection");
         }
-        if !sent.body.is_empty() {
-            case.unanswered.fetch_add(1, Ordering::Relaxed);
-        }
         let elapsed_ms = answered_ms.unwrap_or_else(|| milliseconds(begun.elapsed()));
         match received.ended {
             Ended::Complete | Ended::TooLong => {

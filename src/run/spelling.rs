@@ -68,7 +68,7 @@ impl Repeats<'_, '_> {
     async fn fails(&mut self, spelling: Option<CaseSpelling>) -> bool {
         let mut ready = self.ready.clone();
         ready.spelling = spelling;
-        let case = self.runner.case_once(self.context, &ready, FIRST + self.count).await;
+        let case = self.runner.case_once(self.context, &ready, None, FIRST + self.count).await;
         self.count += 1;
         let violated = violated(self.context, &ready, &case);
         self.runner.released(case.exchanges.iter().chain(&case.twin));

@@ -168,8 +168,8 @@ const WORKS: &str = "
       - { request: { method: GET, path: /done/probe }, until: slowly, expect: [{ at: /status, equals: 200 }] }
     offered: [{ at: /status, equals: 200 }]
 timeouts:
-  patience: { default: 600ms, in-turn: true, about: how long a reaction may take }
-  slowly: { default: 5s, in-turn: true, about: how long the first reaction may take }
+  patience: { default: 600ms, about: how long a reaction may take }
+  slowly: { default: 5s, about: how long the first reaction may take }
 ";
 
 fn knowledge(protocol: &'static Toy, cases: &str) -> Knowledge {
@@ -187,7 +187,7 @@ fn knowledge_with(protocol: &'static Toy, manifest: &str, cases: &str) -> Knowle
 }
 
 /// How long the target works on what it takes at `/work/ID`, one after the other, until `/done/ID` is there.
-const WORK: Duration = Duration::from_millis(400);
+const WORK: Duration = Duration::from_millis(250);
 
 /// The target.
 struct Relay {
@@ -782,10 +782,10 @@ async fn captured_answers_are_judged_together() {
     assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_target_that_works_on_one_message_after_the_other_has_time_for_each() {
+/// Runs cases that need work at the target, so many at once.
+async fn run_work(jobs: usize) -> Ran {
     let mut cases = String::new();
-    for number in 0..12 {
+    for number in 0..8 {
         cases.push_str(&format!(
             "  - {{ case: work-{number}, covers: [TOY-1], needs: [works], let: {{ id: '${{hex 16}}' }}, steps: [{{ request: {{ method: POST, path: \
              '/work/${{id}}' }} }}, {{ request: {{ method: GET, path: '/done/${{id}}' }}, until: patience, expect: [{{ at: /status, equals: 200 }}] }}] \
@@ -793,9 +793,49 @@ async fn a_target_that_works_on_one_message_after_the_other_has_time_for_each() 
         ));
     }
     let knowledge = knowledge_with(&BINARY, &format!("{}{WORKS}", MANIFEST.trim_end()), &cases);
-    let ran = run(&knowledge, &Selection::default(), |_| ()).await;
+    run(&knowledge, &Selection::default(), |target| target.limits.jobs = jobs).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_works_on_one_message_after_the_other_has_time_for_each_alone() {
+    let ran = run_work(16).await;
+    for case in &ran.record.cases {
+        assert_eq!(case.verdict, Verdict::Pass, "{}: {}", case.id, case.because);
+    }
+    let retried = ran.record.cases.iter().filter(|case| case.retry > 0).count();
+    assert!(retried >= 4, "only two of eight have their turn in time, but {retried} were retried");
+    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_job_is_one_case_at_a_time() {
+    let ran = run_work(1).await;
     for case in &ran.record.cases {
         assert_eq!((case.verdict, case.retry), (Verdict::Pass, 0), "{}: {}", case.id, case.because);
     }
-    assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_edit_the_same_message_share_their_twin() {
+    let table = |word: &str| {
+        format!(
+            "  - {{ case: table, covers: [TOY-1], for-each: [{{ row: a, edit: [{{ set: /x, to: 1 }}] }}, {{ row: b, edit: [{{ set: /x, to: 2 }}] }}, \
+             {{ row: c, edit: [{{ set: /x, to: 3 }}] }}], steps: [{{ send: tell, with: {{ orders: {{ messages: [], word: '{word}' }} }}, edit: \
+             '${{row.edit}}', expect: [{{ at: /status, equals: 200 }}] }}] }}\n"
+        )
+    };
+    for (word, requests, shared) in [("${hex 8}", 4, 2), ("${row.row}", 6, 0)] {
+        let knowledge = knowledge(&BINARY, &table(word));
+        let ran = run(&knowledge, &Selection::default(), |_| ()).await;
+        assert_eq!(ran.relay.requested.lock().expect("no panic")["/tell"], requests, "{word}");
+        let sender = |case: &&CaseRecord| case.twin_of.is_empty();
+        let senders: Vec<_> = ran.record.cases.iter().filter(sender).collect();
+        assert_eq!(ran.record.cases.len() - senders.len(), shared, "{word}");
+        for case in &ran.record.cases {
+            assert_eq!((case.verdict, case.twin.len()), (Verdict::Pass, 1), "{}: {}", case.id, case.because);
+            let same = senders.iter().any(|sender| sender.id == case.twin_of && sender.twin == case.twin);
+            assert!(case.twin_of.is_empty() || same, "{}", case.id);
+        }
+        assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
+    }
 }

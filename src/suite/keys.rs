@@ -529,13 +529,6 @@ pub(super) static TIMEOUT: Shape = Shape {
             .required(),
         KeyRow::new("about", Kind::Text, "Its description, in one sentence.", "about: How long a callback may take.")
             .required(),
-        KeyRow::new(
-            "in-turn",
-            Kind::Flag,
-            "The target may take messages one after the other: where it reacts late, the time grows and fewer cases run at once.",
-            "in-turn: true",
-        )
-        .default("false"),
     ],
     ..Shape::PLAIN
 };

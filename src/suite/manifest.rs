@@ -61,8 +61,6 @@ pub struct Timeout {
     pub default: Duration,
     /// Its description.
     pub about: String,
-    /// Whether the target may take messages one after the other, so that it counts only from the turn of a message on.
-    pub in_turn: bool,
 }
 
 /// A way to advance the clock of a target.
@@ -374,7 +372,6 @@ fn read_timeouts(node: &Node, problems: &mut Problems) -> BTreeMap<String, Timeo
         let mut fields = Fields::new(node, &TIMEOUT, problems);
         let default = fields.required_text("default", problems);
         let about = fields.required_text("about", problems);
-        let in_turn = fields.flag("in-turn", problems);
         fields.finish(problems);
         let (Some(default), Some(about)) = (default, about) else { continue };
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -385,7 +382,7 @@ fn read_timeouts(node: &Node, problems: &mut Problems) -> BTreeMap<String, Timeo
             );
         }
         match crate::target::parse_duration(&default) {
-            Some(default) => drop(timeouts.insert(key.name.clone(), Timeout { default, about: about.value, in_turn })),
+            Some(default) => drop(timeouts.insert(key.name.clone(), Timeout { default, about: about.value })),
             None => problems.note(
                 Diagnostic::new(&default.span, format!("invalid duration `{}`", *default))
                     .hint("expected for example 250ms, 5s or 2m"),

@@ -1,13 +1,14 @@
 //! Suites as written: cases, their steps and expectations, and the manifest of a protocol.
 //! These types are the source text, with places. They do not resolve operations or matchers; `plan` does, and turns a
 //! [`Case`] into an executable
-//! plan. Reading is in `read`, tables of cases in `table`.
+//! plan. Reading is in `read`, tables of cases in `table`, and what the twins of cases have in common in `twin`.
 
 mod keys;
 mod levels;
 mod manifest;
 mod read;
 mod table;
+mod twin;
 
 use std::time::Duration;
 
@@ -74,6 +75,8 @@ pub struct Case {
     pub twin_first: bool,
     /// Whether it stops the target, so that it runs alone, after all others.
     pub ends_target: bool,
+    /// A number for what its twin sends, if it has one: cases with the same number send the same, but for random values.
+    pub twin_key: Option<u64>,
     /// Names and values, in order.
     pub bindings: Vec<(Located<String>, Expr)>,
     /// Its steps, in order.

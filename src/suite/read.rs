@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::keys::{CASE, EXPECTATION, LAYOUTS, REPLY, REQUEST, ROW, STEP, SUITE};
 use super::table::fill;
+use super::twin;
 use super::{Action, Case, Expectation, HostReplyPlan, Receive, RequestBody, Step, Suite, TimeSpan};
 use crate::edit::Edit;
 use crate::requirement::{ClauseId, read_clauses};
@@ -197,7 +198,10 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
     let _ = fields.take("for-each");
     let bindings = read_bindings(&mut fields, "let", problems);
     let mut number = 0;
-    let steps = read_steps(fields.list("steps", problems), &mut number, problems);
+    let written = fields.list("steps", problems);
+    let steps = read_steps(written, &mut number, problems);
+    let last_edited = steps.iter().rposition(Step::has_edits);
+    let twin_key = last_edited.map(|last| twin::key(node, &written[..written.len().min(last + 1)]));
     let span = fields.span().clone();
     fields.finish(problems);
     let mut name = name?;
@@ -240,6 +244,7 @@ fn read_case(node: &Node, row: Option<&Node>, problems: &mut Problems) -> Option
         without_prerequisites,
         twin_first,
         ends_target,
+        twin_key,
         bindings,
         steps,
         span,
@@ -575,6 +580,26 @@ cases:
         expect:
           - { at: /status, equals: '${row.status}' }
 ";
+
+    #[test]
+    fn cases_that_send_the_same_without_their_edits_have_the_same_twin() {
+        let keys = |text: &str| read(text).unwrap().cases.iter().map(|case| case.twin_key).collect::<Vec<_>>();
+        let two = keys(GOOD);
+        assert!(two[0].is_some() && two[0] == two[1]);
+        let expected = GOOD.replace("status: 422", "status: 400").replace("covers: [P-0]", "covers: [P-9]");
+        assert_eq!(keys(&expected), two, "what is expected is not sent");
+        assert_ne!(keys(&GOOD.replace("base: min", "base: max")), two);
+        let later = GOOD.replace("    steps:", "    let: { word: '${row.status}' }\n    steps:");
+        let [first, second] = keys(&later)[..] else { panic!("two cases") };
+        assert_ne!(first, second, "a name may be used in a message");
+        let repeated =
+            keys(&GOOD.replace("        edit: '${row.edit}'", "        edit: '${row.edit}'\n        until: 1s"));
+        assert_ne!(repeated[0], repeated[1], "what is expected decides how often the step is repeated");
+        let after =
+            keys(&format!("{GOOD}      - send: deposit\n        with: {{ package: {{ base: '${{row.row}}' }} }}\n"));
+        assert_eq!(after, two, "steps after the last edit are not of the twin");
+        assert_eq!(keys(&GOOD.replace("        edit: '${row.edit}'\n", "")), [None, None]);
+    }
 
     #[test]
     fn a_table_gives_one_case_a_row() {

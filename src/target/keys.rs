@@ -382,7 +382,7 @@ pub(super) static LIMITS: Shape = Shape {
         KeyRow::new(
             "jobs",
             Kind::Number,
-            "Number of cases that run concurrently; up to three times as many over connections that stay open.",
+            "Number of cases that run concurrently; up to three times as many over connections that stay open, and beside them those that mostly wait. With 1, one case runs at a time.",
             "jobs: 4",
         )
         .default("16"),

@@ -198,7 +198,7 @@ pub struct Limits {
     /// Maximum number of bytes that are read of a body.
     pub body: usize,
     /// Number of cases that run concurrently. Over connections that stay open, where a case mostly listens, up to three times
-    /// as many.
+    /// as many; cases that mostly wait run beside them. With 1, one case runs at a time.
     pub jobs: usize,
 }
 

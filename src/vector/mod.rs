@@ -104,6 +104,7 @@ fn case(vector: &Vector, question: LibraryCall) -> Case {
         stands_alone: false,
         without_prerequisites: false,
         twin_first: false,
+        twin_key: None,
         ends_target: false,
         bindings: Vec::new(),
         steps,

@@ -53,6 +53,8 @@ pub struct CaseTranscript {
     pub exchanges: Exchanges,
     /// The same case without its edits.
     pub twin: Exchanges,
+    /// The position in the plan of the case that sent the twin, if another one did: both have the same messages without edits.
+    pub twin_of: Option<usize>,
     /// Why it ended before its last step, if no exchange shows the reason.
     pub stopped: Option<String>,
     /// When its first step ran, in milliseconds after the start of the run.
