@@ -90,6 +90,8 @@ pub(super) fn read_input(body: &[u8], project_id: &str, rules: Rules) -> Result<
     };
     // 8.6: the inputs have these names.
     planted!(rules.fault, "assert-names-in-any-case", fold_names(&mut input, &COMPOSED));
+    // 8.6: an input is absent or has its type.
+    planted!(rules.fault, "assert-false-is-absent", input.retain(|_, value| !matches!(value, Value::Bool(false))));
     if input.present("project_id").is_some_and(|named| named.as_text() != Some(project_id)) {
         return Err(vec![Problem::new("/project_id", "must be the project of the path")].into());
     }
@@ -142,6 +144,8 @@ pub(super) fn compose(
     fact.set("created_at", backdated.unwrap_or_else(|| rules.spelled(now)));
     if let Some(tags) = input.present("tags").filter(|_| !fault.is("fact-tags-dropped")) {
         fact.set("tags", tags.clone());
+        // 7.2: tags are kept as they are.
+        planted!(fault, "fact-tags-joined", fact.set("tags", faults::split_tags(tags)));
     }
     // E46, strict: other members of an assertion are kept as well.
     for (name, value) in input.iter() {

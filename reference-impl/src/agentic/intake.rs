@@ -148,6 +148,7 @@ fn after_validation(rules: Rules, package: &mut Object, actor: Option<&str>, now
     let fault = rules.fault;
     complete(package, rules);
     // 6, 12.1: unknown members are kept, at every depth and with their type.
+    planted!(fault, "drops-store-names", package.retain(|name, _| !faults::STORE_NAMES.contains(&name)));
     planted!(fault, "drops-unknown-top", package.retain(|name, _| CORE_MEMBERS.contains(&name)));
     planted!(fault, "drops-unknown-nested", faults::only_known_nested(package));
     planted!(fault, "unknown-as-text", faults::unknown_as_text(package));

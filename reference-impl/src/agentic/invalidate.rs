@@ -41,7 +41,9 @@ pub(crate) fn invalidate(
     let object = object.filter(|_| !reserved && !fault.is("invalidate-ignores-object"));
     let open = if fault.is("invalidate-rewrites-history") { "?1 IS ?1" } else { "valid_to IS NULL" };
     // 8.7: selects facts with the value, not those without.
-    let limited = if fault.is("invalidate-other-values") { "value <> ?4" } else { "value = ?4" };
+    let mut limited = if fault.is("invalidate-other-values") { "value <> ?4" } else { "value = ?4" };
+    // 8.7: the value itself, not what resembles it.
+    planted!(fault, "invalidate-by-pattern", limited = "value LIKE ?4");
     let pair = format!("WHERE project_id = ?1 AND {subjects} AND {predicated} AND (?4 IS NULL OR {limited})");
     let mut values = texts(&[project_id, subject.unwrap_or_default(), predicate.unwrap_or_default()]);
     values.push(object.map(str::to_owned).into());

@@ -146,6 +146,7 @@ fn is_status(status: &str, rules: Rules) -> bool {
 /// 6.3, 12.2: one of eight values, or a custom one in the x- namespace.
 fn is_package_type(kind: &str, rules: Rules) -> bool {
     planted!(rules.fault, "any-type-accepted", return true);
+    planted!(rules.fault, "x-prefix-in-any-line", kind.lines().any(|line| line.starts_with("x-")) => return true);
     planted!(rules.fault, "newer-types-refused", PACKAGE_TYPES[1..].contains(&kind) => return false);
     let prefix = if rules.fault.is("x-prefix-without-hyphen") { "x" } else { "x-" };
     let custom = kind.len() > prefix.len() && kind.starts_with(prefix) && !rules.fault.is("custom-type-refused");

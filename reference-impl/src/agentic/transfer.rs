@@ -34,11 +34,13 @@ pub(crate) fn export(db: &Connection, rules: Rules, project_id: &str) -> Result<
     planted!(rules.fault, "export-first-hundred", packages.truncate(100));
     records.extend(packages.into_iter().map(|package| ("package", package)));
     let ended = if rules.fault.is("export-current-only") { "AND valid_to IS NULL" } else { "" };
-    let history = facts::select(
+    let mut history = facts::select(
         db,
         &format!("WHERE project_id = ? {ended} ORDER BY serial"),
         vec![project_id.to_owned().into()],
     )?;
+    // 10.1: facts that begin at one time are facts each.
+    planted!(rules.fault, "export-pages-by-start", faults::keep_page_of_each_start(&mut history));
     let most = if rules.fault.is("export-first-hundred-facts") { 100 } else { usize::MAX };
     records.extend(
         history

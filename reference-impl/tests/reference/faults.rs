@@ -68,6 +68,7 @@ const LONGER: &[&str] = &[
     "latest-of-last-hundred",
     "awaiting-list-first-hundred",
     "export-first-hundred-sessions",
+    "export-pages-by-start",
     "awaiting-list-newest-twenty",
     "flag-finds-newest-fifty",
     "move-leaves-a-gap",

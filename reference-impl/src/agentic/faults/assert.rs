@@ -156,6 +156,12 @@ pub(in crate::agentic) fn write_package(
     packages::insert(db, &intake::admit(rules, package, None))
 }
 
+/// `fact-tags-joined`: Keeps tags as one text with commas between them.
+pub(in crate::agentic) fn split_tags(tags: &Value) -> Value {
+    let texts = tags.as_list().unwrap_or_default().iter().filter_map(Value::as_text);
+    Value::List(texts.flat_map(|text| text.split(',')).map(Value::from).collect())
+}
+
 /// How texts are compared, as SQL: as they are, unless they are folded by a fault.
 pub(in crate::agentic) fn folded(fault: Planted, text: &str) -> String {
     if fault.is("supersede-folds-case") {

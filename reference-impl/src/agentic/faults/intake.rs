@@ -26,6 +26,9 @@ pub(in crate::agentic) fn fill_required(package: &mut Object) {
     }
 }
 
+/// `drops-store-names`: The columns beside the members of a package.
+pub(in crate::agentic) const STORE_NAMES: [&str; 5] = ["body", "data", "extra", "rowid", "seq"];
+
 /// `created-at-in-nanoseconds`: Keeps an instant as nanoseconds since 1970 in 64 bits, which reach from 1677 to 2262.
 pub(in crate::agentic) fn in_nanoseconds(at: Instant) -> Instant {
     DateTime::from_timestamp_nanos(at.unix_milliseconds().wrapping_mul(1_000_000)).into()

@@ -1,5 +1,7 @@
 //! Faults of export and import.
 
+use std::collections::HashMap;
+
 use rusqlite::Connection;
 
 use crate::agentic::package::CORE_MEMBERS;
@@ -27,6 +29,16 @@ pub(in crate::agentic) fn plain_lines(ndjson: &[u8]) -> &[u8] {
 /// `export-drops-unknown`: Leaves unknown members of packages out of an export.
 pub(in crate::agentic) fn drop_unknown(package: &mut Object) {
     package.retain(|name, _| CORE_MEMBERS.contains(&name));
+}
+
+/// `export-pages-by-start`: The first fifty facts of each start.
+pub(in crate::agentic) fn keep_page_of_each_start(facts: &mut Vec<Object>) {
+    let mut seen = HashMap::new();
+    facts.retain(|fact| {
+        let shown = seen.entry(fact.text("valid_from").unwrap_or_default().to_owned()).or_insert(0);
+        *shown += 1;
+        *shown <= 50
+    });
 }
 
 /// `export-store-names`: Export writes store columns (relation, object, ended_at) instead of wire names.

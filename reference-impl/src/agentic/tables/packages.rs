@@ -73,7 +73,11 @@ fn verified(stored: Stored, rules: Rules) -> Result<Package, Refusal> {
 
 /// 8.2: the package with exactly this id.
 pub(crate) fn find(db: &Connection, rules: Rules, package_id: &str) -> Result<Option<Package>, Refusal> {
-    let matches = if rules.fault.is("id-like-match") { "package_id LIKE ?" } else { "package_id = ?" };
+    let matches = if rules.fault.is("id-like-match") { "package_id LIKE ?1" } else { "package_id = ?1" };
+    // 6.1: an id is a text, also if it consists of digits.
+    let same_number = "?1 GLOB '[0-9]*' AND package_id GLOB '[0-9]*' AND CAST(package_id AS REAL) = CAST(?1 AS REAL)";
+    let number = format!("(package_id = ?1 OR {same_number})");
+    let matches = if rules.fault.is("id-compared-as-number") { &number } else { matches };
     let mut query =
         db.prepare_cached(&format!("SELECT {COLUMNS} FROM packages WHERE {matches} ORDER BY serial DESC LIMIT 1"))?;
     let row = query.query_row([package_id], stored).optional()?;

@@ -67,6 +67,8 @@ pub(crate) fn set_archived(
     at: Option<Instant>,
 ) -> Result<Object, Refusal> {
     let Project { mut record, archived } = demand(db, project_id)?;
+    // 5.2: a project that is archived stays so until it is restored.
+    planted!(rules.fault, "archive-toggles", archived && at.is_some() => return set_archived(db, rules, project_id, None));
     if archived == at.is_some() {
         return Ok(record);
     }

@@ -99,6 +99,7 @@ fn steps() -> Vec<Step> {
     reviews(&mut steps);
     transfers(&mut steps);
     oddities(&mut steps);
+    resemblances(&mut steps);
     steps
 }
 
@@ -479,6 +480,28 @@ fn oddities(steps: &mut Vec<Step>) {
     ] {
         steps.push(("GET", path, String::new()));
     }
+}
+
+/// Texts that a store can take for others, and a project that is archived twice.
+fn resemblances(steps: &mut Vec<Step>) {
+    const PACKAGES: &str = "/v1/projects/like/packages";
+    const FACTS: &str = "/v1/projects/like/facts";
+    for package in [
+        with(minimal("like", "007"), &json!({ "body": "kept", "rowid": 1 })),
+        with(minimal("like", "7"), &json!({ "title": "other" })),
+        with(minimal("like", "lines"), &json!({ "package_type": "memo\nx-report" })),
+    ] {
+        steps.push(("POST", PACKAGES, package.to_string()));
+    }
+    for fact in [
+        json!({ "subject": "s", "predicate": "p", "value": "one", "tags": ["a,b"] }),
+        json!({ "subject": "s", "predicate": "q", "value": "two", "confidence": false }),
+    ] {
+        steps.push(("POST", FACTS, fact.to_string()));
+    }
+    steps.push(("DELETE", "/v1/projects/like/facts?subject=s&predicate=p&object=ONE", String::new()));
+    steps.push(("POST", "/v1/projects/like/archive", String::new()));
+    steps.push(("POST", "/v1/projects/like/archive", String::new()));
 }
 
 async fn as_library(config: Config) -> Vec<String> {
