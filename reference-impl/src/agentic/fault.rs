@@ -114,6 +114,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Starts the canonical form with a byte order mark." },
     Fault { name: "reads-first-value", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-A-27", "AGENTIC-9.1-12"],
         summary: "Reads the first JSON value of a text and ignores what follows it." },
+    Fault { name: "reads-unknown-escapes", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-A-27", "AGENTIC-9.1-12"],
+        summary: "Reads an escape that JSON does not have as the character after it." },
     Fault { name: "reads-ambiguous-json", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-A-27"],
         summary: "Takes duplicate members and lone surrogates (seen under strict-only)." },
     Fault { name: "tampered-returned", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-6.6-14"],

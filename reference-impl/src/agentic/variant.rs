@@ -91,6 +91,7 @@ impl Rules {
     fn read_value(self, text: &[u8]) -> Result<Value, ReadError> {
         // A, 9.1: exactly one value, without ambiguous members.
         planted!(self.fault, "reads-first-value", value in first_value(text) => return Ok(value));
+        planted!(self.fault, "reads-unknown-escapes", value in unknown_escapes(text) => return Ok(value));
         planted!(self.fault, "reads-ambiguous-json", return json::read_leniently(text));
         // Other, E08: as most libraries read.
         if self.variant.is_other() { json::read_leniently(text) } else { json::read(text) }
@@ -150,6 +151,23 @@ fn first_value(text: &[u8]) -> Option<Value> {
         Err(ReadError { at, kind: ReadErrorKind::Trailing }) => json::read(&text[..at]).ok(),
         _ => None, // no data after a value
     }
+}
+
+/// The value of a text with escapes that JSON does not have, each read as the character after it.
+fn unknown_escapes(text: &[u8]) -> Option<Value> {
+    let mut known = Vec::with_capacity(text.len());
+    let mut rest = text.iter().copied().peekable();
+    while let Some(byte) = rest.next() {
+        match rest.peek().filter(|_| byte == b'\\').copied() {
+            None => known.push(byte),
+            Some(escaped) if b"\"\\/bfnrtu".contains(&escaped) => {
+                known.extend([byte, escaped]);
+                rest.next();
+            }
+            Some(_) => {}
+        }
+    }
+    json::read(&known).ok().filter(|_| known.len() < text.len())
 }
 
 /// Whether two values are equal JSON, ignoring the order of members and the spelling of numbers (E21).

@@ -493,6 +493,8 @@ fn resemblances(steps: &mut Vec<Step>) {
     ] {
         steps.push(("POST", PACKAGES, package.to_string()));
     }
+    let escaped = minimal("like", "escaped").to_string().replacen("pm", "\\p\\m", 1);
+    steps.push(("POST", PACKAGES, escaped));
     for fact in [
         json!({ "subject": "s", "predicate": "p", "value": "one", "tags": ["a,b"] }),
         json!({ "subject": "s", "predicate": "q", "value": "two", "confidence": false }),
