@@ -157,7 +157,10 @@ impl Draft {
         // 00: an integer, more than zero.
         planted!(rules.fault, "timeout-written-as-text", self.kind.requires_ack() => object.set("ack_timeout_sec", "300"));
         planted!(rules.fault, "timeout-written-as-zero", self.kind.requires_ack() => object.set("ack_timeout_sec", 0));
-        if let Some(ids) = self.context_ref {
+        let mut context = self.context_ref;
+        // 00: each of them.
+        planted!(rules.fault, "context-ends-with-no-message", self.kind.requires_ack() => context.iter_mut().for_each(|ids| ids.push("task_dispatch-T-2000-001-1740576727001".to_owned())));
+        if let Some(ids) = context {
             object.set("context_ref", ids.into_iter().map(Value::from).collect::<Vec<_>>());
         }
         // 00: an earlier message, of this task or another.

@@ -300,6 +300,8 @@ fn judged(rules: Rules, task: &mut Task, verdict: &Shared) {
     }
     // 04.3: a minor issue does not block.
     planted!(rules.fault, "minor-counts-as-reject", !verdict.list("issues").is_empty() => task.rejects += 1);
+    // 03.2: the rejects are counted; repaired work is approved.
+    planted!(rules.fault, "repair-counts-as-reject", verdict.text("decision") == "approved_with_fix" => task.rejects += 1);
     task.state = State::Approved;
 }
 
