@@ -24,7 +24,7 @@ const FAILED_AGAIN: usize = 6;
 const SEVERAL: usize = 3;
 
 /// Time without a case that passes after which no other case is retried.
-const TIME: Duration = Duration::from_secs(60);
+const TIME: Duration = Duration::from_secs(30);
 
 /// Time after which no other case is retried, even at a target that passes alone what it fails among others.
 const LONGEST: Duration = Duration::from_secs(180);
