@@ -11,7 +11,20 @@ const CONTEXT: &str = "AMP-v1";
 /// The deterministic encoding of a body (8.1).
 #[must_use]
 pub(crate) fn body_bytes(body: &Cbor, rules: Rules) -> Vec<u8> {
+    planted!(rules.fault, "sig-drops-byte-order-marks", return encode_as(&without_marks(body), style(rules)));
     encode_as(body, style(rules))
+}
+
+/// The value with no byte order mark at the beginning of a text.
+fn without_marks(value: &Cbor) -> Cbor {
+    match value {
+        Cbor::Text(text) => Cbor::Text(text.trim_start_matches('\u{feff}').to_owned()),
+        Cbor::Array(items) => Cbor::Array(items.iter().map(without_marks).collect()),
+        Cbor::Map(pairs) => {
+            Cbor::Map(pairs.iter().map(|(key, value)| (without_marks(key), without_marks(value))).collect())
+        }
+        _ => value.clone(),
+    }
 }
 
 /// 8.1, rules 1 to 4: RFC 8949, 4.2.1.

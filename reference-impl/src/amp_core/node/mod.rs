@@ -357,6 +357,11 @@ impl Node {
         planted!(rules.fault, "replay-key-with-form", message.encrypted => sender.push_str(" enc"));
         let mut id = headers.id.to_vec();
         planted!(rules.fault, "replay-key-cut", id.truncate(12));
+        // 8.4: an id is sixteen bytes, whatever they are as text.
+        planted!(rules.fault, "replay-key-as-text", id = String::from_utf8_lossy(&id).into_owned().into_bytes());
+        planted!(rules.fault, "replay-key-of-seven-bits", id.iter_mut().for_each(|byte| *byte &= 0x7f));
+        planted!(rules.fault, "replay-key-ignores-case", id.make_ascii_lowercase());
+        planted!(rules.fault, "replay-key-cut-at-zero", end in id[8..].iter().position(|byte| *byte == 0) => id.truncate(8 + end));
         // An entry created before verification has no answer yet.
         let seen = self.find_seen(db, &sender, &id, now)?.filter(|seen| seen.status != PLACEHOLDER);
         if let Some(seen) = seen {
@@ -374,6 +379,8 @@ impl Node {
             // 8.4, 16.2, E46: as long as the message is valid, and at least its ttl from now.
             let mut until = headers.expiry().max(now.saturating_add(headers.ttl));
             planted!(rules.fault, "replay-forgets-early", until = now.saturating_add(1000));
+            let long = headers.ttl > i32::MAX.unsigned_abs().into();
+            planted!(rules.fault, "replay-forgets-long-lifetimes", long => until = 0);
             let replies = answer.replies.iter().map(|reply| reply.to_vec()).collect();
             let entry = seen::Seen { status: answer.status, replies };
             seen::remember(db, &sender, &id, until, &entry)?;

@@ -25,6 +25,9 @@ impl Node {
         let (voice, cause, fault) = (self.voice(now), Cause::of(&message.headers), self.rules().fault);
         let body = &message.body;
         let op = body.get("op").and_then(Cbor::as_text);
+        // 15.1: an op that is unknown, whatever its name is.
+        let inherited = op.is_some_and(|op| ["constructor", "__proto__", "toString"].contains(&op));
+        planted!(fault, "http-500-for-inherited-names", inherited => return Err(rusqlite::Error::InvalidQuery));
         let companions = &self.0.settings.companions;
         if op.is_some_and(|op| companions.maintenance.iter().any(|closed| closed == op)) {
             // 15.3: out of service for a while.

@@ -40,6 +40,10 @@ impl Node {
             return Ok(self.stream_refused(message, Code::Overloaded, "too many open streams", now));
         }
         let timeout = now.saturating_add(STREAM_TIMEOUT);
+        let inherited = ["constructor", "__proto__"].contains(&&*start.stream_id);
+        if self.rules().fault.is("stream-inherited-names") && inherited {
+            return Ok(self.stream_refused(message, Code::BadRequest, "the stream_id is taken", now));
+        }
         // E60: a sender uses each name once.
         if !streams::open(db, sender, &start.stream_id, &message.body_bytes, timeout)? {
             return Ok(self.stream_refused(message, Code::BadRequest, "the stream_id is taken", now));
