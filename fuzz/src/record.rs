@@ -225,6 +225,7 @@ impl Author<'_, '_> {
                 .several(|a| Ok(ReadingRecord { reading: a.words()?, tolerated: a.u.arbitrary()?, at: a.words()? }))?,
             exchanges: self.several(Self::exchange)?.into(),
             twin: self.several(Self::exchange)?.into(),
+            twin_of: self.words()?,
             edits: self.several(|a| Ok(EditRecord { step: a.u.int_in_range(0..=2)?, edit: a.words()? }))?,
             replay: self.words()?,
         })
