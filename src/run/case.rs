@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use futures_util::future::join_all;
+use tokio::sync::Mutex;
 
 use super::hosts::HostSession;
 use super::runner::{Runner, milliseconds};
-use super::twins::{self, First, Shared};
+use super::twins::{Sent, Slot};
 use crate::exchange::{Encoded, Ended, Exchange, Exchanges, Transport};
 use crate::plan::{ReadyCase, SETUP_STEPS};
 use crate::spelling::CaseSpelling;
@@ -46,8 +47,10 @@ impl Runner<'_> {
     ) -> CaseTranscript {
         let lost = || self.connections.adapter.as_ref().map_or(0, Adapter::lost);
         let mut transcript = CaseTranscript::default();
-        for _ in 0..ADAPTER_TRIES {
+        for number in 0..ADAPTER_TRIES {
             let before = lost();
+            // A twin that the crash of another case cut off is sent again.
+            let position = position.filter(|_| number == 0);
             transcript = self.case_once(context, ready, position, 0).await;
             let answers = transcript.exchanges.iter().chain(&transcript.twin);
             let own = answers.filter(|exchange| exchange.received.ended != Ended::Complete).count() as u64;
@@ -90,30 +93,30 @@ impl Runner<'_> {
             if *part == Part::Twin {
                 self.twin(context, ready, position, &mut transcript).await;
             } else {
-                let (exchanges, started_ms) = self.part(context, ready, Part::Case, &mut transcript).await;
-                (transcript.exchanges, transcript.started_ms) = (exchanges, started_ms);
+                (transcript.exchanges, transcript.started_ms, transcript.stopped) =
+                    self.part(context, ready, Part::Case, retry).await;
             }
         }
         transcript.elapsed_ms = milliseconds(begun.elapsed());
         transcript
     }
 
-    /// Runs the steps of one part of a case. Returns the exchanges and when the first began.
+    /// Runs the steps of one part of a case. Returns the exchanges, when the first began, and the reason for an early end that no
+    /// exchange shows.
     async fn part(
         &self,
         context: &Context<'_>,
         ready: &ReadyCase<'_>,
         part: Part,
-        transcript: &mut CaseTranscript,
-    ) -> (Exchanges, u64) {
+        retry: u64,
+    ) -> (Exchanges, u64, Option<String>) {
         let started_ms = self.now_ms();
-        let walk = Walk::retry(context, ready, part, started_ms, transcript.retry);
+        let walk = Walk::retry(context, ready, part, started_ms, retry);
         let (exchanges, stopped) = self.follow(context, ready, walk, false).await;
-        transcript.stopped = stopped;
-        (exchanges.into(), started_ms)
+        (exchanges.into(), started_ms, stopped)
     }
 
-    /// Sends the twin of a case, unless the same message was accepted for another case of the run.
+    /// Sends the twin of a case, unless the case shares one that the target accepted.
     async fn twin(
         &self,
         context: &Context<'_>,
@@ -122,28 +125,31 @@ impl Runner<'_> {
         transcript: &mut CaseTranscript,
     ) {
         let slot = position.and_then(|position| Some((position, self.twins.slot(ready)?)));
-        let mut held = None;
-        if let Some((_, slot)) = &slot {
-            match twins::first(slot).await {
-                (First::Accepted(Shared { of, exchanges, started_ms }), _) => {
-                    transcript.twin_of = Some(of);
-                    (transcript.twin, transcript.twin_started_ms) = (exchanges, started_ms);
-                    return;
-                }
-                (_, open) => held = open,
+        if let Some((position, Slot { of, sent })) = slot {
+            let twin = self.shared_twin(context, &context.plan.cases[*of], sent).await;
+            let is_own = position == *of;
+            if is_own || twin.is_accepted {
+                transcript.twin_of = (!is_own).then_some(*of);
+                (transcript.twin, transcript.twin_started_ms) = (twin.exchanges, twin.started_ms);
+                transcript.stopped = twin.stopped;
+                return;
             }
         }
-        let (exchanges, started_ms) = self.part(context, ready, Part::Twin, transcript).await;
-        if let (Some((of, _)), Some(mut first)) = (&slot, held) {
-            let mut walk = Walk::new(context, ready, Part::Twin, started_ms);
-            walk.replay(&exchanges, transcript.stopped.as_deref());
-            let is_accepted = transcript.stopped.is_none() && walk.refused().is_none();
-            *first = match is_accepted {
-                true => First::Accepted(Shared { of: *of, exchanges: exchanges.clone(), started_ms }),
-                false => First::Refused,
-            };
+        let (exchanges, started_ms, stopped) = self.part(context, ready, Part::Twin, transcript.retry).await;
+        (transcript.twin, transcript.twin_started_ms, transcript.stopped) = (exchanges, started_ms, stopped);
+    }
+
+    /// The twin of a case that others share, which is sent once.
+    async fn shared_twin(&self, context: &Context<'_>, ready: &ReadyCase<'_>, sent: &Mutex<Option<Sent>>) -> Sent {
+        let mut sent = sent.lock().await;
+        if let Some(sent) = &*sent {
+            return sent.clone();
         }
-        (transcript.twin, transcript.twin_started_ms) = (exchanges, started_ms);
+        let (exchanges, started_ms, stopped) = self.part(context, ready, Part::Twin, 0).await;
+        let mut walk = Walk::new(context, ready, Part::Twin, started_ms);
+        walk.replay(&exchanges, stopped.as_deref());
+        let is_accepted = stopped.is_none() && walk.refused().is_none();
+        sent.insert(Sent { exchanges, started_ms, stopped, is_accepted }).clone()
     }
 
     /// Runs steps concurrently: first those that send, then those that receive, whose messages may have arrived meanwhile.

@@ -19,9 +19,11 @@ const PASSES: u64 = 2;
 /// Number of failed retries after which no other case is retried.
 const FAILED_AGAIN: usize = 6;
 
-/// Number of cases that pass alone from which on the target counts as slow among others, so that the cases that were retried
-/// before the first of them have another try.
+/// Number of such cases from which on they may have failed because the target had too much to do at once.
 const SEVERAL: usize = 3;
+
+/// The longest time that such a target has to finish before the retries.
+const REST: Duration = Duration::from_secs(10);
 
 /// Time without a case that passes after which no other case is retried.
 const TIME: Duration = Duration::from_secs(30);
@@ -43,34 +45,30 @@ impl Runner<'_> {
         };
         let mut waited: Vec<usize> = (0..transcript.cases.len()).filter(waited).collect();
         waited.sort_by_key(|index| transcript.cases[*index].as_ref().map(|case| case.elapsed_ms));
+        if waited.len() >= SEVERAL {
+            // The target may still work on what the concurrent cases left.
+            let longest =
+                waited.iter().filter_map(|index| transcript.cases[*index].as_ref()).map(|case| case.elapsed_ms);
+            let longest = Duration::from_millis(longest.max().unwrap_or_default());
+            tokio::time::sleep(REST.min(longest * 2)).await;
+        }
         let begun = Instant::now();
         let mut passed_last = begun;
         let mut failed_again = 0;
-        while !waited.is_empty() {
-            let mut failed = Vec::new();
-            let mut passed_alone = 0;
-            for index in waited {
-                if failed_again == FAILED_AGAIN || passed_last.elapsed() >= TIME || begun.elapsed() >= LONGEST {
-                    return;
-                }
-                let passed = self.passes_alone(context, index, &mut transcript.cases[index]).await;
-                if passed == PASSES {
-                    passed_last = Instant::now();
-                    passed_alone += 1;
-                    continue;
-                }
-                failed_again += 1;
-                // It may have waited for what the concurrent cases had left to do.
-                if passed == 0 && passed_alone == 0 {
-                    failed.push(index);
-                }
+        for index in waited {
+            if failed_again == FAILED_AGAIN || passed_last.elapsed() >= TIME || begun.elapsed() >= LONGEST {
+                return;
             }
-            waited = if passed_alone >= SEVERAL { failed } else { Vec::new() };
+            if self.passes_alone(context, index, &mut transcript.cases[index]).await {
+                passed_last = Instant::now();
+            } else {
+                failed_again += 1;
+            }
         }
     }
 
-    /// Retries one case, and replaces its transcript if all retries pass. Returns the number of those that passed.
-    async fn passes_alone(&self, context: &Context<'_>, index: usize, first: &mut Option<CaseTranscript>) -> u64 {
+    /// Retries one case, and replaces its transcript if all retries pass.
+    async fn passes_alone(&self, context: &Context<'_>, index: usize, first: &mut Option<CaseTranscript>) -> bool {
         for retry in 1..=PASSES {
             let mut case = self.case_once(context, &context.plan.cases[index], None, retry).await;
             let passed = matches!(verdict(context, index, &case), Verdict::Pass | Verdict::Warn);
@@ -80,10 +78,10 @@ impl Runner<'_> {
             // What is left in `case` is dropped.
             self.released(case.exchanges.iter().chain(&case.twin));
             if !passed {
-                return retry - 1;
+                return false;
             }
         }
-        PASSES
+        true
     }
 }
 

@@ -60,6 +60,7 @@ impl Runner<'_> {
             .filter(|index| chosen.is_none_or(|chosen| chosen.contains(index)))
             .filter(|index| gate(&context, &plan.cases[*index]) == Gate::Open)
             .collect();
+        self.twins.prepare(plan, &open);
         sink.event(Event::Planned(open.len()));
         transcript.cases.resize_with(plan.cases.len(), || None);
         let patience = if plan.transports == [Transport::Adapter] { PATIENCE_WITH_A_LIBRARY } else { PATIENCE };

@@ -168,7 +168,7 @@ const WORKS: &str = "
       - { request: { method: GET, path: /done/probe }, until: slowly, expect: [{ at: /status, equals: 200 }] }
     offered: [{ at: /status, equals: 200 }]
 timeouts:
-  patience: { default: 600ms, about: how long a reaction may take }
+  patience: { default: 1s, about: how long a reaction may take }
   slowly: { default: 5s, about: how long the first reaction may take }
 ";
 
@@ -187,7 +187,7 @@ fn knowledge_with(protocol: &'static Toy, manifest: &str, cases: &str) -> Knowle
 }
 
 /// How long the target works on what it takes at `/work/ID`, one after the other, until `/done/ID` is there.
-const WORK: Duration = Duration::from_millis(250);
+const WORK: Duration = Duration::from_millis(300);
 
 /// The target.
 struct Relay {
@@ -803,7 +803,7 @@ async fn a_target_that_works_on_one_message_after_the_other_has_time_for_each_al
         assert_eq!(case.verdict, Verdict::Pass, "{}: {}", case.id, case.because);
     }
     let retried = ran.record.cases.iter().filter(|case| case.retry > 0).count();
-    assert!(retried >= 4, "only two of eight have their turn in time, but {retried} were retried");
+    assert!(retried >= 4, "only three of eight have their turn in time, but {retried} were retried");
     assert_eq!(Ran::verdicts(&ran.record), Ran::verdicts(&ran.again));
 }
 

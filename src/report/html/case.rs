@@ -39,6 +39,8 @@ pub(super) struct CaseView {
     pub(super) findings: Vec<FindingView>,
     pub(super) findings_left_out: usize,
     pub(super) edits: Vec<String>,
+    /// Id of the case that sent the twin, if another one did.
+    pub(super) twin_of: String,
     pub(super) readings: Vec<ReadingView>,
     /// The exchanges that show the failure, if not all of them do.
     pub(super) shown_by: Vec<ExchangeView>,
@@ -207,6 +209,7 @@ impl CaseRenderer<'_> {
             findings: self.findings(case),
             findings_left_out: case.findings.len().saturating_sub(FINDINGS_SHOWN),
             edits,
+            twin_of: printable::short(&case.twin_of, 300),
             readings: case
                 .readings
                 .iter()

@@ -17,6 +17,11 @@ pub(in crate::amp_core) fn echo(body: &Body) -> Cbor {
     }
 }
 
+/// `stream-inherited-names`: Whether the objects of some languages have a member of this name from the beginning.
+pub(in crate::amp_core) fn is_inherited(name: &str) -> bool {
+    ["constructor", "__proto__"].contains(&name)
+}
+
 /// `hello-selects-in-turn`: Whether this is the second HELLO of a sender, or the fourth, and so on.
 pub(in crate::amp_core) fn is_again(sender: &str) -> bool {
     static ODD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use super::super::bodies::{Body, DocSend, StreamData, StreamEnd, StreamStart};
 use super::super::codes::{Code, typ};
 use super::super::did;
+use super::super::faults::node as faults;
 use super::super::receive::Authentic;
 use super::super::store::{kept, streams};
 use super::super::stream::{MAX_TOTAL_SIZE, Receiver};
@@ -40,12 +41,10 @@ impl Node {
             return Ok(self.stream_refused(message, Code::Overloaded, "too many open streams", now));
         }
         let timeout = now.saturating_add(STREAM_TIMEOUT);
-        let inherited = ["constructor", "__proto__"].contains(&&*start.stream_id);
-        if self.rules().fault.is("stream-inherited-names") && inherited {
-            return Ok(self.stream_refused(message, Code::BadRequest, "the stream_id is taken", now));
-        }
         // E60: a sender uses each name once.
-        if !streams::open(db, sender, &start.stream_id, &message.body_bytes, timeout)? {
+        let mut is_free = streams::open(db, sender, &start.stream_id, &message.body_bytes, timeout)?;
+        planted!(self.rules().fault, "stream-inherited-names", faults::is_inherited(&start.stream_id) => is_free = false);
+        if !is_free {
             return Ok(self.stream_refused(message, Code::BadRequest, "the stream_id is taken", now));
         }
         Ok(self.confirmed(message, Vec::new(), now))
