@@ -164,6 +164,20 @@ mod tests {
     }
 
     #[test]
+    fn a_twin_that_another_case_sent_is_not_swept_again() {
+        let (knowledge, target) = (of_notes(), target(&[Http]));
+        let plan = build(&knowledge, &target, &Selection::default());
+        for (twin_of, swept) in [(None, 1), (Some(0), 0)] {
+            let case = CaseTranscript { twin: vec![made(0, GOOD)].into(), twin_of, ..CaseTranscript::default() };
+            let probes = vec![probed(Http, &[Some(200)])];
+            let transcript = Transcript { probes, cases: vec![None, Some(case)], ..Transcript::default() };
+            let context = context(&plan, &transcript);
+            let found = Swept::new(&context, &transcript).concerning(&context, &plan.cases[0], 9).len();
+            assert_eq!(found, swept, "{twin_of:?}");
+        }
+    }
+
+    #[test]
     fn the_exchanges_that_concern_a_sweep_are_those_with_a_message_that_it_judges() {
         let (knowledge, target) = (of_notes(), target(&[Http]));
         let plan = build(&knowledge, &target, &Selection::default());
