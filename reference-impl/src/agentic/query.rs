@@ -44,9 +44,10 @@ pub(crate) fn query(
     };
     // 5.2: a fact is listed in its own project only.
     let scope = if rules.fault.is("facts-of-all-projects") { "?1 IS ?1" } else { "project_id = ?1" };
+    // A bare parameter as limit would have SQLite compile the statement again for each value.
     let condition = format!(
         "WHERE {scope} AND (?2 IS NULL OR subject = ?2) AND (?3 IS NULL OR predicate = ?3) AND {held}
-         ORDER BY valid_from, serial LIMIT ?5"
+         ORDER BY valid_from, serial LIMIT ?5 + 0"
     );
     let limit = query.limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
     let instant = as_of.map(|(instant, spelling)| if by_text { spelling } else { instant.key() });

@@ -143,7 +143,8 @@ pub(crate) fn list(db: &Connection, what: What, filter: &Filter) -> rusqlite::Re
             cells.push(value.clone().into());
         }
     }
-    sql.push_str(" ORDER BY seq LIMIT ?");
+    // A bare parameter as limit would have SQLite compile the statement again for each value.
+    sql.push_str(" ORDER BY seq LIMIT ? + 0");
     cells.push(filter.limit.into());
     let mut statement = db.prepare_cached(&sql)?;
     statement.query_map(params_from_iter(cells), read)?.collect()

@@ -51,7 +51,10 @@ fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
 
 impl Differences {
     fn nodes(&mut self, at: &Path, sent: &Value, copy: Option<&Value>, rules: &Rules) {
-        let same = |a: &Value, b: &Value| text(a, "id").is_some() && text(a, "id") == text(b, "id");
+        let same = |a: &Value, b: &Value| match (text(a, "id"), text(b, "id")) {
+            (None, None) => is_same_without_metadata(a, b),
+            (sent, copy) => sent == copy,
+        };
         self.items(at, (sent, copy), rules, &same, &|found, place, sent, copy| {
             found.node(place, sent, copy);
         });
@@ -208,6 +211,13 @@ impl Differences {
             }
         }
     }
+}
+
+/// Whether a node without an id is still there: all its members but the metadata, to which a relay may add.
+fn is_same_without_metadata(sent: &Value, copy: &Value) -> bool {
+    let Some(members) = sent.as_map() else { return sent.same_as(copy) };
+    let is_kept = |name: &str, value: &Value| copy.member(name).is_some_and(|copied| value.same_as(copied));
+    members.iter().all(|(key, value)| key.as_text().is_some_and(|name| name == "metadata" || is_kept(name, value)))
 }
 
 fn is_later(sent: &Value, copy: Option<&Value>) -> bool {

@@ -27,6 +27,9 @@ const MAX_SIZE: &str = "x-amp-max-message-size";
 /// How long a rejected connection stays open, so that the reason arrives before a reset.
 const LINGER: Duration = Duration::from_millis(300);
 
+/// Bytes of a connection that are read at once. The buffer is cleared before each read, and most messages are short.
+const READ_BUFFER: usize = 8 << 10;
+
 /// The timeout of writing one message.
 const SEND_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -53,6 +56,7 @@ pub(super) async fn upgrade(
     let wanted = headers.get(MAX_SIZE).and_then(|value| value.to_str().ok()).and_then(|value| value.parse().ok());
     let peer_limit = wanted.unwrap_or(MESSAGE_LIMIT);
     let upgrade = upgrade.max_message_size(MESSAGE_LIMIT + SLACK).max_frame_size(MESSAGE_LIMIT + SLACK);
+    let upgrade = upgrade.read_buffer_size(READ_BUFFER);
     let mut response = upgrade.on_upgrade(move |socket| Session { server, peer_limit, permit }.run(socket, principal));
     response.headers_mut().insert(MAX_SIZE, HeaderValue::from(MESSAGE_LIMIT));
     response

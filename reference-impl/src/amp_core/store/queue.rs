@@ -71,8 +71,9 @@ pub(crate) fn page(
     limit: usize,
     alive_at: u64,
 ) -> rusqlite::Result<Page> {
+    // A bare parameter as limit would have SQLite compile the statement again for each value.
     let sql = "SELECT place, raw FROM delivery JOIN parcel USING (parcel)
-               WHERE recipient = ? AND state = 'pending' AND place > ? AND expires_at >= ? ORDER BY place LIMIT ?";
+               WHERE recipient = ? AND state = 'pending' AND place > ? AND expires_at >= ? ORDER BY place LIMIT ? + 0";
     let wanted = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let mut select = db.prepare_cached(sql)?;
     let mut rows = select.query(params![recipient, after, stored(alive_at), wanted])?;
