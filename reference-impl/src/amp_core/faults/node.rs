@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
+use rusqlite::Connection;
+
 use crate::amp_core::bodies::Body;
 use crate::amp_core::negotiation::Event;
 use crate::amp_core::node::channel::Channel;
 use crate::amp_core::receive::Authentic;
+use crate::amp_core::store::streams;
 use crate::cbor::Cbor;
 
 /// `pong-echoes-body`: Returns a body in PONG.
@@ -20,6 +23,12 @@ pub(in crate::amp_core) fn echo(body: &Body) -> Cbor {
 /// `stream-inherited-names`: Whether the objects of some languages have a member of this name from the beginning.
 pub(in crate::amp_core) fn is_inherited(name: &str) -> bool {
     ["constructor", "__proto__"].contains(&name)
+}
+
+/// `stream-names-normalised`: Whether a stream of the sender is known under this name in lower case, without blanks around it.
+pub(in crate::amp_core) fn is_similar_open(db: &Connection, sender: &str, name: &str) -> rusqlite::Result<bool> {
+    let normal = name.trim().to_lowercase();
+    Ok(normal != name && streams::find(db, sender, &normal)?.is_some())
 }
 
 /// `hello-selects-in-turn`: Whether this is the second HELLO of a sender, or the fourth, and so on.

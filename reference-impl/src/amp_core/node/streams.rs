@@ -44,6 +44,7 @@ impl Node {
         // E60: a sender uses each name once.
         let mut is_free = streams::open(db, sender, &start.stream_id, &message.body_bytes, timeout)?;
         planted!(self.rules().fault, "stream-inherited-names", faults::is_inherited(&start.stream_id) => is_free = false);
+        planted!(self.rules().fault, "stream-names-normalised", faults::is_similar_open(db, sender, &start.stream_id)? => is_free = false);
         if !is_free {
             return Ok(self.stream_refused(message, Code::BadRequest, "the stream_id is taken", now));
         }
@@ -134,9 +135,11 @@ impl Node {
             // A stream that cannot be stored is verified as well.
             kept::put(db, "document", &document.hash, sender, &start.filename, &body)?;
         }
+        let mut named = end.stream_id.clone();
+        planted!(self.rules().fault, "stream-ack-names-another", named.push_str("-1"));
         let more = |verified: bool| {
             vec![
-                ("stream_id", end.stream_id.as_str().into()),
+                ("stream_id", named.as_str().into()),
                 ("chunks_received", ended.chunks_received.into()),
                 ("verified", verified.into()),
             ]
