@@ -209,11 +209,15 @@ pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> 
             }
         }
         Transport::Ws => {
+            let answered = received.arrived.iter().any(|arrival| is_only_answer(&exchange.sent.body.0, arrival));
             for arrival in received.arrived.iter().filter(|arrival| arrival.kind == ArrivalKind::WsText).take(MESSAGES)
             {
                 let skipped = json::parse(&arrival.body.0).is_ok_and(|frame| envelope::is_keep_alive(&frame));
                 if !skipped {
-                    add("reply", &arrival.body.0, sent.as_ref());
+                    // Beside the answer to this message, one without a correlation id is late and answers an earlier frame.
+                    let late = answered
+                        && envelope::read(&arrival.body.0).is_some_and(|reply| envelope::correlation(&reply).is_none());
+                    add("reply", &arrival.body.0, sent.as_ref().filter(|_| !late));
                 }
             }
         }
