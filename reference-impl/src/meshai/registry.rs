@@ -242,5 +242,7 @@ fn reliable(agent: &Registered, bound: Option<f64>, rules: Rules) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "counters of requests are far below 2^53")]
     let rate = (agent.total - agent.failed) as f64 / agent.total as f64;
     planted!(rules.fault, "success-rate-inverted", return 1.0 - rate >= bound);
+    planted!(rules.fault, "success-rate-any", return rate > 0.0);
+    planted!(rules.fault, "success-rate-perfect", return agent.failed == 0);
     rate >= bound
 }

@@ -38,10 +38,12 @@ pub(super) fn reply(arrival: &HostArrival, state: &mut Value) -> Option<HostRepl
     let id = envelope::member_of_message(&asked, "id").and_then(Value::as_text).unwrap_or("unknown");
     let agent = named("agent_id").unwrap_or("pm-peer");
     // A peer below `/failing` reports an error for every request; one that does not ask for a later retry, as a lack of
-    // resources would.
-    let fails = arrival.hosted.path.contains("/failing");
+    // resources would. Every peer does where the parameters say `fail`.
+    let told = envelope::member_of_message(&asked, "payload").and_then(|payload| payload.member("parameters"));
+    let told = told.and_then(|parameters| parameters.member("fail")) == Some(&Value::Bool(true));
+    let fails = told || arrival.hosted.path.contains("/failing");
     let failure = || {
-        let error = [("code", text("TIMEOUT")), ("message", text("this peer always fails"))];
+        let error = [("code", text("TIMEOUT")), ("message", text("this peer fails"))];
         Value::map([("error", Value::map(error))])
     };
     let payload = || Value::map([("status", text("success")), ("result", result)]);
