@@ -287,7 +287,8 @@ fn update(
     // 3.4: lists stay until others are given.
     planted!(rules.fault, "update-clears-lists", !event && access.is_none() => context.access = None);
     if let Some(expires_at) = expires_at {
-        context.expiry = time::parse(expires_at).map(Instant::unix_milliseconds);
+        let expiry = time::parse(expires_at).map(Instant::unix_milliseconds);
+        context.expiry = expiry.filter(|_| !rules.fault.is("expiry-of-update-shown-only")).or(context.expiry);
         context.expires_at = Some(expires_at.to_owned());
     }
     // 3.4: what is acknowledged is done.
