@@ -284,6 +284,10 @@ fn update(
     if let Some(access) = access {
         context.access = Some(access.clone());
     }
+    // 5.1: what an update does not name stays.
+    planted!(rules.fault, "update-drops-lineage", context.parent = None);
+    planted!(rules.fault, "update-renews-creation", context.created_at = time::stamp(asking.now, rules));
+    planted!(rules.fault, "update-renews-session", context.session = ids::fresh());
     // 3.4: lists stay until others are given.
     planted!(rules.fault, "update-clears-lists", !event && access.is_none() => context.access = None);
     if let Some(expires_at) = expires_at {

@@ -21,6 +21,8 @@ pub(crate) fn signed_bytes(message: &Object, recipe: Recipe, rules: Rules) -> Ve
     }
     // E71: an emptied headers stays.
     planted!(rules.fault, "hmac-drops-empty-headers", faults::drop_empty_headers(&mut message));
+    // E71: nothing else of that name is left out.
+    planted!(rules.fault, "hmac-drops-every-signature", message = faults::without_signatures(&message));
     // E71: the whole message, at every depth.
     planted!(rules.fault, "hmac-top-level-only", message = faults::only_top_level_names(&message));
     planted!(rules.fault, "hmac-payload-only", message = faults::payload(&message));

@@ -28,6 +28,16 @@ pub(in crate::meshai) fn only_top_level_names(message: &Object) -> Object {
     filter(message, &names)
 }
 
+/// `hmac-drops-every-signature`: Leaves out the members named `signature` at every depth.
+pub(in crate::meshai) fn without_signatures(message: &Object) -> Object {
+    let inner = |value: &Value| match value {
+        Value::Object(object) => without_signatures(object).into(),
+        other => other.clone(),
+    };
+    let kept = message.iter().filter(|(name, _)| *name != "signature");
+    kept.map(|(name, value)| (name.to_owned(), inner(value))).collect()
+}
+
 /// `hmac-payload-only`: The payload alone.
 pub(in crate::meshai) fn payload(message: &Object) -> Object {
     message.get("payload").and_then(Value::as_object).cloned().unwrap_or_default()
