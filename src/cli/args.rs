@@ -130,6 +130,9 @@ pub struct TargetOptions {
     /// Readings of the embedded reference implementation (see `serve --help`)
     #[arg(long, value_enum, default_value_t = VariantWord::Own, requires = "reference")]
     pub variant: VariantWord,
+    /// Which readings `--variant mixed` mixes
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "variant")]
+    pub variant_seed: u64,
     /// Setup of the embedded reference implementation, such as `auth` or `read-only` [default: default]
     #[arg(long, value_name = "NAME", requires = "reference")]
     pub setup: Option<String>,
@@ -368,6 +371,9 @@ pub struct ReferenceOptions {
     /// Readings to use where the specification allows several
     #[arg(long, value_enum, default_value_t = VariantWord::Own)]
     pub variant: VariantWord,
+    /// Which readings `--variant mixed` mixes
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "variant")]
+    pub variant_seed: u64,
     /// Level to implement, of a protocol that has levels [default: the highest]
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<String>,
@@ -443,6 +449,8 @@ pub enum VariantWord {
     /// Another tolerated reading, wherever the errata tolerate one: other statuses, envelopes and places of the hash, other
     /// spellings of JSON and of times, and so on. This variant is correct too: a case that it fails is a false positive
     Other,
+    /// Some of the other readings, by `--variant-seed`. Each mixture is correct too
+    Mixed,
 }
 
 /// Arguments of `adapter`.

@@ -696,14 +696,14 @@ pub(super) async fn connect(
         reference::check_fault(implementation, fault)?;
     }
     // The other readings are declared in a setup of their own.
-    let of_variant = implementation.setups().iter().find(|setup| setup.variant.is_other());
+    let of_variant = implementation.setups().iter().find(|setup| setup.variant.is_other_as_declared());
     let setup = match of_variant.filter(|_| at.setup.is_none() && at.variant == VariantWord::Other) {
         Some(setup) => setup,
         None => reference::setup(implementation, at.setup.as_deref())?,
     };
     let variant = match at.variant {
         VariantWord::Own => setup.variant,
-        other => reference::variant(other),
+        other => reference::variant(other, at.variant_seed),
     };
     let fault = at.fault.clone();
     let start = Start { implementation, knowledge, setup, fault, variant, clock: now().0, in_memory: false, begun };
@@ -781,8 +781,10 @@ pub(super) fn check_words(at: &TargetOptions, data: &DataOptions) -> Vec<String>
         if let Some(fault) = &at.fault {
             add(&["--fault", fault]);
         }
-        if at.variant == VariantWord::Other {
-            add(&["--variant", "other"]);
+        match at.variant {
+            VariantWord::Own => {}
+            VariantWord::Other => add(&["--variant", "other"]),
+            VariantWord::Mixed => add(&["--variant", "mixed", "--variant-seed", &at.variant_seed.to_string()]),
         }
         if let Some(setup) = &at.setup {
             add(&["--setup", setup]);

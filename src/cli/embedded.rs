@@ -35,7 +35,7 @@ impl<'k> Embedded<'k> {
             // Each start uses new addresses.
             reference::stand_in(implementation, &mut target)?;
             reference::describe(knowledge, implementation, setup, &mut target);
-            let tolerated = setup.variant.is_other();
+            let tolerated = setup.variant.is_other_as_declared();
             Ok(Setting { name: setup.name.to_owned(), about: setup.about.to_owned(), tolerated, target })
         };
         let settings = implementation.setups().iter().map(setting).collect::<Result<_, Failure>>()?;

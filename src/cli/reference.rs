@@ -87,11 +87,12 @@ pub(super) fn check_fault(implementation: &dyn Implementation, name: &str) -> Re
     Err(Failure::Usage(format!("no fault `{name}`"), Some(hint)))
 }
 
-/// The variant that an option value names.
-pub(super) fn variant(word: VariantWord) -> Variant {
+/// The variant that an option value names; the number is that of a mixture.
+pub(super) fn variant(word: VariantWord, seed: u64) -> Variant {
     match word {
         VariantWord::Own => Variant::Own,
         VariantWord::Other => Variant::Other,
+        VariantWord::Mixed => Variant::Mixed(seed),
     }
 }
 

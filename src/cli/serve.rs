@@ -87,7 +87,7 @@ fn configure(
         reference::check_fault(implementation, fault)?;
     }
     config.fault.clone_from(&options.fault);
-    config.variant = reference::variant(options.variant);
+    config.variant = reference::variant(options.variant, options.variant_seed);
     config.level.clone_from(&options.level);
     config.clock.clone_from(&options.clock);
     for pair in &options.set {

@@ -103,7 +103,7 @@ pub(crate) fn process(message: &Message, node: &Node, rules: &Rules) -> Result<(
     }
     let delivery = Delivery::of(message);
     // Other, E70: acceptance without a reply.
-    if task != "echo" || agreed.is_none() || rules.is_other() {
+    if task != "echo" || agreed.is_none() || rules.variant.is_other_as_declared() {
         return Ok((delivery, None));
     }
     let context = body.get("context").cloned().unwrap_or(Value::Null);

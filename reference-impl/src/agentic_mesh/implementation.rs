@@ -329,7 +329,7 @@ fn node(config: &Config, kind: NodeKind) -> Result<Node, ServeError> {
     node.validates = given.text("memorygram") == Some("validates");
     node.active = given.is_on("active") && kind == NodeKind::Intermediary;
     // Other, E01: another place for header blocks.
-    let place = if config.variant.is_other() { HEADER_BLOCKS } else { HEADERS };
+    let place = if config.variant.is_other_as_declared() { HEADER_BLOCKS } else { HEADERS };
     let place = given.text("header-blocks-at").unwrap_or(place);
     if pointer::tokens(place).is_none_or(|tokens| tokens.len() < 2 || tokens[0] != "Envelope") {
         return Err(ServeError::setting(

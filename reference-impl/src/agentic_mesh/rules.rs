@@ -32,8 +32,9 @@ impl Rules {
         Self { fault, variant, clock, key, memory: Arc::default(), held: Duration::ZERO }
     }
 
-    /// Whether the readings that no ruling prefers are taken.
+    /// Whether the reading that no ruling prefers is taken at the place that asks.
     #[must_use]
+    #[track_caller]
     pub(crate) fn is_other(&self) -> bool {
         self.variant.is_other()
     }

@@ -20,8 +20,9 @@ impl Rules {
     #[cfg(test)]
     pub(crate) const PLAIN: Self = Self { fault: Planted::NONE, variant: Variant::Own, companions: false };
 
-    /// Whether the readings that no ruling prefers are taken.
+    /// Whether the reading that no ruling prefers is taken at the place that asks.
     #[must_use]
+    #[track_caller]
     pub(crate) fn is_other(self) -> bool {
         self.variant.is_other()
     }

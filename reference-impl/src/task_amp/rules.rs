@@ -11,8 +11,9 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    /// Whether the readings that no ruling prefers are taken.
+    /// Whether the reading that no ruling prefers is taken at the place that asks.
     #[must_use]
+    #[track_caller]
     pub(crate) fn is_other(self) -> bool {
         self.variant.is_other()
     }
