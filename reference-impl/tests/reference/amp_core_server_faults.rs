@@ -61,6 +61,8 @@ const LONGER: &[&str] = &[
     "replay-key-of-seven-bits",
     "http-500-for-inherited-names",
     "stream-inherited-names",
+    "stream-ack-names-another",
+    "stream-names-normalised",
     "thread-id-remembered",
     "credential-unknown-malformed",
     "delegation-unknown-malformed",
