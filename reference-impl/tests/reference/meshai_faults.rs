@@ -54,9 +54,13 @@ const LONGER: &[&str] = &[
     "bearer-case-sensitive",
     "client-other-destination",
     "create-joins-session",
+    "expiry-of-update-shown-only",
+    "hmac-drops-every-signature",
     "lone-agent-serves-all",
     "registration-removed-before-check",
     "schema-error-shows-context",
+    "update-drops-lineage",
+    "update-renews-creation",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
