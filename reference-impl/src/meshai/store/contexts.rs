@@ -66,7 +66,8 @@ pub(in crate::meshai) fn all(db: &Connection) -> rusqlite::Result<Vec<Context>> 
 pub(in crate::meshai) fn put(db: &Connection, context: &Context) -> rusqlite::Result<()> {
     let sql = "INSERT INTO context (id, number, session, created_at, expires_at, expiry, shared, access, parent, root)
         VALUES (?1, (SELECT coalesce(max(number), 0) + 1 FROM context), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-        ON CONFLICT (id) DO UPDATE SET session = ?2, expires_at = ?4, expiry = ?5, shared = ?6, access = ?7";
+        ON CONFLICT (id) DO UPDATE SET session = ?2, created_at = ?3, expires_at = ?4, expiry = ?5, shared = ?6, access = ?7,
+            parent = ?8, root = ?9";
     let Context { id, session, created_at, expires_at, expiry, shared, access, parent, root } = context;
     let access = access.as_ref().map(Object::write);
     let values = params![id, session, created_at, expires_at, expiry, shared.write(), access, parent, root];
