@@ -149,6 +149,23 @@ const CBOR_KINDS: &[Kind] = &[
     Kind { name: "array-of-empty-arrays", over: &["http"], behaviour: |peer| body(peer, &many_arrays()) },
     Kind { name: "array-of-empty-arrays-in-frames", over: &["ws"], behaviour: |peer| messages(peer, &many_arrays()) },
     Kind { name: "array-of-empty-arrays-in-messages", over: &["tcp"], behaviour: |peer| typed(peer, &many_arrays()) },
+    // The innermost key is a zero in two bytes, so the keys around it are written again: if twice at each level, 2^100 times.
+    Kind { name: "maps-as-keys-of-maps", over: &["http"], behaviour: |peer| body(peer, &keys_of_keys(&[0x18, 0])) },
+    Kind {
+        name: "maps-as-keys-of-maps-in-frames",
+        over: &["ws"],
+        behaviour: |peer| answers(peer, &keys_of_keys(&[0x18, 0])),
+    },
+    Kind {
+        name: "maps-as-keys-of-maps-in-messages",
+        over: &["tcp"],
+        behaviour: |peer| typed(peer, &keys_of_keys(&[0x18, 0])),
+    },
+    Kind {
+        name: "maps-as-keys-around-many-members",
+        over: &["http"],
+        behaviour: |peer| body(peer, &keys_of_keys(&many_keys())),
+    },
 ];
 
 const REDIRECT: &[u8] = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /amp/v1/messages\r\nContent-Length: 0\r\n\r\n";
@@ -384,6 +401,11 @@ fn many_keys() -> Vec<u8> {
     map
 }
 
+/// A map whose key is a map whose key is a map, a hundred times, around an innermost key.
+fn keys_of_keys(innermost: &[u8]) -> Vec<u8> {
+    [&[0xa1; 100][..], innermost, &[0; 100]].concat()
+}
+
 fn many_arrays() -> Vec<u8> {
     let mut array = vec![0x9a];
     array.extend(500_000_u32.to_be_bytes());
@@ -395,6 +417,17 @@ fn many_arrays() -> Vec<u8> {
 fn messages(peer: &mut TcpStream, message: &[u8]) -> std::io::Result<()> {
     let head = [&[0x82, 0x7f][..], &(message.len() as u64).to_be_bytes()].concat();
     frames(peer, b"", &[&head, message].concat())
+}
+
+/// The same binary message of WebSocket after each piece of what comes.
+fn answers(peer: &mut TcpStream, message: &[u8]) -> std::io::Result<()> {
+    let frame = [&[0x82, 0x7e][..], &u16::try_from(message.len()).unwrap_or(u16::MAX).to_be_bytes(), message].concat();
+    open(peer, "amp.v1")?;
+    let mut bytes = [0; 4096];
+    while peer.read(&mut bytes)? > 0 {
+        peer.write_all(&frame)?;
+    }
+    Ok(())
 }
 
 /// A handshake, and then the same message in a frame again and again.

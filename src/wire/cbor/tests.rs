@@ -230,6 +230,25 @@ fn depth_and_items_are_bounded() {
 }
 
 #[test]
+fn maps_as_keys_of_maps_are_written_once() {
+    // Of a hundred maps, each is the key of the one before: whoever writes a key twice at each level never ends.
+    let unsorted = [hex("a1").repeat(100), hex("a202000100"), hex("00").repeat(100)].concat();
+    let (send, receive) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let document = read(&unsorted, Limits::default()).unwrap();
+        let written = Layout::ALL.map(|layout| write_as(&document.value, layout));
+        let _ = send.send((document.oddities.len(), written));
+    });
+    let (oddities, written) = receive.recv_timeout(std::time::Duration::from_secs(60)).expect("it ends");
+    assert_eq!(oddities, 1);
+    let sorted = [hex("a1").repeat(100), hex("a201000200"), hex("00").repeat(100)].concat();
+    assert_eq!(written[0], sorted);
+    for bytes in &written {
+        assert_eq!(write(&parse(bytes).unwrap()), sorted);
+    }
+}
+
+#[test]
 fn oddities_are_bounded() {
     let bytes = [vec![0x9f], hex("1800").repeat(5000), vec![0xff]].concat();
     assert_eq!(read(&bytes, Limits::default()).unwrap().oddities.len(), 1000);

@@ -110,6 +110,9 @@ pub enum Floats {
     Double,
 }
 
+/// A key and its value.
+type Member = (Value, Value);
+
 /// Writes a value in the core deterministic encoding (RFC 8949 section 4.2.1).
 ///
 /// Members with equal keys stay together in their order. Integers beyond 64 bits become bignums (tags 2 and 3).
@@ -154,8 +157,11 @@ fn encode(out: &mut Vec<u8>, value: &Value, style: Style) {
         }
         Value::Map(members) => {
             open(out, 5, members.len(), style);
-            for (key, value) in ordered(members, style.order) {
-                encode(out, key, style);
+            for (written, (key, value)) in ordered(members, style) {
+                match written {
+                    Some(written) => out.extend(written),
+                    None => encode(out, key, style),
+                }
                 encode(out, value, style);
             }
             close(out, style);
@@ -229,15 +235,18 @@ fn close(out: &mut Vec<u8>, style: Style) {
     }
 }
 
-/// The members in the given order.
-fn ordered(members: &[(Value, Value)], order: Order) -> Vec<&(Value, Value)> {
-    if order == Order::AsWritten {
-        return members.iter().collect();
+/// The members in the order of the style, each with its key as written, if sorting has written it in this style.
+///
+/// A key that is written once to sort it and again to store it takes twice the time for each map in it, which is a key of
+/// the next: no input of a target may do that.
+fn ordered(members: &[Member], style: Style) -> Vec<(Option<Vec<u8>>, &Member)> {
+    if style.order == Order::AsWritten {
+        return members.iter().map(|member| (None, member)).collect();
     }
     let mut ranked: Vec<_> = members
         .iter()
         .map(|member| {
-            let rank = match (order, &member.0) {
+            let rank = match (style.order, &member.0) {
                 (Order::Text, Value::Text(text)) => (0, text.as_bytes().to_vec()),
                 (Order::Text, Value::Bytes(bytes)) => (0, bytes.clone()),
                 (Order::Text, Value::Integer(integer)) => (0, integer.to_string().into_bytes()),
@@ -251,8 +260,9 @@ fn ordered(members: &[(Value, Value)], order: Order) -> Vec<&(Value, Value)> {
         })
         .collect();
     ranked.sort_by(|(left, _): &((usize, Vec<u8>), _), (right, _)| left.cmp(right));
-    let members = ranked.into_iter().map(|(_, member)| member);
-    match order {
+    let deterministic = style == Style::default();
+    let members = ranked.into_iter().map(|((_, encoded), member)| (deterministic.then_some(encoded), member));
+    match style.order {
         Order::Reversed => members.rev().collect(),
         _ => members.collect(),
     }
