@@ -60,7 +60,11 @@ impl Arguments<'_> {
     /// [`RenderError`] if it is missing or invalid.
     pub fn integer(&self, index: usize) -> Result<i128, RenderError> {
         let word = self.word(index).ok_or_else(|| RenderError::new("missing argument: a number"))?;
-        word.parse().map_err(|_| RenderError::new(format!("invalid whole number `{word}`")))
+        // Some languages write a whole number that a target answers as `500.0`.
+        let whole =
+            word.split_once('.').filter(|(_, zeros)| !zeros.is_empty() && zeros.bytes().all(|digit| digit == b'0'));
+        let digits = whole.map_or(word, |(digits, _)| digits);
+        digits.parse().map_err(|_| RenderError::new(format!("invalid whole number `{word}`")))
     }
 
     /// An argument as bytes, given as bytes or hex.

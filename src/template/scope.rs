@@ -310,6 +310,7 @@ mod tests {
     fn functions_read_numbers_bytes_and_offsets() {
         for (yaml, expected) in [
             ("'${plus $n 1001 -3}'", Value::Integer(1005)),
+            ("'${plus 500.0 500.00}'", Value::Integer(1000)),
             ("'${quotient -7 2}'", Value::Integer(-4)),
             ("'${bytes 00ff 0A}'", Value::Bytes(vec![0, 255, 10])),
             ("'${slice 00010203 1 3}'", Value::Bytes(vec![1, 2])),
@@ -323,7 +324,16 @@ mod tests {
         ] {
             assert_eq!(render(yaml, 1), Ok(expected), "{yaml}");
         }
-        for yaml in ["'${plus 1 x}'", "'${quotient 1}'", "'${bytes 0}'", "'${hex_of}'", "'${ms 1w}'", "'${ms s}'"] {
+        for yaml in [
+            "'${plus 1 x}'",
+            "'${plus 1 0.5}'",
+            "'${plus 1 1.}'",
+            "'${quotient 1}'",
+            "'${bytes 0}'",
+            "'${hex_of}'",
+            "'${ms 1w}'",
+            "'${ms s}'",
+        ] {
             assert!(render(yaml, 1).is_err(), "{yaml}");
         }
     }
