@@ -2,7 +2,7 @@
 
 use super::conditions::token;
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show, show_or_absent};
-use crate::value::{Path, Value, first_difference};
+use crate::value::{ByMeaning, FEW, Path, Value, first_difference};
 
 /// Holds if the value has every member of the argument; further members are ignored.
 pub(super) struct Includes;
@@ -41,7 +41,12 @@ impl Check for Including {
 fn lack(wanted: &Value, value: &Value, path: &Path) -> Option<Mismatch> {
     match (wanted, value) {
         (Value::Map(members), Value::Map(present)) => {
-            members.iter().find_map(|(key, wanted)| lack_of_member(key, wanted, present, path))
+            // Both may come from the target, with hundreds of thousands of members.
+            let places = (members.len() > FEW).then(|| ByMeaning::of(present.iter().map(|(key, _)| key)));
+            members.iter().find_map(|(key, wanted)| match &places {
+                Some(places) => lack_of_member(key, wanted, places.alike(key).map(|at| &present[at]), path),
+                None => lack_of_member(key, wanted, present.iter(), path),
+            })
         }
         (Value::Array(wanteds), Value::Array(values)) if wanteds.len() == values.len() => wanteds
             .iter()
@@ -61,9 +66,15 @@ fn lack(wanted: &Value, value: &Value, path: &Path) -> Option<Mismatch> {
     }
 }
 
-fn lack_of_member(key: &Value, wanted: &Value, present: &[(Value, Value)], path: &Path) -> Option<Mismatch> {
+/// `present` are the members that may have this key.
+fn lack_of_member<'v>(
+    key: &Value,
+    wanted: &Value,
+    present: impl Iterator<Item = &'v (Value, Value)>,
+    path: &Path,
+) -> Option<Mismatch> {
     let path = path.child(token(key));
-    let mut found = present.iter().filter(|(other, _)| key.same_as(other)).map(|(_, value)| value);
+    let mut found = present.filter(|(other, _)| key.same_as(other)).map(|(_, value)| value);
     match (found.next(), found.count()) {
         (Some(value), 0) => lack(wanted, value, &path),
         (None, _) => Some(Mismatch { path, expected: show(wanted), observed: show_or_absent(None) }),
@@ -80,6 +91,18 @@ fn lack_of_member(key: &Value, wanted: &Value, present: &[(Value, Value)], path:
 mod tests {
     use super::super::testing::{holds, look_at_nothing, mismatch};
     use super::*;
+
+    #[test]
+    fn many_members_are_found_as_few_are() {
+        let object = |members: &[String]| format!("{{{}}}", members.join(","));
+        let mut members: Vec<String> = (0..40).map(|at| format!("\"m{at}\":{at}")).collect();
+        let written = format!("{{\"includes\":{}}}", object(&members));
+        assert!(holds(&written, &object(&members)));
+        members.push("\"m7\":7".to_owned());
+        assert_eq!(mismatch(&written, &object(&members))[2], "2 members of this name");
+        members.truncate(39);
+        assert_eq!(mismatch(&written, &object(&members))[0], "/m39");
+    }
 
     #[test]
     fn further_members_hold_at_any_depth() {

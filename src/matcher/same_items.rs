@@ -1,7 +1,7 @@
 //! `same-items`: these elements in any order.
 
 use super::{ArgumentError, Check, Compiler, Matcher, Mismatch, Outcome, show};
-use crate::value::{Path, Value};
+use crate::value::{ByMeaning, Path, Value};
 
 /// Holds if the array has exactly the elements of the argument, with the same multiplicity, in any order.
 pub(super) struct SameItems;
@@ -36,13 +36,18 @@ impl Check for Items {
         let Some(items) = observed.and_then(Value::as_array) else {
             return Outcome::mismatch(format!("in any order {}", show_all(&self.0)), observed);
         };
-        let mut left: Vec<&Value> = self.0.iter().collect();
+        // The list may be a captured one, which has as many elements as the target likes.
+        let mut places = ByMeaning::of(self.0.iter());
+        let mut taken = vec![false; self.0.len()];
+        let left = |taken: &[bool]| -> Vec<&Value> {
+            self.0.iter().zip(taken).filter(|(_, taken)| !**taken).map(|(wanted, _)| wanted).collect()
+        };
         // Equality is transitive, so taking the first match never leaves a later element without its match.
         for (index, item) in items.iter().enumerate() {
-            match left.iter().position(|wanted| wanted.same_as(item)) {
-                Some(at) => drop(left.swap_remove(at)),
+            match places.take(item, |at| self.0[at].same_as(item)) {
+                Some(at) => taken[at] = true,
                 None => {
-                    let expected = match left.as_slice() {
+                    let expected = match left(&taken).as_slice() {
                         [] => format!("no more elements than {}", show_all(&self.0)),
                         left => format!("one of {}", show_all(left.iter().copied())),
                     };
@@ -51,6 +56,7 @@ impl Check for Items {
                 }
             }
         }
+        let left = left(&taken);
         if left.is_empty() {
             return Outcome::HOLDS;
         }
@@ -66,6 +72,14 @@ fn show_all<'v>(items: impl IntoIterator<Item = &'v Value>) -> String {
 mod tests {
     use super::super::testing::{holds, look_at_nothing, mismatch, refusal};
     use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_in_its_order() {
+        assert_eq!(mismatch(r#"{"same-items":[1,2,3,2]}"#, "[2]")[1], "also [1,2,3]");
+        assert_eq!(mismatch(r#"{"same-items":[1,2,3,2]}"#, "[2,5]")[..2], ["/1", "one of [1,2,3]"]);
+        assert!(holds(r#"{"same-items":[{"a":1,"a":2},{"a":2,"a":1}]}"#, r#"[{"a":1,"a":2},{"a":2,"a":1}]"#));
+        assert!(!holds(r#"{"same-items":[{"a":1,"a":2}]}"#, r#"[{"a":2,"a":1}]"#));
+    }
 
     #[test]
     fn order_is_ignored_but_repetition_is_not() {

@@ -1,5 +1,6 @@
 //! Finds the first difference between two values, for findings.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{Path, Value};
@@ -49,10 +50,10 @@ fn differ_in_members(lefts: &[(Value, Value)], rights: &[(Value, Value)], path: 
             right: Some(Value::Map(rights.to_vec().into())),
         });
     }
-    let find = |members: &'_ [(Value, Value)], wanted: &Value| members.iter().position(|(key, _)| key == wanted);
+    let (in_lefts, in_rights) = (Keys::of(lefts), Keys::of(rights));
     for (key, left) in lefts {
         let child = path.child(token(key));
-        match find(rights, key) {
+        match in_rights.find(key) {
             Some(at) => {
                 if let Some(difference) = differ(left, &rights[at].1, &child) {
                     return Some(difference);
@@ -61,7 +62,7 @@ fn differ_in_members(lefts: &[(Value, Value)], rights: &[(Value, Value)], path: 
             None => return Some(Difference { path: child, left: Some(left.clone()), right: None }),
         }
     }
-    rights.iter().find(|(key, _)| find(lefts, key).is_none()).map(|(key, right)| Difference {
+    rights.iter().find(|(key, _)| in_lefts.find(key).is_none()).map(|(key, right)| Difference {
         path: path.child(token(key)),
         left: None,
         right: Some(right.clone()),
@@ -140,9 +141,60 @@ fn same_members(lefts: &[(Value, Value)], rights: &[(Value, Value)]) -> bool {
     if repeats_a_name(lefts) || repeats_a_name(rights) {
         return lefts == rights;
     }
-    let find = |wanted: &Value| rights.iter().find(|(key, _)| key == wanted).map(|(_, value)| value);
-    lefts.iter().all(|(key, left)| find(key).is_some_and(|right| left.same_as(right)))
-        && rights.iter().all(|(key, _)| lefts.iter().any(|(known, _)| known == key))
+    let (in_lefts, in_rights) = (Keys::of(lefts), Keys::of(rights));
+    lefts.iter().all(|(key, left)| in_rights.find(key).is_some_and(|at| left.same_as(&rights[at].1)))
+        && rights.iter().all(|(key, _)| in_lefts.find(key).is_some())
+}
+
+/// Finds members by their keys. Two answers of a target may have hundreds of thousands of them.
+enum Keys<'v> {
+    Few(&'v [(Value, Value)]),
+    Many(&'v [(Value, Value)], ByMeaning),
+}
+
+impl<'v> Keys<'v> {
+    fn of(members: &'v [(Value, Value)]) -> Self {
+        match members.len() {
+            0..=FEW => Self::Few(members),
+            _ => Self::Many(members, ByMeaning::of(members.iter().map(|(key, _)| key))),
+        }
+    }
+
+    /// Where the first member with this very key is.
+    fn find(&self, wanted: &Value) -> Option<usize> {
+        match self {
+            Self::Few(members) => members.iter().position(|(key, _)| key == wanted),
+            Self::Many(members, places) => places.alike(wanted).find(|at| members[*at].0 == *wanted),
+        }
+    }
+}
+
+/// So many members are compared one by one, which is faster than hashing them.
+pub(crate) const FEW: usize = 32;
+
+/// The places of values, by their [`Value::meaning_hash`].
+pub(crate) struct ByMeaning(HashMap<u64, Vec<usize>>);
+
+impl ByMeaning {
+    pub(crate) fn of<'v>(values: impl Iterator<Item = &'v Value>) -> Self {
+        let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (at, value) in values.enumerate() {
+            places.entry(value.meaning_hash()).or_default().push(at);
+        }
+        Self(places)
+    }
+
+    /// The places of all values that may be equal to this one in meaning, in their order.
+    pub(crate) fn alike(&self, value: &Value) -> impl Iterator<Item = usize> {
+        self.0.get(&value.meaning_hash()).into_iter().flatten().copied()
+    }
+
+    /// Removes and returns the last of these places that fits.
+    pub(crate) fn take(&mut self, value: &Value, fits: impl Fn(usize) -> bool) -> Option<usize> {
+        let places = self.0.get_mut(&value.meaning_hash())?;
+        let index = places.iter().rposition(|at| fits(*at))?;
+        Some(places.swap_remove(index))
+    }
 }
 
 /// Whether two members have the same text as their key.
@@ -193,6 +245,44 @@ mod tests {
             Value::Tag(1, Box::new(one)),
             Value::Tag(2, Box::new(two)),
         ]
+    }
+
+    #[test]
+    fn many_members_are_compared_as_few_are() {
+        let many = |change: &dyn Fn(usize) -> (Value, Value)| Value::Map((0..FEW + 8).map(change).collect());
+        let plain = |at: usize| match at % 2 {
+            0 => (Value::text(format!("m{at}")), Value::from(at as u64)),
+            _ => (Value::from(at as u64), Value::Null),
+        };
+        let whole = many(&plain);
+        let other_way = Value::Map((0..FEW + 8).rev().map(plain).collect());
+        assert_eq!(first_difference(&whole, &other_way), None);
+        assert!(whole.same_as(&other_way));
+        let changed = many(&|at| if at == 37 { (Value::from(37_u64), Value::Bool(true)) } else { plain(at) });
+        // The key 38 in the place of "m38", and a float in the place of the key 35: other keys.
+        let renamed = many(&|at| if at == 38 { (Value::from(38_u64), plain(at).1) } else { plain(at) });
+        let float = many(&|at| if at == 35 { (Value::Float(35.0), Value::Null) } else { plain(at) });
+        for (other, place) in [(&changed, "/37"), (&renamed, "/m38"), (&float, "/35")] {
+            let difference = first_difference(&whole, other).expect("a difference");
+            assert_eq!(difference.path.to_string(), place);
+            assert!(!whole.same_as(other) && !other.same_as(&whole));
+        }
+        let more = many(&|at| if at == 39 { (Value::text("new"), Value::Null) } else { plain(at) });
+        assert_eq!(first_difference(&more, &whole).map(|found| found.path.to_string()).as_deref(), Some("/new"));
+    }
+
+    #[test]
+    fn two_maps_of_many_members_are_compared_in_time() {
+        let many = |order: &mut dyn Iterator<Item = u64>| {
+            Value::Map(order.map(|at| (Value::text(format!("m{at}")), Value::from(at))).collect())
+        };
+        let (send, receive) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let (up, down) = (many(&mut (0..200_000)), many(&mut (0..200_000).rev()));
+            let _ = send.send(up.same_as(&down) && first_difference(&up, &down).is_none());
+        });
+        // Compared one by one, 20,000,000,000 pairs take longer.
+        assert_eq!(receive.recv_timeout(std::time::Duration::from_secs(20)), Ok(true));
     }
 
     #[test]

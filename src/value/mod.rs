@@ -10,6 +10,7 @@ mod path;
 mod shared;
 
 pub use change::{ChangeError, remove, set};
+pub(crate) use diff::{ByMeaning, FEW};
 pub use diff::{Difference, first_difference};
 pub use path::{Path, PathError};
 pub use shared::Shared;
