@@ -492,6 +492,12 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "The library builds a message with header fields of its own in place of those that it is given." },
     Fault { name: "own-codes-replaced", level: "node", needs: Needs::Nothing, breaks: &["MESH-4.10-08"],
         summary: "The library builds a fault with amp:Receiver for every code that is not of the specification." },
+    Fault { name: "parameter-names-ignore-case", level: "message", needs: Needs::Nothing, breaks: &["MESH-4.3-06"],
+        summary: "Reads the parameters of a block whatever the case of their names." },
+    Fault { name: "role-fragment-ignored", level: "message", needs: Needs::Nothing, breaks: &["MESH-4.3-03"],
+        summary: "Compares roles without their fragments." },
+    Fault { name: "trace-id-replaced-in-body", level: "intermediary", needs: Needs::Nothing, breaks: &["MESH-4.8.2.1-23"],
+        summary: "Replaces the text of the traceId wherever it stands in the body." },
     Fault { name: "large-message-refused", level: "message", needs: Needs::Nothing, breaks: &["MESH-2.2-07"],
         summary: "Refuses messages of more than 256 KiB with the status 413." },
 ];

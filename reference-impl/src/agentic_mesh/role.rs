@@ -46,5 +46,10 @@ fn actors(message: &Message) -> Vec<String> {
 #[must_use]
 pub(crate) fn acts_in(roles: &[String], role: &str, rules: &Rules) -> bool {
     planted!(rules.fault, "role-prefix-match", return roles.iter().any(|assumed| role.starts_with(assumed.as_str())));
+    planted!(
+        rules.fault,
+        "role-fragment-ignored",
+        return roles.iter().any(|assumed| role.split('#').next() == Some(assumed.as_str()))
+    );
     roles.iter().any(|assumed| assumed == role)
 }

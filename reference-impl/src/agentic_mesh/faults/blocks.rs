@@ -14,6 +14,13 @@ pub(in crate::agentic_mesh) fn any_case(object: &Object, name: &str) -> Option<S
     found.and_then(|(_, value)| value.as_text().map(str::to_owned))
 }
 
+/// `parameter-names-ignore-case`: the members under their names in lower case, of which the last one counts.
+pub(in crate::agentic_mesh) fn lower_case(content: &Object) -> Object {
+    let mut found = Object::new();
+    content.iter().for_each(|(name, value)| found.set(&name.to_lowercase(), value.clone()));
+    found
+}
+
 /// `type-read-from-name`: the type, or a name in its place.
 pub(in crate::agentic_mesh) fn kind_or_name(object: &Object) -> Option<String> {
     object.text("type").or_else(|| object.text("name")).map(str::to_owned)

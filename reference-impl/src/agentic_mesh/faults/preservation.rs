@@ -55,6 +55,15 @@ const CHANGES: &[Change] = &[
     ("body-key-lowercased", &[|message, _| if let Some(body) = message.component_mut(BODY) {
         rename(body, &|name| name.to_lowercase());
     }]),
+    ("trace-id-replaced-in-body", &[|message, _| {
+        let trace = message.header().and_then(|header| header.text("traceId")).map(str::to_owned);
+        let Some(trace) = trace else { return };
+        let Some((inbound, _)) = trace.rsplit_once(";hop=") else { return };
+        let Some(Value::Object(body)) = message.component_mut(BODY) else { return };
+        each(body, &|value| if let Value::Text(text) = value {
+            *text = text.replace(inbound, &trace);
+        });
+    }]),
     // Values of every kind (4.8.2.1, rule 1).
     ("nulls-dropped", &[|message, _| prune(&mut message.0, &|value| *value == Value::Null)]),
     ("nulls-dropped-in-blocks", &[|message, _| if let Some(Value::List(blocks)) = message.header_mut().and_then(|header| header.get_mut("headers")) {
