@@ -498,6 +498,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Compares roles without their fragments." },
     Fault { name: "trace-id-replaced-in-body", level: "intermediary", needs: Needs::Nothing, breaks: &["MESH-4.8.2.1-23"],
         summary: "Replaces the text of the traceId wherever it stands in the body." },
+    Fault { name: "reply-lists-null", level: "message", needs: Needs::Nothing, breaks: &["MESH-2.3-01", "MESH-2.3-02"],
+        summary: "Writes empty lists of a reply's MemoryGram as null." },
     Fault { name: "large-message-refused", level: "message", needs: Needs::Nothing, breaks: &["MESH-2.2-07"],
         summary: "Refuses messages of more than 256 KiB with the status 413." },
 ];

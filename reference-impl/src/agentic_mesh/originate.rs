@@ -40,7 +40,12 @@ pub(crate) fn reply(inbound: &Message, body: Object, rules: &Rules) -> String {
     // 2.1: traceId correlates linked messages.
     planted!(rules.fault, "reply-trace-id-new", header.set("traceId", ids::fresh()));
     // 4.6: a MemoryGram may be empty.
-    text(&Message::new(header, body, memorygram::empty()), rules)
+    let mut graph = memorygram::empty();
+    planted!(rules.fault, "reply-lists-null", {
+        graph.set("nodes", Value::Null);
+        graph.set("edges", Value::Null);
+    });
+    text(&Message::new(header, body, graph), rules)
 }
 
 /// A fault as a message: an envelope whose Body holds only `fault` (E02). There is one; a list only by mistake.
