@@ -344,6 +344,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Forgets the project filter when a limit is given." },
     Fault { name: "missing-package-empty-200", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.2-08"],
         summary: "Answers 200 with an empty object for an unknown id." },
+    Fault { name: "reading-sorts-lists", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-4-05", "AGENTIC-6.6-16"],
+        summary: "Sorts the lists of the stored packages that a list, a search or a bundle shows." },
     Fault { name: "relevant-across-projects", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.2-14"],
         summary: "Searches all projects." },
     Fault { name: "relevant-returns-chunks", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.2-12"],

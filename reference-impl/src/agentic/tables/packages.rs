@@ -4,10 +4,12 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::{object, search};
+use crate::agentic::faults::pull as faults;
 use crate::agentic::hash::{content_hash, verify};
 use crate::agentic::intake::Submission;
 use crate::agentic::refusal::{Code, Refusal};
 use crate::agentic::rules::Rules;
+use crate::fault::planted;
 use crate::json::Object;
 
 /// A package from the store with a verified content hash.
@@ -105,6 +107,7 @@ pub(crate) fn select(
             Err(refusal) => return Err(refusal),
         }
     }
+    planted!(rules.fault, "reading-sorts-lists", faults::sort_stored(db, rules, &packages)?);
     Ok(packages)
 }
 
