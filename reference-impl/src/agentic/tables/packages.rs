@@ -107,7 +107,7 @@ pub(crate) fn select(
             Err(refusal) => return Err(refusal),
         }
     }
-    planted!(rules.fault, "reading-sorts-lists", faults::sort_stored(db, rules, &packages)?);
+    planted!(rules.fault, "reading-sorts-lists", faults::sort_stored(db, rules, &packages));
     Ok(packages)
 }
 
