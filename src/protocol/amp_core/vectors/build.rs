@@ -90,11 +90,13 @@ impl Kind for BuildPlain {
         // The message shows it as well: its signature is over this Sig_Input.
         let mut good = vec![if_reported("/result/sig_input", "equals", Value::text(vector.text("sig_input")?))];
         good.extend(in_any_order(vector)?);
+        let mut readings = vec![reading("as ruled", false, good)];
+        readings.extend(common::refusals_of_other_encoding(vector, "body"));
         Ok(LibraryCall {
             operation: "build-plain",
             with: inputs(vector, &["sender", "headers", "body", "ext"]),
             expect: vec![
-                any_of(vec![reading("as ruled", false, good)], false),
+                any_of(readings, false),
                 ("/result/message", "equals", Value::text(vector.text("message")?), true),
             ],
             twin: None,
@@ -151,7 +153,9 @@ impl Kind for BuildEncrypted {
             }
             good.extend(in_any_order(vector)?);
             let message = Value::text(vector.text("message")?);
-            vec![any_of(vec![reading("as ruled", false, good)], false), ("/result/message", "equals", message, true)]
+            let mut readings = vec![reading("as ruled", false, good)];
+            readings.extend(common::refusals_of_other_encoding(vector, "body"));
+            vec![any_of(readings, false), ("/result/message", "equals", message, true)]
         };
         let names = ["sender", "recipient_document", "headers", "body", "nonce"];
         let built = |_: &Vector| vec![("/result/message", "type", Value::text("string"))];

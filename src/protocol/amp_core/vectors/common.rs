@@ -2,6 +2,7 @@
 
 use crate::value::Value;
 use crate::vector::{LibraryCall, Twin, Vector, VectorResult};
+use crate::wire::cbor::{self, Limits, OddityKind};
 
 /// Place, matcher, argument, and whether only the strict profile counts it.
 pub(super) type Expected = (&'static str, &'static str, Value, bool);
@@ -62,6 +63,19 @@ pub(super) fn refused_call(tolerated: bool) -> Value {
     reading("refused as a call with bad parameters", tolerated, vec![condition])
 }
 
+/// Readings that permit a refusal of CBOR that has a length which is not the shortest, or an indefinite one (E107).
+pub(super) fn refusals_of_other_encoding(vector: &Vector, name: &str) -> Vec<Value> {
+    let spelled = |kind: &OddityKind| {
+        matches!(kind, OddityKind::LongInteger { .. } | OddityKind::LongLength { .. } | OddityKind::Indefinite)
+    };
+    let document = hex(vector.value(name)).and_then(|bytes| cbor::read(&bytes, Limits::default()).ok());
+    if !document.is_some_and(|document| document.oddities.iter().any(|oddity| spelled(&oddity.kind))) {
+        return Vec::new();
+    }
+    let refused = at("/result/code", "exists", Value::Bool(true));
+    vec![reading("a decoder that refuses other encodings", true, vec![refused]), refused_call(true)]
+}
+
 /// Any answer: for a vector that cannot fail, so that at least an answer was observed.
 pub(super) fn any_answer() -> Expected {
     let answered = reading("an answer", false, vec![at("/result", "exists", Value::Bool(true))]);
@@ -70,7 +84,8 @@ pub(super) fn any_answer() -> Expected {
 
 /// The expectations of a vector, by its result: the correct answer, or one of the rejections.
 pub(super) fn expect(vector: &Vector, good: Vec<Value>, refusals: Vec<Value>) -> Vec<Expected> {
-    let good = vec![reading("as ruled", false, good)];
+    let mut good = vec![reading("as ruled", false, good)];
+    good.extend(refusals_of_other_encoding(vector, "cbor"));
     match (vector.result, vector.strict) {
         (VectorResult::Valid, _) => vec![any_of(good, false)],
         (VectorResult::Invalid, _) => vec![any_of(refusals, false)],

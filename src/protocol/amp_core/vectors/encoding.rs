@@ -83,6 +83,7 @@ impl Kind for SigInput {
             let refused = at("/result/code", "exists", Value::Bool(true));
             readings.extend([reading("the message is refused as incomplete", true, vec![refused]), refused_call(true)]);
         }
+        readings.extend(common::refusals_of_other_encoding(vector, "body"));
         let with = match vector.value("message") {
             Some(_) => vec![("message", Value::Bytes(bytes(vector, "message").map_err(|_| "message")?))],
             None => vec![

@@ -50,7 +50,10 @@ impl Kind for Receive {
             vector.fields.push(("trusted_relays".to_owned(), Value::Array(Vec::new().into())));
         }
         let names = ["message", "self", "now", "documents", "trusted_relays", "original"];
-        let accepted = |_: &Vector| vec![("/outcome", "equals", Value::text("accepted"))];
+        let accepted = |vector: &Vector| {
+            let accepted = reading("accepted", false, vec![at("/outcome", "equals", Value::text("accepted"))]);
+            vec![("", "any-of", Value::array([accepted].into_iter().chain(unsupported(vector))))]
+        };
         library_call(&vector, "receive", &names, expected(&vector)?, accepted)
     }
 
@@ -70,6 +73,7 @@ fn expected(vector: &Vector) -> Result<Vec<Expected>, &'static str> {
     let mut readings: Vec<Value> = outcomes.iter().map(|outcome| outcome_reading(vector, outcome, false)).collect();
     let tolerated = listed("tolerate").unwrap_or_default();
     readings.extend(tolerated.iter().map(|outcome| outcome_reading(vector, outcome, true)));
+    readings.extend(unsupported(vector));
     Ok(match (vector.result, vector.strict) {
         (VectorResult::Acceptable, Some(_)) => {
             let refused = reading("refused", false, vec![at("/outcome", "equals", Value::text("refused"))]);
@@ -78,6 +82,14 @@ fn expected(vector: &Vector) -> Result<Vec<Expected>, &'static str> {
         }
         _ => vec![any_of(readings, false)],
     })
+}
+
+/// The answer of a library that does not support the type (E39), if the type is assigned and no library has to support it.
+fn unsupported(vector: &Vector) -> Option<Value> {
+    let envelope = cbor::parse(&hex(vector.value("message"))?).ok()?;
+    let name = codes::type_name(unsigned(envelope.member("typ"))?)?;
+    let required = ["MESSAGE", "ACK", "ERROR", "HELLO", "HELLO_ACK", "HELLO_REJECT"].contains(&name);
+    (!required).then(|| outcome_reading(vector, &Value::Integer(1005), true))
 }
 
 fn outcome_reading(vector: &Vector, outcome: &Value, tolerated: bool) -> Value {
