@@ -41,11 +41,7 @@ impl Block {
         planted!(rules.fault, "role-name-ignores-case", block.role = faults::blocks::any_case(object, "role"));
         planted!(rules.fault, "type-read-from-name", block.kind = faults::blocks::kind_or_name(object));
         planted!(rules.fault, "content-read-beside-block", block.content = object.clone());
-        planted!(
-            rules.fault,
-            "parameter-names-ignore-case",
-            block.content = faults::blocks::lower_case(&block.content)
-        );
+        planted!(rules.fault, "parameter-names-ignore-case", faults::blocks::lower_case(&mut block.content));
         planted!(rules.fault, "block-without-content-optional", object.get("content").is_none() => block.mandatory = false);
         // E31: absent flags are false.
         planted!(rules.fault, "must-understand-by-default", block.mandatory |= object.get("mustUnderstand").is_none());

@@ -41,10 +41,7 @@ pub(crate) fn reply(inbound: &Message, body: Object, rules: &Rules) -> String {
     planted!(rules.fault, "reply-trace-id-new", header.set("traceId", ids::fresh()));
     // 4.6: a MemoryGram may be empty.
     let mut graph = memorygram::empty();
-    planted!(rules.fault, "reply-lists-null", {
-        graph.set("nodes", Value::Null);
-        graph.set("edges", Value::Null);
-    });
+    planted!(rules.fault, "reply-lists-null", ["nodes", "edges"].iter().for_each(|name| graph.set(name, Value::Null)));
     text(&Message::new(header, body, graph), rules)
 }
 

@@ -199,6 +199,7 @@ impl Receiver {
         let complete = complete || early;
         let mut data: Vec<u8> = self.chunks.values().flatten().copied().collect();
         planted!(fault, "stream-hash-arrival-order", data = self.arrived());
+        planted!(fault, "stream-order-as-text", data = faults::by_text(&self.chunks));
         let chunks_received = self.chunks_received();
         if !complete {
             let code = Some(Code::SchemaViolation);

@@ -51,7 +51,14 @@ fn source(folder: &Path) -> String {
 }
 
 /// Faults that take more than the conversations here, such as hundreds of objects; `proofmark prove` catches them.
-const LONGER: &[&str] = &["large-memorygram-skips-blocks", "first-edge-checked-only", "large-message-refused"];
+const LONGER: &[&str] = &[
+    "large-memorygram-skips-blocks",
+    "first-edge-checked-only",
+    "large-message-refused",
+    "parameter-names-ignore-case",
+    "role-fragment-ignored",
+    "trace-id-replaced-in-body",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_shows() {

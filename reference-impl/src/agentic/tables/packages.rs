@@ -4,13 +4,12 @@ use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::{object, search};
-use crate::agentic::faults::pull as faults;
 use crate::agentic::hash::{content_hash, verify};
 use crate::agentic::intake::Submission;
 use crate::agentic::refusal::{Code, Refusal};
 use crate::agentic::rules::Rules;
 use crate::fault::planted;
-use crate::json::Object;
+use crate::json::{Object, Value};
 
 /// A package from the store with a verified content hash.
 #[derive(Debug, Clone)]
@@ -107,7 +106,7 @@ pub(crate) fn select(
             Err(refusal) => return Err(refusal),
         }
     }
-    planted!(rules.fault, "reading-sorts-lists", faults::sort_stored(db, rules, &packages));
+    planted!(rules.fault, "reading-sorts-lists", sort_stored(db, rules, &packages));
     Ok(packages)
 }
 
@@ -136,4 +135,22 @@ pub(crate) fn rewrite(db: &Connection, package_id: &str, object: &Object, hash: 
 pub(crate) fn tamper(db: &Connection, package_id: &str, text: &str) -> Result<(), Refusal> {
     let changed = db.execute("UPDATE packages SET record = ? WHERE package_id = ?", [text, package_id])?;
     if changed == 0 { Err(Refusal::no_package(package_id)) } else { Ok(()) }
+}
+
+/// `reading-sorts-lists`: Sorts the lists of a stored package when an answer with several packages shows it.
+fn sort_stored(db: &Connection, rules: Rules, shown: &[Package]) {
+    // The connection of a reader writes nothing; a snapshot that is no longer the newest one cannot be written to.
+    db.pragma_update(None, "query_only", false).ok();
+    for package in shown {
+        let mut sorted = package.object.clone();
+        for name in ["tags", "decisions_made", "open_questions"] {
+            if let Some(Value::List(items)) = sorted.present(name) {
+                let mut items = items.clone();
+                items.sort_by(|left, right| left.as_text().cmp(&right.as_text()));
+                sorted.set(name, Value::List(items));
+            }
+        }
+        let hash = content_hash(&sorted, b"", rules);
+        rewrite(db, package.id(), &sorted, &hash).ok();
+    }
 }

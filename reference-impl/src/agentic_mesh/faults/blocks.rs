@@ -15,10 +15,10 @@ pub(in crate::agentic_mesh) fn any_case(object: &Object, name: &str) -> Option<S
 }
 
 /// `parameter-names-ignore-case`: the members under their names in lower case, of which the last one counts.
-pub(in crate::agentic_mesh) fn lower_case(content: &Object) -> Object {
+pub(in crate::agentic_mesh) fn lower_case(content: &mut Object) {
     let mut found = Object::new();
     content.iter().for_each(|(name, value)| found.set(&name.to_lowercase(), value.clone()));
-    found
+    *content = found;
 }
 
 /// `type-read-from-name`: the type, or a name in its place.

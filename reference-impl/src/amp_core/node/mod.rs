@@ -359,6 +359,7 @@ impl Node {
         planted!(rules.fault, "replay-key-cut", id.truncate(12));
         // 8.4: an id is sixteen bytes, whatever they are as text.
         planted!(rules.fault, "replay-key-as-text", id = String::from_utf8_lossy(&id).into_owned().into_bytes());
+        planted!(rules.fault, "replay-key-without-time", drop(id.drain(..8)));
         planted!(rules.fault, "replay-key-of-seven-bits", id.iter_mut().for_each(|byte| *byte &= 0x7f));
         planted!(rules.fault, "replay-key-ignores-case", id.make_ascii_lowercase());
         planted!(rules.fault, "replay-key-cut-at-zero", end in id[8..].iter().position(|byte| *byte == 0) => id.truncate(8 + end));

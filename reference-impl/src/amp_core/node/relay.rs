@@ -114,7 +114,8 @@ impl Node {
                 return Ok(Answer::refused(voice, cause, &Complaint::because(Code::RelayRejected, reason)));
             }
         } else {
-            let expires_at = if stored_for { now.saturating_add(60_000) } else { headers.expiry() };
+            let mut expires_at = if stored_for { now.saturating_add(60_000) } else { headers.expiry() };
+            planted!(rules.fault, "relay-forgets-long-lifetimes", headers.ttl > u64::from(u32::MAX / 2) => expires_at = now);
             let parcel = queue::Parcel { sender, id: &headers.id, raw, expires_at };
             // 8.3, 16.5: kept until the recipient has it.
             let forgets = rules.fault.is("relay-forgets-offline");
@@ -163,6 +164,7 @@ impl Node {
             planted!(self.rules().fault, "relay-any-ack-ends", queue::delivered_to_all(db, sender, reply_to)?);
             if queue::find(db, sender, reply_to, recipient)?.is_some() {
                 planted!(self.rules().fault, "relay-first-ack-ends", queue::delivered_to_all(db, sender, reply_to)?);
+                planted!(self.rules().fault, "relay-ack-cumulative", queue::up_to(db, sender, reply_to, recipient)?);
                 queue::delivered(db, sender, reply_to, recipient)?;
                 wakes |= self.report_commit(db, sender, reply_to, recipient, now)?;
             }

@@ -120,6 +120,14 @@ pub(crate) fn delivered_to_all(db: &Connection, sender: &str, id: &[u8]) -> rusq
     Ok(())
 }
 
+/// `relay-ack-cumulative`: marks what a recipient was sent before a message as delivered too.
+pub(crate) fn up_to(db: &Connection, sender: &str, id: &[u8], recipient: &str) -> rusqlite::Result<()> {
+    let sql = "UPDATE delivery SET state = 'delivered' WHERE recipient = ?1 AND place < (SELECT place FROM delivery
+               WHERE recipient = ?1 AND parcel = (SELECT parcel FROM parcel WHERE sender = ?2 AND id = ?3))";
+    db.prepare_cached(sql)?.execute(params![recipient, sender, id])?;
+    Ok(())
+}
+
 /// Removes one entry, in any state.
 pub(crate) fn drop_place(db: &Connection, place: i64) -> rusqlite::Result<()> {
     db.prepare_cached("DELETE FROM delivery WHERE place = ?")?.execute([place])?;
