@@ -237,8 +237,8 @@ fn close(out: &mut Vec<u8>, style: Style) {
 
 /// The members in the order of the style, each with its key as written, if sorting has written it in this style.
 ///
-/// A key that is written once to sort it and again to store it takes twice the time for each map in it, which is a key of
-/// the next: no input of a target may do that.
+/// Sorting writes the keys. Writing them again would double the time at each level where a map is the key of a map, so that
+/// a short message of a target could stop a run.
 fn ordered(members: &[Member], style: Style) -> Vec<(Option<Vec<u8>>, &Member)> {
     if style.order == Order::AsWritten {
         return members.iter().map(|member| (None, member)).collect();
