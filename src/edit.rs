@@ -9,10 +9,12 @@ mod tests;
 
 pub use keys::EDIT;
 
+use std::borrow::Cow;
+
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Span, Yaml};
 use crate::template::{Expr, read_path};
 use crate::value::{ChangeError, Path, Value, remove, set};
-use crate::wire::show;
+use crate::wire::{json, show};
 
 /// A defect of a message.
 #[derive(Clone, Debug)]
@@ -52,19 +54,28 @@ pub enum Change {
     /// Keeps the first bytes only.
     Truncate(usize),
     /// Sends bytes instead of the whole body.
-    Bytes(Vec<u8>),
+    Bytes(Bytes),
     /// Replaces the first occurrence of one text in the bytes by other bytes.
-    Replace(Vec<u8>, Vec<u8>),
+    Replace(Vec<u8>, Bytes),
     /// Inverts one bit of one byte; the index wraps at the end.
     Flip(usize, u8),
     /// Inserts bytes before the byte with this index; at the end without one.
-    Insert(Vec<u8>, Option<usize>),
+    Insert(Bytes, Option<usize>),
     /// Removes this many bytes, from the byte with this index on, which wraps at the end.
     Cut(usize, usize),
     /// Overwrites as many bytes with these, from the byte with this index on, which wraps at the end.
-    Overwrite(Vec<u8>, usize),
+    Overwrite(Bytes, usize),
     /// Sets a header field, or removes it.
     Header(String, Option<Expr>),
+}
+
+/// The new bytes of an edit.
+#[derive(Clone, Debug)]
+pub enum Bytes {
+    /// As they are written.
+    Written(Vec<u8>),
+    /// The value of an expression: a byte string, a text in UTF-8, or any other value as JSON.
+    Of(Expr),
 }
 
 impl Edit {
@@ -83,6 +94,7 @@ impl Edit {
         }
         if let Some(path) = fields.text("rename", problems) {
             let to = fields.required_text("to", problems);
+            to.iter().for_each(|to| as_written(to, &to.span, problems));
             changes.extend(place(path, problems).zip(to).map(|(path, to)| Change::Rename(path, to.value)));
         }
         if let Some(path) = fields.text("duplicate", problems) {
@@ -99,6 +111,7 @@ impl Edit {
             changes.extend(bytes_of(bytes, problems).map(Change::Bytes));
         }
         if let Some(from) = fields.text("replace", problems) {
+            as_written(&from, &from.span, problems);
             let to = fields.require("to", problems).and_then(|node| bytes_of(node, problems));
             changes.extend(to.map(|to| Change::Replace(from.value.into_bytes(), to)));
         }
@@ -162,9 +175,14 @@ impl Edit {
     /// The expression of its new value, if it has one.
     pub fn expr(&self) -> Option<&Expr> {
         match &self.change {
-            Change::Set(_, expr) | Change::Repeat(_, expr) | Change::Whole(expr) | Change::Header(_, Some(expr)) => {
-                Some(expr)
-            }
+            Change::Set(_, expr)
+            | Change::Repeat(_, expr)
+            | Change::Whole(expr)
+            | Change::Header(_, Some(expr))
+            | Change::Bytes(Bytes::Of(expr))
+            | Change::Replace(_, Bytes::Of(expr))
+            | Change::Insert(Bytes::Of(expr), _)
+            | Change::Overwrite(Bytes::Of(expr), _) => Some(expr),
             _ => None,
         }
     }
@@ -172,6 +190,7 @@ impl Edit {
     /// The description of the edit, with its new value.
     pub fn describe(&self, rendered: Option<&Value>) -> String {
         let shown = rendered.map(show).unwrap_or_default();
+        let bytes = |new: &Bytes| new.with(rendered).into_owned();
         match &self.change {
             Change::Remove(path) => format!("remove {path}"),
             Change::Set(path, _) => format!("set {path} to {shown}"),
@@ -179,15 +198,13 @@ impl Edit {
             Change::Repeat(path, _) => format!("duplicate {path} with {shown}"),
             Change::Whole(_) => format!("send {shown} instead of the message"),
             Change::Truncate(count) => format!("keep the first {count} bytes"),
-            Change::Bytes(bytes) => format!("send the bytes {:?} instead of the body", String::from_utf8_lossy(bytes)),
-            Change::Replace(from, to) => {
-                format!("replace {:?} by {:?}", String::from_utf8_lossy(from), String::from_utf8_lossy(to))
-            }
+            Change::Bytes(new) => format!("send the bytes {} instead of the body", text(&bytes(new))),
+            Change::Replace(from, to) => format!("replace {} by {}", text(from), text(&bytes(to))),
             Change::Flip(byte, bit) => format!("invert bit {bit} of byte {byte}"),
-            Change::Insert(bytes, Some(at)) => format!("insert the bytes {} before byte {at}", hex(bytes)),
-            Change::Insert(bytes, None) => format!("append the bytes {} to the message", hex(bytes)),
+            Change::Insert(new, Some(at)) => format!("insert the bytes {} before byte {at}", hex(&bytes(new))),
+            Change::Insert(new, None) => format!("append the bytes {} to the message", hex(&bytes(new))),
             Change::Cut(count, at) => format!("remove {count} bytes from byte {at} on"),
-            Change::Overwrite(bytes, at) => format!("overwrite with the bytes {} from byte {at} on", hex(bytes)),
+            Change::Overwrite(new, at) => format!("overwrite with the bytes {} from byte {at} on", hex(&bytes(new))),
             Change::Header(name, Some(_)) => format!("set the header {name} to {shown}"),
             Change::Header(name, None) => format!("remove the header {name}"),
         }
@@ -223,19 +240,19 @@ impl Edit {
         }
     }
 
-    /// Applies a change of the stage encoded.
+    /// Applies a change of the stage encoded. `rendered` is the value of [`Edit::expr`].
     ///
     /// # Errors
     ///
     /// [`ChangeError`] if the value or the bytes to change are missing.
-    pub fn apply_to_bytes(&self, bytes: &mut Vec<u8>) -> Result<(), ChangeError> {
+    pub fn apply_to_bytes(&self, bytes: &mut Vec<u8>, rendered: Option<&Value>) -> Result<(), ChangeError> {
         match &self.change {
             Change::Truncate(count) => bytes.truncate(*count),
-            Change::Bytes(new) => bytes.clone_from(new),
+            Change::Bytes(new) => *bytes = new.with(rendered).into_owned(),
             Change::Replace(from, to) => {
                 let at = bytes.windows(from.len().max(1)).position(|window| window == from.as_slice());
                 let at = at.ok_or(ChangeError::NotThere)?;
-                bytes.splice(at..at + from.len(), to.iter().copied());
+                bytes.splice(at..at + from.len(), to.with(rendered).iter().copied());
             }
             Change::Flip(byte, bit) => {
                 let length = bytes.len();
@@ -246,7 +263,7 @@ impl Edit {
             }
             Change::Insert(new, at) => {
                 let at = at.unwrap_or(usize::MAX).min(bytes.len());
-                bytes.splice(at..at, new.iter().copied());
+                bytes.splice(at..at, new.with(rendered).iter().copied());
             }
             Change::Cut(count, at) => {
                 let at = wrapped(*at, bytes)?;
@@ -254,6 +271,7 @@ impl Edit {
             }
             Change::Overwrite(new, at) => {
                 let at = wrapped(*at, bytes)?;
+                let new = new.with(rendered);
                 let end = (at + new.len()).min(bytes.len());
                 bytes.splice(at..end, new.iter().copied());
             }
@@ -265,6 +283,19 @@ impl Edit {
             | Change::Header(..) => {}
         }
         Ok(())
+    }
+}
+
+impl Bytes {
+    /// The bytes; `rendered` is the value of the expression, if there is one.
+    fn with(&self, rendered: Option<&Value>) -> Cow<'_, [u8]> {
+        match (self, rendered) {
+            (Self::Written(bytes), _) => Cow::Borrowed(bytes),
+            (Self::Of(_), Some(Value::Bytes(bytes))) => Cow::Owned(bytes.clone()),
+            (Self::Of(_), Some(Value::Text(text))) => Cow::Owned(text.clone().into_bytes()),
+            (Self::Of(_), Some(other)) => Cow::Owned(json::compact(other).into_bytes()),
+            (Self::Of(_), None) => Cow::Borrowed(&[]),
+        }
     }
 }
 
@@ -286,6 +317,13 @@ impl Change {
 /// An index that wraps at the end of `bytes`; an error if they are empty.
 fn wrapped(at: usize, bytes: &[u8]) -> Result<usize, ChangeError> {
     if bytes.is_empty() { Err(ChangeError::NoBody) } else { Ok(at % bytes.len()) }
+}
+
+/// Bytes as a text in quotes, shortened.
+fn text(bytes: &[u8]) -> String {
+    const SHOWN: usize = 200;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]);
+    if bytes.len() > SHOWN { format!("{text:?}… ({} bytes)", bytes.len()) } else { format!("{text:?}") }
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -327,10 +365,23 @@ fn value_of(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<Expr> {
     }
 }
 
+/// Notes an expression in a text that is taken as it is written: whoever wrote it expects its value.
+fn as_written(text: &str, span: &Span, problems: &mut Problems) {
+    if text.contains("${") {
+        problems.note(
+            Diagnostic::new(span, "an expression has no value here: only `${row.…}` is filled in")
+                .hint("give each value its own row"),
+        );
+    }
+}
+
 /// Bytes: text, or `{ hex: TEXT }`.
-fn bytes_of(node: &Node, problems: &mut Problems) -> Option<Vec<u8>> {
+fn bytes_of(node: &Node, problems: &mut Problems) -> Option<Bytes> {
     match &node.value {
-        Yaml::Text(text) => Some(text.clone().into_bytes()),
+        Yaml::Text(_) => Some(match Expr::read(node, problems) {
+            Expr::Constant(Value::Text(text)) => Bytes::Written(text.into_bytes()),
+            expr => Bytes::Of(expr),
+        }),
         Yaml::Map(_) => {
             let mut fields = Fields::new(node, &keys::HEX, problems);
             let hex = fields.required_text("hex", problems)?;
@@ -339,7 +390,7 @@ fn bytes_of(node: &Node, problems: &mut Problems) -> Option<Vec<u8>> {
             if let Err(error) = &bytes {
                 problems.note(Diagnostic::new(&hex.span, format!("invalid hex: {error}")));
             }
-            bytes.ok()
+            bytes.ok().map(Bytes::Written)
         }
         _ => {
             problems.note(Diagnostic::new(&node.span, "bytes must be text or { hex: … }"));

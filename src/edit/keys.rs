@@ -36,7 +36,12 @@ pub static EDIT: Shape = Shape {
         KeyRow::new("replace-message", Kind::Value, "Sends this value instead of the whole message.", "replace-message: []")
             .formerly(&["whole"]),
         KeyRow::new("truncate", Kind::Number, "Keeps only this many bytes of the body.", "truncate: 10"),
-        KeyRow::new("bytes", Kind::TextOr(&HEX), "Sends these bytes instead of the body.", "bytes: { hex: 7b }"),
+        KeyRow::new(
+            "bytes",
+            Kind::TextOr(&HEX),
+            "Sends these bytes instead of the body. Here and in the other changes of bytes, a text may have expressions.",
+            "bytes: { hex: 7b }",
+        ),
         KeyRow::new(
             "replace",
             Kind::Text,

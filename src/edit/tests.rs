@@ -108,7 +108,7 @@ fn changes_of_bytes_start_where_they_say_and_keep_the_rest() {
         ("{ header: accept }", b"abcd", b"abcd"),
     ] {
         let mut bytes = before.to_vec();
-        edit(text).apply_to_bytes(&mut bytes).expect("a change");
+        edit(text).apply_to_bytes(&mut bytes, None).expect("a change");
         assert_eq!(bytes, after, "{text}");
     }
 }
@@ -123,7 +123,7 @@ fn bytes_that_are_not_there_cannot_be_changed() {
         ("{ overwrite: x }", b"", ChangeError::NoBody),
     ] {
         let mut bytes = before.to_vec();
-        assert_eq!(edit(text).apply_to_bytes(&mut bytes), Err(why), "{text}");
+        assert_eq!(edit(text).apply_to_bytes(&mut bytes, None), Err(why), "{text}");
         assert_eq!(bytes, before, "{text}");
     }
 }
@@ -153,11 +153,46 @@ fn an_edit_is_described_with_its_place_and_its_new_value() {
 }
 
 #[test]
-fn a_description_has_at_most_32_bytes_in_hex() {
+fn a_description_shows_the_first_bytes_alone() {
     let described = |count: usize| edit(&format!("{{ insert: {{ hex: '{}' }} }}", "00".repeat(count))).describe(None);
     let zeros = "00".repeat(32);
     assert_eq!(described(32), format!("append the bytes {zeros} to the message"));
     assert_eq!(described(33), format!("append the bytes {zeros}… (33 bytes) to the message"));
+    let replaced = |count: usize| edit(&format!("{{ replace: a, to: {} }}", "b".repeat(count))).describe(None);
+    assert_eq!(replaced(200), format!("replace \"a\" by \"{}\"", "b".repeat(200)));
+    assert_eq!(replaced(201), format!("replace \"a\" by \"{}\"… (201 bytes)", "b".repeat(200)));
+}
+
+#[test]
+fn an_expression_in_new_bytes_has_the_value_that_it_is_given() {
+    let (digits, bytes, number) = (Value::text("99"), Value::Bytes(b"\0\xff".to_vec()), Value::Integer(5));
+    for (text, value, after, described) in [
+        ("{ insert: '${repeat 2 9}', at: 1 }", &digits, &b"a99bcd"[..], "insert the bytes 3939 before byte 1"),
+        ("{ insert: '${item}' }", &bytes, b"abcd\x00\xff", "append the bytes 00ff to the message"),
+        ("{ insert: '${item}' }", &number, b"abcd5", "append the bytes 35 to the message"),
+        ("{ bytes: 'a ${hex 4}' }", &digits, b"99", "send the bytes \"99\" instead of the body"),
+        ("{ overwrite: '${item}' }", &digits, b"99cd", "overwrite with the bytes 3939 from byte 0 on"),
+        ("{ replace: bc, to: '${item}' }", &digits, b"a99d", "replace \"bc\" by \"99\""),
+    ] {
+        let edit = edit(text);
+        assert!(edit.expr().is_some(), "{text}");
+        let mut changed = b"abcd".to_vec();
+        edit.apply_to_bytes(&mut changed, Some(value)).expect("a change");
+        assert_eq!((&changed[..], edit.describe(Some(value)).as_str()), (after, described), "{text}");
+    }
+    let mut literal = Vec::new();
+    edit("{ insert: '$${item}' }").apply_to_bytes(&mut literal, None).expect("a change");
+    assert_eq!(literal, b"${item}");
+}
+
+#[test]
+fn an_expression_in_a_text_that_is_taken_as_written_is_a_mistake() {
+    for text in ["{ replace: '${item}', to: x }", "{ rename: /title, to: '${item}' }"] {
+        let (_, mistakes) = read(text);
+        let only = matches!(&mistakes[..], [found] if found.contains("an expression has no value here"));
+        assert!(only, "{text}: {mistakes:?}");
+    }
+    assert_eq!(read("{ replace: '$x {y}', to: z }").1, Vec::<String>::new());
 }
 
 #[test]

@@ -310,8 +310,10 @@ impl<'p> Walk<'p> {
                 }
             }
         }
-        for edit in edits.iter().filter(|edit| edit.stage == Stage::Encoded) {
-            edit.apply_to_bytes(&mut encoded.body).map_err(|error| BuildError::Other(error.to_string()))?;
+        for (position, edit) in edits.iter().enumerate().filter(|(_, edit)| edit.stage == Stage::Encoded) {
+            let rendered = self.rendered(edit, position, stream)?;
+            edit.apply_to_bytes(&mut encoded.body, rendered.as_ref())
+                .map_err(|error| BuildError::Other(error.to_string()))?;
         }
         Ok(encoded)
     }
