@@ -14,8 +14,8 @@ pub enum Expr {
     Template(Template, Span),
     /// A list that contains templates.
     List(Vec<Self>),
-    /// A map whose values contain templates.
-    Map(Vec<(String, Self)>),
+    /// A map whose names or values contain templates.
+    Map(Vec<(Self, Self)>),
     /// `{ base: NAME, set: {…}, remove: […] }`: a named object of the protocol, or a binding, with changes.
     Built {
         /// The object or binding.
@@ -96,7 +96,7 @@ impl Template {
 }
 
 impl Expr {
-    /// Reads an expression: `{ json: TEXT }`, `{ base: NAME, … }`, or any YAML, with templates in its texts.
+    /// Reads an expression: `{ json: TEXT }`, `{ base: NAME, … }`, or any YAML, with templates in its texts and names.
     pub fn read(node: &Node, problems: &mut Problems) -> Self {
         match &node.value {
             Yaml::Text(text) => Self::template(text, &node.span, problems),
@@ -105,14 +105,19 @@ impl Expr {
                 [(key, value)] if key.name == "json" => Self::json(value, problems),
                 _ if members.iter().any(|(key, _)| key.name == "base") => Self::built(node, problems),
                 _ => simplify_map(
-                    members.iter().map(|(key, value)| (key.name.clone(), Self::read(value, problems))).collect(),
+                    members
+                        .iter()
+                        .map(|(key, value)| {
+                            (Self::template(&key.name, &key.span, problems), Self::read(value, problems))
+                        })
+                        .collect(),
                 ),
             },
             Yaml::Null | Yaml::Bool(_) | Yaml::Number(_) => Self::Constant(node.to_value()),
         }
     }
 
-    /// Reads a JSON text whose strings may hold templates.
+    /// Reads a JSON text whose strings and names may hold templates.
     pub fn json(node: &Node, problems: &mut Problems) -> Self {
         let Yaml::Text(text) = &node.value else {
             problems.note(Diagnostic::new(&node.span, format!("`json` must be a text with JSON, not {}", node.kind())));
@@ -134,9 +139,7 @@ impl Expr {
             Value::Map(members) => simplify_map(
                 members
                     .iter()
-                    .map(|(key, value)| {
-                        (key.as_text().unwrap_or_default().to_owned(), Self::lift(value, span, problems))
-                    })
+                    .map(|(key, value)| (Self::lift(key, span, problems), Self::lift(value, span, problems)))
                     .collect(),
             ),
             other => Self::Constant(other.clone()),
@@ -201,7 +204,10 @@ impl Expr {
                 }
             }
             Self::List(items) => items.iter().for_each(|item| item.visit(visitor)),
-            Self::Map(members) => members.iter().for_each(|(_, value)| value.visit(visitor)),
+            Self::Map(members) => members.iter().for_each(|(name, value)| {
+                name.visit(visitor);
+                value.visit(visitor);
+            }),
             Self::Built { base, set, span, .. } => {
                 visitor(std::slice::from_ref(base), span);
                 set.iter().for_each(|(_, value)| value.visit(visitor));
@@ -210,8 +216,15 @@ impl Expr {
     }
 }
 
-/// Reads a path; notes a problem if it is invalid.
+/// Reads a path; notes a problem if it is invalid, or holds a template, which has no value there.
 pub fn read_path(text: &str, span: &Span, problems: &mut Problems) -> Option<Path> {
+    if text.contains("${") {
+        problems.note(
+            Diagnostic::new(span, format!("a place has no expressions, and `{text}` has one"))
+                .hint("write a row for each place: `${row.…}` is filled in anywhere"),
+        );
+        return None;
+    }
     match Path::parse(text) {
         Ok(path) => Some(path),
         Err(error) => {
@@ -229,12 +242,12 @@ fn simplify_list(items: Vec<Expr>) -> Expr {
     }
 }
 
-fn simplify_map(members: Vec<(String, Expr)>) -> Expr {
-    if members.iter().all(|(_, value)| value.constant().is_some()) {
+fn simplify_map(members: Vec<(Expr, Expr)>) -> Expr {
+    if members.iter().all(|(name, value)| name.constant().is_some() && value.constant().is_some()) {
         Expr::Constant(Value::Map(
             members
                 .into_iter()
-                .filter_map(|(key, value)| Some((Value::Text(key), value.constant()?.clone())))
+                .filter_map(|(name, value)| Some((name.constant()?.clone(), value.constant()?.clone())))
                 .collect(),
         ))
     } else {

@@ -151,7 +151,13 @@ impl<'p> Scope<'p> {
             }
             Expr::Map(members) => members
                 .iter()
-                .map(|(key, value)| Ok((Value::text(key), self.value(value, rng, depth)?)))
+                .map(|(name, value)| {
+                    let name = match self.value(name, rng, depth)? {
+                        Value::Text(name) => name,
+                        other => text_of(&other),
+                    };
+                    Ok((Value::Text(name), self.value(value, rng, depth)?))
+                })
                 .collect::<Result<_, _>>()
                 .map(Value::Map),
             Expr::Built { base, set, remove, span } => {
@@ -267,6 +273,27 @@ mod tests {
         assert_eq!(render("'a${n}b'", 1), Ok(Value::text("a7b")));
         assert_eq!(render("'${o/k}'", 1), Ok(Value::text("v")));
         assert_eq!(render("'$${n}'", 1), Ok(Value::text("${n}")));
+    }
+
+    #[test]
+    fn the_name_of_a_member_is_a_text_with_templates_too() {
+        let named = |name: &str, value: Value| Ok(Value::map([(name, value)]));
+        assert_eq!(render("{ '${n}': 1 }", 1), named("7", Value::Integer(1)));
+        assert_eq!(render("{ 'x-${o/k}': '${n}' }", 1), named("x-v", Value::Integer(7)));
+        assert_eq!(render("{ json: '{\"a${n}\":\"${n}\"}' }", 1), named("a7", Value::Integer(7)));
+        assert_eq!(render("{ '$${n}': x }", 1), named("${n}", Value::text("x")));
+        assert!(render("{ '${nobody}': 1 }", 1).is_err());
+    }
+
+    #[test]
+    fn a_template_in_a_place_is_a_mistake() {
+        for yaml in ["{ base: min, set: { '/${n}': 1 } }", "{ base: min, remove: ['/a/${n}'] }"] {
+            let source = Arc::new(Source { name: "t".into(), text: yaml.to_owned().into() });
+            let mut problems = Problems::default();
+            Expr::read(&parse(&source).unwrap(), &mut problems);
+            let texts: Vec<String> = problems.0.iter().map(ToString::to_string).collect();
+            assert!(matches!(&texts[..], [one] if one.contains("a place has no expressions")), "{yaml}: {texts:?}");
+        }
     }
 
     #[test]
