@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::keys::{CASE, EXPECTATION, LAYOUTS, REPLY, REQUEST, ROW, STEP, SUITE};
-use super::table::fill;
+use super::table::{fill, note_unused};
 use super::twin;
 use super::{Action, Case, Expectation, HostReplyPlan, Receive, RequestBody, Step, Suite, TimeSpan};
 use crate::edit::Edit;
@@ -55,6 +55,7 @@ pub fn read_suite_partly(source: &Arc<Source>, problems: &mut Problems) -> Suite
     if nodes.is_empty() {
         problems.note(Diagnostic::new(&Span::file(source), "the suite has no cases"));
     }
+    note_unused(nodes, problems);
     let mut cases: Vec<Case> = Vec::new();
     for node in nodes {
         let before = problems.0.len();
@@ -598,7 +599,10 @@ cases:
         let after =
             keys(&format!("{GOOD}      - send: deposit\n        with: {{ package: {{ base: '${{row.row}}' }} }}\n"));
         assert_eq!(after, two, "steps after the last edit are not of the twin");
-        assert_eq!(keys(&GOOD.replace("        edit: '${row.edit}'\n", "")), [None, None]);
+        let unedited = GOOD
+            .replace("edit: [{ remove: /title }]", "about: a")
+            .replace("edit: [{ set: /title, to: 5 }]", "about: b");
+        assert_eq!(keys(&unedited.replace("        edit: '${row.edit}'\n", "")), [None, None]);
     }
 
     #[test]
@@ -632,6 +636,29 @@ cases:
     fn a_row_without_a_referenced_value_is_reported() {
         let problems = read(&GOOD.replace(", status: 422", "")).unwrap_err();
         assert!(problems[0].to_string().contains("the row has no `status`"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_value_of_a_row_that_no_case_uses_is_reported() {
+        let with = |more: &str| GOOD.replace("status: 422", &format!("status: 422, {more}"));
+        for (more, hint) in [("statu: 1", "use it as"), ("need: facts", "did you mean `needs`?")] {
+            let problems = read(&with(more)).unwrap_err();
+            let name = more.split_once(':').unwrap().0;
+            let [one] = &problems[..] else { panic!("{problems:#?}") };
+            assert!(one.to_string().contains(&format!("no case uses `{name}` of this row")), "{one}");
+            assert!(one.hint.as_deref().is_some_and(|text| text.contains(hint)), "{one:?}");
+        }
+        // Cases that share rows use some of their values each.
+        let shared = |used: &str| {
+            format!(
+                "suite: p/a\ncases:\n  - case: one\n    covers: [P-0]\n    for-each: &rows\n      - {{ row: x, a: 1, b: 2 }}\n    \
+                 steps: [{{ send: s, with: {{ v: '${{row.a}}' }} }}]\n  - case: two\n    covers: [P-0]\n    for-each: *rows\n    \
+                 steps: [{{ send: s, with: {{ v: '{used}' }} }}]\n"
+            )
+        };
+        assert!(read(&shared("${row.b}")).is_ok());
+        assert_eq!(read(&shared("x ${row.b} y")).map_err(|problems| problems.len()).err(), None);
+        assert_eq!(read(&shared("${row.a}")).unwrap_err().len(), 1, "a value is reported once");
     }
 
     #[test]
