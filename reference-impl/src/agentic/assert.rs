@@ -72,6 +72,8 @@ pub(crate) fn assert(
     }
     // 7.2: a member that is left out has its default.
     planted!(rules.fault, "supersede-keeps-members", faults::inherit(db, &mut fact)?);
+    // 7.1: created_at is when this fact was recorded.
+    planted!(rules.fault, "supersede-keeps-created-at", faults::inherit_created_at(db, &mut fact)?);
     supersede(db, rules, &fact, now)?;
     // 3, P2: the history is retained.
     planted!(rules.fault, "history-of-a-hundred", faults::forget_old(db, &fact)?);

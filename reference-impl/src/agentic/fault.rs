@@ -474,6 +474,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Matches subject without regard to case." },
     Fault { name: "supersede-keeps-members", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.2-03", "AGENTIC-7.2-05", "AGENTIC-7.2-14"],
         summary: "Takes optional members that an assertion leaves out from the fact that it supersedes." },
+    Fault { name: "supersede-keeps-created-at", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.1-15"],
+        summary: "Gives a fact the created_at of the fact that it supersedes." },
     Fault { name: "supersede-folds-letters", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.3-03"],
         summary: "Matches subject and predicate without regard to accents, composition and case of letters." },
     Fault { name: "supersede-folds-space", level: "L2", needs: Needs::Nothing, breaks: &["AGENTIC-7.3-03"],

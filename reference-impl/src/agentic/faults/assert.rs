@@ -63,6 +63,15 @@ pub(in crate::agentic) fn inherit(db: &Connection, fact: &mut Fact) -> Result<()
     Ok(())
 }
 
+/// `supersede-keeps-created-at`: Gives a fact the created_at of the fact that it supersedes.
+pub(in crate::agentic) fn inherit_created_at(db: &Connection, fact: &mut Fact) -> Result<(), Refusal> {
+    let (_, Some(current)) = history(db, fact)? else { return Ok(()) };
+    if let Some(recorded) = current.get("created_at") {
+        fact.object.set("created_at", recorded.clone());
+    }
+    Ok(())
+}
+
 /// `reassert-doubles`: Inserts a second current fact when the current value is asserted again.
 pub(in crate::agentic) fn is_again(db: &Connection, fact: &Fact) -> Result<bool, Refusal> {
     let (_, current) = history(db, fact)?;
