@@ -422,6 +422,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Lists a package before the others after it has refused a request about it." },
     Fault { name: "awaiting-list-includes-revision", level: "L3", needs: Needs::Nothing, breaks: &["AGENTIC-11.4-04"],
         summary: "The review list also shows revision_requested." },
+    Fault { name: "awaiting-list-includes-reviewed", level: "L3", needs: Needs::Nothing, breaks: &["AGENTIC-11.4-04", "AGENTIC-11.4-06"],
+        summary: "The review list also shows complete packages that name a reviewer." },
     Fault { name: "awaiting-list-newest-twenty", level: "L3", needs: Needs::Nothing, breaks: &["AGENTIC-11.4-04"],
         summary: "The review list looks at the twenty newest packages of a project only." },
     Fault { name: "completes-by-review-only", level: "L3", needs: Needs::Nothing, breaks: &["AGENTIC-5.3-07", "AGENTIC-5.3-13"],

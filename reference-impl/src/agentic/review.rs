@@ -181,8 +181,9 @@ pub(crate) fn awaiting(
     let scope = if rules.fault.is("awaiting-list-global") { "?1 IS ?1" } else { "project_id = ?1" };
     let also = if rules.fault.is("awaiting-list-includes-revision") { "revision_requested" } else { "awaiting_review" };
     let kept = if rules.fault.is("awaiting-list-newest-twenty") { faults::NEWEST_TWENTY } else { "" };
-    let condition =
-        format!("WHERE {scope} {kept} AND status IN ('awaiting_review', ?2) ORDER BY created_at DESC, serial DESC");
+    let reviewed = if rules.fault.is("awaiting-list-includes-reviewed") { faults::OR_FINISHED } else { "" };
+    let waiting = format!("(status IN ('awaiting_review', ?2) {reviewed})");
+    let condition = format!("WHERE {scope} {kept} AND {waiting} ORDER BY created_at DESC, serial DESC");
     let default = if rules.fault.is("awaiting-list-first-five") { 5 } else { usize::MAX };
     let values = vec![project_id.to_owned().into(), also.to_owned().into()];
     let mut most = limit.unwrap_or(default);

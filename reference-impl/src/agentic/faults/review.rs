@@ -54,6 +54,10 @@ pub(in crate::agentic) fn stuck_hash(package: &Package, rules: Rules) -> String 
 pub(in crate::agentic) const NEWEST_TWENTY: &str =
     "AND serial IN (SELECT serial FROM packages WHERE project_id = ?1 ORDER BY created_at DESC, serial DESC LIMIT 20)";
 
+/// `awaiting-list-includes-reviewed`: or finished packages that name a reviewer.
+pub(in crate::agentic) const OR_FINISHED: &str =
+    "OR status = 'complete' AND json_extract(record, '$.review_type') <> 'none'";
+
 /// `flag-misses-imported`: Whether a package was made a year ago or earlier.
 pub(in crate::agentic) fn is_from_before(package: &Package, now: Instant) -> bool {
     let made = package.object.text("created_at").and_then(Instant::parse);
