@@ -672,6 +672,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Leaves the counts of projects out of the digest." },
     Fault { name: "digest-of-everything", level: "L0", needs: Needs::Nothing, breaks: &["AGENTIC-8.4-08"],
         summary: "Ignores the project in the request for a digest." },
+    Fault { name: "odd-parameter-500", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-8.2-03", "AGENTIC-8.3-09"],
+        summary: "Answers a limit or a window that is no positive number with 500." },
     Fault { name: "archive-toggles", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-5.2-03"],
         summary: "Archiving an archived project restores it." },
     Fault { name: "archive-deletes", level: "L1", needs: Needs::Nothing, breaks: &["AGENTIC-5.2-05", "AGENTIC-5.2-04"],
