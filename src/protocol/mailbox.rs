@@ -18,6 +18,12 @@ pub trait Mailbox: Sync {
         None
     }
 
+    /// The call that asks a library for what it did not hand out with the answer of an exchange. Default: `None`, an answer is
+    /// complete.
+    fn withheld(&self, _exchange: &Exchange) -> Option<Encoded> {
+        None
+    }
+
     /// The page without the refusals for which `is_stale` holds; `None` if it holds for none. Default: a page has no refusals.
     fn without_refusals(&self, _fetched: &[u8], _is_stale: &mut dyn FnMut(&[u8]) -> bool) -> Option<Vec<u8>> {
         None

@@ -66,6 +66,33 @@ impl Runner<'_> {
         self.fetches_refused.load(Ordering::Relaxed) >= FETCH_TRIES && since < milliseconds(FETCH_REST)
     }
 
+    /// Makes the call for what a library did not hand out with its answer.
+    pub(super) async fn ask_again(&self, case: &CaseSession<'_>, first: &Exchange, carried: &mut Delivery) {
+        let rules = case.context.plan.knowledge.protocol.mailbox();
+        let Some(call) = rules.and_then(|rules| rules.withheld(first)) else { return };
+        let fetched = self.call(&first.actor, call).await;
+        if fetched.received.ended == Ended::Complete {
+            let at_ms = milliseconds(carried.begun.elapsed());
+            let (kind, host) = (ArrivalKind::Polled, String::new());
+            carried.received.arrived.push(Arrival { kind, code: None, body: fetched.received.body, at_ms, host });
+        }
+    }
+
+    /// Sends a request that no case has, and takes whatever answers it.
+    async fn call(&self, actor: &str, request: Encoded) -> Delivery {
+        let mut nothing = |_: &Outgoing, _: &Incoming| true;
+        let unrelated = |_: &Outgoing, _: &Arrival| false;
+        let wait = Wait {
+            none: false,
+            fail_fast: false,
+            at_least: Duration::ZERO,
+            unrelated: &unrelated,
+            enough: &mut nothing,
+        };
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        self.connections.carry(&Session::default(), actor, request, self.limits, wait).await
+    }
+
     /// Fetches pages from the mailbox of the sender until the answer is complete. Every waiting case with the same sender sees
     /// each page, since a target need not offer it twice.
     pub(super) async fn fetch(
@@ -105,18 +132,7 @@ impl Runner<'_> {
             }
             let behind = self.with_mailbox(owner, |mailbox| mailbox.cursor.clone());
             let Some(fetch) = rules.fetch(first, &seen_in, behind.as_deref()) else { return };
-            let mut nothing = |_: &Outgoing, _: &Incoming| true;
-            let unrelated = |_: &Outgoing, _: &Arrival| false;
-            let wait = Wait {
-                none: false,
-                fail_fast: false,
-                at_least: Duration::ZERO,
-                unrelated: &unrelated,
-                enough: &mut nothing,
-            };
-            let session = Session::default();
-            let fetched = self.connections.carry(&session, &first.actor, fetch, self.limits, wait).await;
-            self.requests.fetch_add(1, Ordering::Relaxed);
+            let fetched = self.call(&first.actor, fetch).await;
             let good = fetched.received.ended == Ended::Complete && fetched.received.status == Some(200);
             if !good && behind.is_some() {
                 // The target may have dropped the cursor; the first page always exists.

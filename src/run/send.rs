@@ -160,6 +160,10 @@ impl Runner<'_> {
                 let first = exchange(&carried.sent, &carried.received);
                 self.fetch(case, &first, mailbox, &mut carried, &mut enough).await;
             }
+            if transport == Transport::Adapter {
+                let first = exchange(&carried.sent, &carried.received);
+                self.ask_again(case, &first, &mut carried).await;
+            }
             carried
         };
         if returned {

@@ -32,7 +32,7 @@ pub(super) const LIBRARY: Library = Library {
         method("task-amp/ack_timeout", "{ message: object }", "{ ack_timeout_sec: integer | null }", ""),
         method("task-amp/ack", "{ message: object, actor: string, now_ms: integer }", "{ ack: object }", ""),
         method("task-amp/engine_new", "{ role: Role, now_ms: integer, config: object }", "{ engine: string }", "`config` may hold `heartbeat_timeout_sec`."),
-        method("task-amp/engine_feed", "{ engine: string, event: Event }", "{ outputs: Output[] }", "With everything that follows from the event at once, also what the library would hand out only at its next turn."),
+        method("task-amp/engine_feed", "{ engine: string, event: Event }", "{ outputs: Output[] }", "With everything that follows from the event at once. After an answer without outputs the engine is advanced by 0 ms, for those that it hands out at its next turn."),
         method("task-amp/engine_advance", "{ engine: string, ms: integer }", "{ outputs: Output[] }", "In the order in which they are due."),
         method("task-amp/engine_state", "{ engine: string, task_id: string }", "object", "The record of the task."),
         method("task-amp/engine_close", "{ engine: string }", "{}", ""),

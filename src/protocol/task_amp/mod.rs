@@ -29,6 +29,7 @@ use crate::target::Target;
 use crate::template::Function;
 use crate::value::Value;
 use crate::vector::Kind;
+use crate::wire::json;
 
 /// Configurable places of values (binding, section 10).
 const PLACES: &[Setting] = &[
@@ -221,10 +222,34 @@ impl Mailbox for TaskAmp {
         })
     }
 
+    /// An engine that works in turns hands out nothing with an event: its next turn is an advance by no time at all.
+    fn withheld(&self, exchange: &Exchange) -> Option<Encoded> {
+        if exchange.operation != "engine-feed" {
+            return None;
+        }
+        let answer = json::parse(&exchange.received.body.0).ok()?;
+        let outputs = answer.member("result")?.member("outputs")?.as_array()?;
+        let call = json::parse(&exchange.sent.body.0).ok()?;
+        let engine = call.member("params")?.member("engine")?.clone();
+        outputs.is_empty().then(|| Encoded {
+            transport: Transport::Adapter,
+            action: ChannelAction::Message,
+            base: None,
+            operation: "engine-advance".to_owned(),
+            method: "task-amp/engine_advance".to_owned(),
+            path: String::new(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            params: vec![("engine".to_owned(), engine), ("ms".to_owned(), Value::from(0_u64))],
+            payload: None,
+            spelling: None,
+        })
+    }
+
     fn page(&self, fetched: &[u8]) -> Option<Page> {
         /// A page with so many entries is probably not the last one.
         const FULL: usize = 50;
-        let body = crate::wire::json::parse(fetched).ok()?;
+        let body = json::parse(fetched).ok()?;
         let entries = view::entries(&body)?;
         let last = entries.last().and_then(|entry| entry.member("seq"));
         let cursor = body.member("next").and_then(Value::as_integer).filter(|next| *next > 0);

@@ -19,6 +19,15 @@ const ACK_NAMES: &[(&str, &[&str])] = &[
     ("task_id", &["task_id"]),
 ];
 
+/// The places of the messages of each type among the outputs of an engine.
+const OF_TYPE: &[(&str, &str)] = &[
+    ("dispatches", "task_dispatch"),
+    ("results", "task_result"),
+    ("requests", "review_request"),
+    ("verdicts", "review_verdict"),
+    ("escalations", "escalation"),
+];
+
 /// Names under which a task record may have its parts (binding, section 6).
 const TASK_NAMES: &[(&str, &[&str])] =
     &[("task_id", &["task_id", "id"]), ("reject_count", &["reject_count", "qa_retry_count"])];
@@ -31,6 +40,7 @@ const TASK_NAMES: &[(&str, &[&str])] =
 /// | `/records` | stored messages: `message`, `written_by`, `stored_at`, `seq` |
 /// | `/messages` | the same, messages only; of an engine those in its outputs |
 /// | `/message` | the only message of the answer |
+/// | `/dispatches`, `/results`, `/requests`, `/verdicts`, `/escalations` | the messages of each type in the outputs of an engine |
 /// | `/acks` | acknowledgements: `msg_id`, `actor`, `ts`, `ack_status` |
 /// | `/errors` | entries of the error log, or the errors that a library reports |
 /// | `/unnamed` | the entries of the error log that name no message |
@@ -59,6 +69,12 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         let messages: Vec<Value> = records.iter().filter_map(|record| record.member("message").cloned()).collect();
         if let [only] = messages.as_slice() {
             view.set_member("message", only.clone());
+        }
+        if view.member("outputs").is_some() {
+            for (name, kind) in OF_TYPE {
+                let is_it = |message: &&Value| message.member("type").and_then(Value::as_text) == Some(kind);
+                view.set_member(name, Value::array(messages.iter().filter(is_it).cloned()));
+            }
         }
         view.set_member("messages", Value::Array(messages.into()));
     }
@@ -133,8 +149,16 @@ fn adapter_answer(exchange: &Exchange, view: &mut Value) {
     view.set_member("status", Value::Integer(200));
     view.set_member("result", result.clone());
     if let Some(outputs) = result.member("outputs") {
-        view.set_member("outputs", outputs.clone());
+        view.set_member("outputs", with_withheld(outputs, exchange));
     }
+}
+
+/// The outputs of an engine, and those that it handed out only when it was advanced.
+fn with_withheld(outputs: &Value, exchange: &Exchange) -> Value {
+    let Some(now) = outputs.as_array() else { return outputs.clone() };
+    let turns = exchange.received.arrived.iter().filter_map(|arrival| json::parse(&arrival.body.0).ok());
+    let of_turn = |turn: Value| turn.member("result")?.member("outputs")?.as_array().map(<[Value]>::to_vec);
+    Value::array(now.iter().cloned().chain(turns.filter_map(of_turn).flatten()))
 }
 
 /// The value at the first of the places that a target file gives for a name.
