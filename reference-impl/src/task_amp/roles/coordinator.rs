@@ -4,7 +4,7 @@ use super::desk::{Alarm, Desk};
 use crate::fault::planted;
 use crate::json::{Number, Object, Value};
 use crate::task_amp::faults::roles as faults;
-use crate::task_amp::ledger::State;
+use crate::task_amp::ledger::{State, Task};
 use crate::task_amp::message::{Draft, Shared, default_timeout_sec};
 use crate::task_amp::role::{Kind, Role};
 
@@ -35,7 +35,10 @@ pub(super) fn approved(desk: &mut Desk<'_>, task: &str) {
     planted!(desk.rules.fault, "plan-never-dispatched", return);
     // 01, trigger: the approval of this plan.
     planted!(desk.rules.fault, "approval-of-every-plan", dispatch_every_plan(desk));
-    let open = desk.ledger.task(task).is_some_and(|task| task.approved && task.last(Kind::Dispatch).is_none());
+    // 01, trigger: the plan is dispatched once.
+    let repeats = desk.rules.fault.is("approval-repeats");
+    let undispatched = |task: &Task| repeats || task.last(Kind::Dispatch).is_none();
+    let open = desk.ledger.task(task).is_some_and(|task| task.approved && undispatched(task));
     if open && !desk.is_halted(Role::Coordinator, task) {
         dispatch_plan(desk, task);
     }
@@ -92,6 +95,8 @@ fn result(desk: &mut Desk<'_>, result: &Shared) {
         return;
     }
     let complete = task.is_complete();
+    // 03: the rejects are those of the Reviewer.
+    planted!(desk.rules.fault, "unfinished-work-counts-as-reject", result.text("completion_status") != "complete" => desk.ledger.open(&result.task, desk.now).rejects += 1);
     // 03, trigger: completion_status = complete.
     planted!(desk.rules.fault, "review-on-partial", return review(desk, result));
     match result.text("completion_status") {
@@ -239,9 +244,15 @@ fn request(desk: &mut Desk<'_>, dispatch: &Shared, result: &str) {
 
 /// 04: what follows a review_verdict.
 fn verdict(desk: &mut Desk<'_>, verdict: &Shared) {
-    let invited = |task: &crate::task_amp::ledger::Task| task.entry(&verdict.id).is_some_and(|entry| entry.invited);
+    let invited = |task: &Task| task.entry(&verdict.id).is_some_and(|entry| entry.invited);
     if !desk.ledger.task(&verdict.task).is_some_and(invited) {
-        return; // E69
+        // E69: it advances nothing.
+        planted!(
+            desk.rules.fault,
+            "uninvited-verdict-approves",
+            desk.ledger.open(&verdict.task, desk.now).state = State::Approved
+        );
+        return;
     }
     let confidence = verdict.payload().get("confidence").and_then(Value::as_number).map_or(1.0, Number::as_f64);
     let rejected = verdict.text("decision") == "rejected";
@@ -271,6 +282,8 @@ fn report_confidence(desk: &mut Desk<'_>, verdict: &Shared, confidence: f64) {
 
 /// A rejection goes to the Executor as a new dispatch, or the task is locked (spec 05.4, hallucination_lock).
 fn forward(desk: &mut Desk<'_>, verdict: &Shared) {
+    // 05.4: below the limit the task goes on.
+    planted!(desk.rules.fault, "rejection-ignored", return);
     let count = desk.ledger.rejects(&verdict.task);
     // Other, E44: at the third one, as in the example.
     let limit = if desk.rules.is_other() { REJECT_LIMIT - 1 } else { REJECT_LIMIT };
@@ -310,6 +323,8 @@ fn lock(desk: &mut Desk<'_>, verdict: &Shared, count: i64) {
 /// The admin said to continue (E61, E80): what was held back goes on.
 pub(super) fn resumed(desk: &mut Desk<'_>, task: &str) {
     approved(desk, task);
+    // 05.3: only what was held back.
+    planted!(desk.rules.fault, "resume-dispatches-again", dispatch_plan(desk, task));
     let Some(known) = desk.ledger.task(task) else { return };
     let rejection = known.last(Kind::Verdict).filter(|entry| entry.invited && known.state == State::Rejected);
     let rejection =

@@ -97,9 +97,11 @@ fn report(desk: &mut Desk<'_>, dispatch: &Shared, done: &Done) {
     let planned = desk.rules.fault.is("files-changed-from-plan");
     let planned: &[&str] = if planned { &["NOTES.txt", "README.md"] } else { &[] };
     let files = done.files_changed.iter().map(String::as_str).chain(planned.iter().copied());
+    // 02: what became of the work.
+    let status = if desk.rules.fault.is("always-complete") { "complete" } else { done.status.as_str() };
     let mut payload = Object::from([
         ("subtask_id", done.subtask.as_str().into()),
-        ("completion_status", done.status.as_str().into()),
+        ("completion_status", status.into()),
         (
             "diff_summary",
             Object::from([

@@ -57,7 +57,9 @@ pub(crate) fn decide(desk: &mut Desk<'_>, event: &Event) {
         {
             desk.ledger.open(&verdict.task, desk.now).rejects += 1;
         }
-        Event::Redelivered(_) => {} // acted on once (E77)
+        // 00: acted on once (E77).
+        Event::Redelivered(message) if desk.rules.fault.is("repeated-message-acted-on") => received(desk, message),
+        Event::Redelivered(_) => {}
         Event::Acked(message) if coordinates && message.from == Role::Coordinator => coordinator::acked(desk, message),
         Event::Acked(_) => {} // noted in the ledger
         Event::Planned(task) if coordinates => coordinator::planned(desk, task),
