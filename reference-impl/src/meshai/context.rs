@@ -194,6 +194,8 @@ fn create(db: &Connection, parameters: &Object, asking: Asking<'_>) -> Result<Ob
     let expires_at =
         if rules.fault.is("expiry-offset-dropped") { faults::without_offset(expires_at) } else { expires_at };
     let expiry = expires_at.as_deref().and_then(time::parse).map(Instant::unix_milliseconds);
+    // 5.1: an expiry may be as distant as the creator says.
+    let expiry = if rules.fault.is("expiry-beyond-timer") { faults::within_a_timer(expiry, now) } else { expiry };
     // E97: a context that has already expired is refused. Other: it is gone at once.
     let past = expiry.is_some_and(|expiry| expiry <= now.unix_milliseconds());
     if past && !rules.is_other() && !rules.fault.is("past-expiry-accepted") {

@@ -26,6 +26,12 @@ pub(in crate::meshai) fn without_offset(time: Option<String>) -> Option<String> 
     time.map(|text| text.get(..19).map_or_else(|| text.clone(), |local| format!("{local}Z")))
 }
 
+/// `expiry-beyond-timer`: A time that is too distant for a timer of 32 bits comes a moment after now.
+pub(in crate::meshai) fn within_a_timer(expiry: Option<i64>, now: Instant) -> Option<i64> {
+    let now = now.unix_milliseconds();
+    expiry.map(|expiry| if expiry - now > i64::from(i32::MAX) { now + 1 } else { expiry })
+}
+
 /// `expiry-without-seconds`: A time at a full minute without its seconds.
 pub(in crate::meshai) fn without_seconds(time: &str) -> String {
     time.strip_suffix(":00Z").map_or_else(|| time.to_owned(), |minute| format!("{minute}Z"))

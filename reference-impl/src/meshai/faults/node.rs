@@ -1,6 +1,7 @@
 //! Faults of a whole server, and what they remember.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub(in crate::meshai) struct Slips {
     counters: Mutex<HashMap<usize, i64>>,
     /// `callback-to-last-url`: the last callback.
     callback: Mutex<Option<String>>,
+    /// `refused-callback-stops-service`: whether one was refused.
+    stopped: AtomicBool,
 }
 
 impl Slips {
@@ -54,6 +57,16 @@ impl Slips {
     /// `callback-to-last-url`: Keeps a callback for all delegations.
     pub(in crate::meshai) fn keep_callback(&self, url: Option<&str>) {
         *self.callback.lock().unwrap_or_else(PoisonError::into_inner) = url.map(str::to_owned);
+    }
+
+    /// `refused-callback-stops-service`: Serves nothing from now on.
+    pub(in crate::meshai) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing is served any more.
+    pub(in crate::meshai) fn stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
     }
 
     /// The callback that was kept last.

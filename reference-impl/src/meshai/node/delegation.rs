@@ -156,7 +156,11 @@ impl Node {
             match sent {
                 Ok((status, _)) if (200..300).contains(&status) => return (true, attempt),
                 Err(error) if error.kind() == std::io::ErrorKind::NotConnected => return (true, attempt), // kept
-                _ => tokio::time::sleep(PAUSE * attempt).await,
+                _ => {
+                    // 4.3: what becomes of a report is a matter of this delegation alone.
+                    planted!(self.rules().fault, "refused-callback-stops-service", self.0.slips.stop());
+                    tokio::time::sleep(PAUSE * attempt).await;
+                }
             }
         }
         (false, ATTEMPTS)

@@ -279,6 +279,8 @@ impl Node {
         let rules = self.rules();
         // 13: one message a body.
         planted!(rules.fault, "batch-executed", items in message_faults::batch(bytes) => return self.answer_each(items, arrival).await);
+        // 4.3: a report that is not taken ends nothing else.
+        planted!(rules.fault, "refused-callback-stops-service", self.0.slips.stopped() => return self.refuse(&Origin::default(), &Refusal::crash("stopped"), arrival));
         let envelope = match message::parse(bytes, rules) {
             Ok(envelope) => envelope,
             Err(refusal) => return self.refuse(&Origin::default(), &refusal, arrival),
