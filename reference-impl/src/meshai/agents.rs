@@ -190,6 +190,7 @@ impl Capability {
                 // 3.1: the parameters reach the capability as they are.
                 planted!(rules.fault, "parameters-cached", echo = faults::first_seen(&echo));
                 planted!(rules.fault, "parameters-ascii-only", echo = faults::ascii(&echo));
+                planted!(rules.fault, "empty-parameters-dropped", echo = faults::without_empty(&echo));
                 planted!(rules.fault, "context-parameter-dropped", drop(echo.remove("context")));
                 done(Object::from([("echo", echo.into())]))
             }

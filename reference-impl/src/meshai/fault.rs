@@ -191,6 +191,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Takes parameters of any type for empty ones." },
     Fault { name: "parameters-cached", level: "agent", needs: Needs::Nothing, breaks: &["MESHAI-3.1-09"],
         summary: "Runs a capability with the parameters that came first." },
+    Fault { name: "empty-parameters-dropped", level: "message", needs: Needs::Nothing, breaks: &["MESHAI-12.1-03"],
+        summary: "Passes no parameter that is false or an empty text to a capability." },
     Fault { name: "parameters-ascii-only", level: "message", needs: Needs::Nothing, breaks: &["MESHAI-10.1-01"],
         summary: "Loses all but ASCII in parameters." },
     Fault { name: "context-parameter-dropped", level: "agent", needs: Needs::Nothing, breaks: &["MESHAI-12.1-03"],

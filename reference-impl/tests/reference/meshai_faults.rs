@@ -54,6 +54,7 @@ const LONGER: &[&str] = &[
     "bearer-case-sensitive",
     "client-other-destination",
     "create-joins-session",
+    "empty-parameters-dropped",
     "expiry-beyond-timer",
     "expiry-of-update-shown-only",
     "hmac-drops-every-signature",
