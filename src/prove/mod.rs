@@ -365,8 +365,6 @@ fn plant<'f>(
     row.ran = chosen.len();
     // A sweep judges the messages of the other cases, so all of them run if those that should catch the fault do not.
     let all: BTreeSet<usize> = (0..plan.cases.len()).filter(|index| plan.cases[*index].skip.is_none()).collect();
-    // Mostly a sample of them is enough.
-    let apart = (all.len() / FED).max(1);
     let mut time = match others {
         Some(_) => Some(FIRST_ROUND_OF_ALL),
         None => (chosen.len() >= MANY).then_some(FIRST_ROUND),
@@ -377,12 +375,17 @@ fn plant<'f>(
     while round < rounds {
         round += 1;
         row.rounds = round;
-        let sweeps = chosen.iter().any(|index| plan.cases[*index].case.is_sweep());
+        let sweeps = chosen.iter().map(|index| &plan.cases[*index]).filter(|ready| ready.case.is_sweep());
+        let swept: Vec<Transport> = sweeps.map(|ready| ready.transport).collect();
         let fed: BTreeSet<usize>;
         let running_cases = match round {
-            _ if !sweeps => &chosen,
+            _ if swept.is_empty() => &chosen,
             1 => {
-                fed = chosen.iter().chain(all.iter().step_by(apart)).copied().collect();
+                // Mostly a sample is enough, of the cases whose messages those that sweep may judge.
+                let senders = all.iter().filter(|index| swept.contains(&plan.cases[**index].transport));
+                let senders: Vec<usize> = senders.copied().collect();
+                let apart = (senders.len() / FED).max(1);
+                fed = chosen.iter().copied().chain(senders.into_iter().step_by(apart)).collect();
                 &fed
             }
             _ => &all,

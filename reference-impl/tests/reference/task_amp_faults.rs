@@ -420,7 +420,13 @@ async fn conversation(fault: Option<&'static str>) -> Vec<String> {
 }
 
 /// Faults that take more than the conversation here; `proofmark prove` catches them.
-const LONGER: &[&str] = &["repair-counts-as-reject", "repeated-verdict-counts"];
+const LONGER: &[&str] = &[
+    "repair-counts-as-reject",
+    "repeated-verdict-counts",
+    "uninvited-verdict-approves",
+    "repeated-message-acted-on",
+    "always-complete",
+];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_fault_shows() {

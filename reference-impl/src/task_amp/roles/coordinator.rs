@@ -247,11 +247,8 @@ fn verdict(desk: &mut Desk<'_>, verdict: &Shared) {
     let invited = |task: &Task| task.entry(&verdict.id).is_some_and(|entry| entry.invited);
     if !desk.ledger.task(&verdict.task).is_some_and(invited) {
         // E69: it advances nothing.
-        planted!(
-            desk.rules.fault,
-            "uninvited-verdict-approves",
-            desk.ledger.open(&verdict.task, desk.now).state = State::Approved
-        );
+        let (task, now) = (&verdict.task, desk.now);
+        planted!(desk.rules.fault, "uninvited-verdict-approves", desk.ledger.open(task, now).state = State::Approved);
         return;
     }
     let confidence = verdict.payload().get("confidence").and_then(Value::as_number).map_or(1.0, Number::as_f64);
