@@ -427,8 +427,6 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Leaves out every agent that has ever failed (seen under strict-only)." },
     Fault { name: "success-rate-inverted", level: "registry", needs: Needs::Nothing, breaks: &["MESHAI-3.3-15"],
         summary: "Keeps the agents that fail more often." },
-    Fault { name: "unreadable-peer-crashes", level: "message", needs: Needs::Nothing, breaks: &["MESHAI-6.1-01"],
-        summary: "Fails where a registered agent answers something other than JSON." },
     Fault { name: "routing-not-counted", level: "registry", needs: Needs::Nothing, breaks: &["MESHAI-3.3-15"],
         summary: "Does not count routed requests." },
     Fault { name: "enforcement-forgotten", level: "registry", needs: Needs::Setup("enforce"), breaks: &["MESHAI-4.1-02"],

@@ -62,7 +62,6 @@ const LONGER: &[&str] = &[
     "refused-callback-stops-service",
     "registration-removed-before-check",
     "schema-error-shows-context",
-    "unreadable-peer-crashes",
     "update-drops-lineage",
     "update-renews-creation",
 ];

@@ -130,8 +130,6 @@ impl Node {
                 _ => unavailable(error.to_string()),
             })?;
         let Ok(Value::Object(reply)) = json::read(&body) else {
-            // 6.1: what another agent answers is not a failure of this one.
-            planted!(self.rules().fault, "unreadable-peer-crashes", return Err(Refusal::crash("no message")));
             return Err(unavailable("the answer is not a message".to_owned()));
         };
         let inner = reply.get("message").and_then(Value::as_object);
