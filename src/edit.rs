@@ -365,7 +365,7 @@ fn value_of(fields: &mut Fields<'_>, problems: &mut Problems) -> Option<Expr> {
     }
 }
 
-/// Notes an expression in a text that is taken as it is written: whoever wrote it expects its value.
+/// Reports an expression in a text that is not evaluated, because it would be used as it is written.
 fn as_written(text: &str, span: &Span, problems: &mut Problems) {
     if text.contains("${") {
         problems.note(

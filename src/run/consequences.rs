@@ -1,6 +1,6 @@
 //! What a target sends to hosts because of one message: it belongs to the exchange of that message.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::future::Future;
 
@@ -9,8 +9,8 @@ use super::hosts::FENCE_GRACE;
 use super::runner::{Runner, milliseconds};
 use crate::exchange::{Arrival, ArrivalKind, Body, Encoded, Ended, Exchange, HostedKind, Incoming, Outgoing};
 use crate::protocol::{Consequences, Fence};
+use crate::transport::Delivery;
 use crate::transport::host::{Arrived, Guest};
-use crate::transport::{Delivery, Session, Wait};
 
 /// Arrivals that are kept for one message.
 const KEPT: usize = 64;
@@ -102,20 +102,9 @@ impl Runner<'_> {
         let Some(hosts) = self.hosts.get().and_then(Option::as_ref) else { return false };
         let mut guest = hosts.join(case.id, "", true);
         guest.claim(&fence.value);
-        let mut enough = |_: &Outgoing, _: &Incoming| true;
-        let unrelated = |_: &Outgoing, _: &Arrival| false;
-        let wait = Wait {
-            none: false,
-            fail_fast: false,
-            at_least: Duration::ZERO,
-            unrelated: &unrelated,
-            enough: &mut enough,
-        };
-        let session = Session::default();
-        let limits = self.limits.clone();
         let (mut passed, mut refused) = (false, false);
         {
-            let work = self.connections.carry(&session, "a", *fence.message, &limits, wait);
+            let work = self.call("a", *fence.message);
             tokio::pin!(work);
             let mut sent = false;
             while !(sent && (passed || refused)) && Instant::now() < end {

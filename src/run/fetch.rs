@@ -70,6 +70,7 @@ impl Runner<'_> {
     pub(super) async fn ask_again(&self, case: &CaseSession<'_>, first: &Exchange, carried: &mut Delivery) {
         let rules = case.context.plan.knowledge.protocol.mailbox();
         let Some(call) = rules.and_then(|rules| rules.withheld(first)) else { return };
+        self.requests.fetch_add(1, Ordering::Relaxed);
         let fetched = self.call(&first.actor, call).await;
         if fetched.received.ended == Ended::Complete {
             let at_ms = milliseconds(carried.begun.elapsed());
@@ -78,8 +79,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Sends a request that no case has, and takes whatever answers it.
-    async fn call(&self, actor: &str, request: Encoded) -> Delivery {
+    /// Sends a request that is not of a case, and returns at its first answer.
+    pub(super) async fn call(&self, actor: &str, request: Encoded) -> Delivery {
         let mut nothing = |_: &Outgoing, _: &Incoming| true;
         let unrelated = |_: &Outgoing, _: &Arrival| false;
         let wait = Wait {
@@ -89,7 +90,6 @@ impl Runner<'_> {
             unrelated: &unrelated,
             enough: &mut nothing,
         };
-        self.requests.fetch_add(1, Ordering::Relaxed);
         self.connections.carry(&Session::default(), actor, request, self.limits, wait).await
     }
 
@@ -132,6 +132,7 @@ impl Runner<'_> {
             }
             let behind = self.with_mailbox(owner, |mailbox| mailbox.cursor.clone());
             let Some(fetch) = rules.fetch(first, &seen_in, behind.as_deref()) else { return };
+            self.requests.fetch_add(1, Ordering::Relaxed);
             let fetched = self.call(&first.actor, fetch).await;
             let good = fetched.received.ended == Ended::Complete && fetched.received.status == Some(200);
             if !good && behind.is_some() {

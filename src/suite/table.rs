@@ -43,8 +43,8 @@ pub(super) fn fill(node: &Node, row: &Node, problems: &mut Problems) -> Node {
     }
 }
 
-/// Notes each member of a row that its case does not use: it has no effect, and whoever wrote it expects one. Cases may share rows, so
-/// a member of the same row of another case may be the one that is used.
+/// Reports each member of a row that its case does not use, because it has no effect: often a misspelt key. Cases may share rows, so a
+/// member counts as used if another case with the same row uses it.
 pub(super) fn note_unused(cases: &[Node], problems: &mut Problems) {
     let tables: Vec<Table<'_>> = cases.iter().filter_map(Table::of).collect();
     let mut noted = HashSet::new();

@@ -54,7 +54,7 @@ impl Query {
             return Ok(text.parse().ok().map(nearest));
         }
         let number = text.parse().ok().filter(|number| range.contains(number));
-        // E52, E65: what is no such number may be refused; it is not an error of the server.
+        // E52, E65: another value may be refused, but is no reason for a server error.
         let odd = number.is_none();
         planted!(rules.fault, "odd-parameter-500", odd => return Err(Refusal::new(Code::Internal, "no such number")));
         let reason = || format!("must be an integer from {} to {}", range.start(), range.end());
