@@ -94,6 +94,9 @@ fn an_edit_is_made_before_or_after_the_message_is_protected_or_encoded() {
     ] {
         assert_eq!(edited(edit), body, "{edit}");
     }
+    // New bytes and names of members may have expressions.
+    assert!(edited("{ insert: '${repeat 3 9}' }").ends_with("999"));
+    assert!(edited("{ set: /x, to: { '${repeat 2 n}': 1 } }").contains("\"nn\""));
     scene("steps: [{ send: put, with: { body: { x: 1 } }, edit: [{ set: /x, to: 2 }] }]").with(|context, ready| {
         let mut walk = Walk::new(context, ready, Part::Case, 0);
         walk.replay(&[answer(0, 200, "")], None);
