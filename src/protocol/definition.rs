@@ -1,5 +1,7 @@
 //! The definition of a protocol: its tables, how its answers are read, and its optional concerns.
 
+use std::time::Duration;
+
 use super::channel::Channel;
 use super::codec::{Codec, Json};
 use super::context::ObservationContext;
@@ -121,6 +123,12 @@ pub trait Protocol: Sync {
     /// decisive answer says so.
     fn is_busy(&self, exchange: &Exchange) -> bool {
         matches!(exchange.received.status, Some(429 | 503))
+    }
+
+    /// How long a busy target will be busy, if it says so. Default: the seconds of the header field Retry-After (RFC 9110 section
+    /// 10.2.3).
+    fn busy_for(&self, exchange: &Exchange, _target: &Target) -> Option<Duration> {
+        exchange.received.header("retry-after")?.trim().parse().ok().map(Duration::from_secs)
     }
 
     /// The messages of the target in an exchange, each as a sweep checks it. Default: none, so that sweeps check no

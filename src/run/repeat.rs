@@ -25,6 +25,12 @@ const BUSY_WAITS: usize = 1_000;
 /// The first pause before a retry; each further one is twice as long.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
+/// The longest pause that a target can ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How often in a row, in the whole run, a target gets the pause that it asks for: one that always asks would make a run endless.
+const PAUSES_ASKED_FOR: usize = 40;
+
 impl Runner<'_> {
     pub(super) async fn send_all(
         &self,
@@ -54,17 +60,24 @@ impl Runner<'_> {
         round: usize,
         message: Encoded,
     ) -> Exchange {
+        let protocol = case.context.plan.knowledge.protocol;
         let mut pause = BUSY_PAUSE;
         for _ in 0..BUSY_TRIES {
             let exchange = self.send(case, walk.as_deref_mut(), planned, round, message.clone()).await;
-            if !case.context.plan.knowledge.protocol.is_busy(&exchange) {
+            if !protocol.is_busy(&exchange) {
                 self.busy.store(0, Ordering::Relaxed);
                 return exchange;
             }
-            if self.busy.fetch_add(1, Ordering::Relaxed) >= BUSY_WAITS {
+            let in_a_row = self.busy.fetch_add(1, Ordering::Relaxed);
+            if in_a_row >= BUSY_WAITS {
                 return exchange;
             }
-            tokio::time::sleep(pause).await;
+            let asked_for =
+                protocol.busy_for(&exchange, case.context.plan.target).filter(|asked| *asked <= LONGEST_PAUSE);
+            match asked_for.filter(|_| in_a_row < PAUSES_ASKED_FOR) {
+                Some(asked_for) => tokio::time::sleep(asked_for.max(pause)).await,
+                None => tokio::time::sleep(pause).await,
+            }
             pause *= 2;
         }
         self.send(case, walk, planned, round, message).await

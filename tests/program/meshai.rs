@@ -17,6 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_key_from_the_environment_is_enough_and_never_shown,
         a_target_without_optional_services_is_granted_the_levels_of_its_kind,
         a_leak_of_memory_to_another_agent_is_caught,
+        a_low_rate_limit_accuses_nobody,
         an_agent_is_started_with_the_hosted_registry,
     ]
 }
@@ -168,6 +169,32 @@ fn a_leak_of_memory_to_another_agent_is_caught() {
     let proof: Value = serde_json::from_slice(&proof).expect("JSON");
     let caught = proof["faults"].as_array().expect("faults").iter().filter(|row| row["killed"] == true).count();
     assert_eq!(caught, LEAKS.len(), "{}", String::from_utf8_lossy(&ran.stdout));
+}
+
+/// Longer cases send more requests than the limit allows in its window, and wait for the next window.
+fn a_low_rate_limit_accuses_nobody() {
+    let served = Served::start(&["kind=mesh", "rate-limit=3", "rate-window=1s"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("target.yaml");
+    let target = format!(
+        "protocol: meshai\nkind: [mesh]\nurl: {}\nsettings: {{ rate_limit: {{ requests: 3, window_ms: 1000 }} }}\nfeatures: \
+         {{ rate-limit: true, context: true }}\n",
+        served.url
+    );
+    std::fs::write(&file, target).expect("written");
+    let out = folder.path().join("out");
+    let ran = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+        .args(["check", "--quiet", "--only", "meshai/contexts#keeps-*", "--only", "meshai/contexts#merges-*"])
+        .args(["--only", "meshai/envelope#numbers-*", "--only", "meshai/requests#correlates-*", "--target"])
+        .arg(&file)
+        .arg("--out")
+        .arg(&out)
+        .output()
+        .expect("proofmark runs");
+    let record = std::fs::read_to_string(out.join("report.json")).expect("a record");
+    let record: Value = serde_json::from_str(&record).expect("JSON");
+    assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stdout));
+    assert!(record["summary"]["cases"]["pass"].as_u64() > Some(10), "{}", record["summary"]);
 }
 
 fn an_agent_is_started_with_the_hosted_registry() {

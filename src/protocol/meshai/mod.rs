@@ -19,6 +19,8 @@ mod settings;
 mod vectors;
 mod view;
 
+use std::time::Duration;
+
 use super::{
     Channel, Codec, Defect, Hosting, Inputs, Json, Kin, Known, Library, ObservationContext, Operation, Oracle,
     Protocol, Readiness, Security, Setting, TargetKnowledge,
@@ -83,9 +85,16 @@ impl Protocol for MeshAi {
     fn is_busy(&self, exchange: &Exchange) -> bool {
         match exchange.received.status {
             Some(429) => true,
-            Some(503) => !view::reports_missing_resources(exchange),
-            _ => false,
+            Some(503) => !view::reports(exchange, "INSUFFICIENT_RESOURCES"),
+            _ => exchange.sent.transport == Transport::Ws && view::reports(exchange, "RATE_LIMIT_EXCEEDED"),
         }
+    }
+
+    /// The window of the limit on requests, if it is declared (E99). Requests within it may count although they are refused.
+    fn busy_for(&self, _: &Exchange, target: &Target) -> Option<Duration> {
+        target.options.get("rate-limit").filter(|limited| **limited)?;
+        let window = target.setting("rate_limit")?.member("window_ms")?.as_integer()?;
+        u64::try_from(window).ok().map(Duration::from_millis)
     }
 
     fn readiness(&self, exchange: &Exchange) -> Readiness {

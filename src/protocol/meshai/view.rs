@@ -43,7 +43,7 @@ const ENTRY_IDS: &[&str] = &["/agent/id", "/identity/id", "/id", "/agent_id", ""
 /// | `/frames` | what arrived over a WebSocket: `kind`, `code`, `text` |
 /// | `/sent` | the message that was sent |
 /// | `/target/rate_limited` | whether the target is declared to limit the rate |
-/// | `/target/rate_window_ms` | the window of that limit, if it is given |
+/// | `/target/rate_requests`, `/target/rate_window_ms` | how many requests it takes in which window, if that is given |
 /// | `/target/discovery_match` | whether discovery is declared to match all capabilities or any: `all`, `any` or `either` |
 /// | `/target/canonical` | the form of messages that it is declared to sign, if the target file says so |
 /// | `/returned`, `/rpc_code` | the result of a library, or the code of its error |
@@ -58,9 +58,10 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     put("sent", sent(exchange));
     let limited = context.target.options.get("rate-limit") == Some(&true);
     let matching = context.target.setting("discovery_match").and_then(Value::as_text).unwrap_or("either");
-    let window = context.target.setting("rate_limit").and_then(|limit| limit.member("window_ms")).cloned();
+    let limit = |name: &str| context.target.setting("rate_limit").and_then(|limit| limit.member(name)).cloned();
     let mut declared = vec![("rate_limited", Value::Bool(limited)), ("discovery_match", Value::text(matching))];
-    declared.extend(window.map(|window| ("rate_window_ms", window)));
+    declared.extend(limit("requests").map(|requests| ("rate_requests", requests)));
+    declared.extend(limit("window_ms").map(|window| ("rate_window_ms", window)));
     let canonical = context.target.setting("hmac").and_then(|hmac| hmac.member("canonical")).cloned();
     declared.extend(canonical.map(|canonical| ("canonical", canonical)));
     put("target", Some(Value::map(declared)));
@@ -134,9 +135,9 @@ pub(super) fn accepted(operation: &Operation, seen: &Value) -> bool {
     status.is_some_and(|status| operation.accepts(status))
 }
 
-/// Whether an answer is the error message for missing resources.
-pub(super) fn reports_missing_resources(exchange: &Exchange) -> bool {
-    Read::of(exchange).code.as_ref().and_then(Value::as_text) == Some("INSUFFICIENT_RESOURCES")
+/// Whether an answer is an error message with this code.
+pub(super) fn reports(exchange: &Exchange, code: &str) -> bool {
+    Read::of(exchange).code.as_ref().and_then(Value::as_text) == Some(code)
 }
 
 /// What the answer to a probe says about the target: a health endpoint may be open where messages need credentials, and a

@@ -228,7 +228,7 @@ impl Mailbox for TaskAmp {
             return None;
         }
         let answer = json::parse(&exchange.received.body.0).ok()?;
-        let outputs = answer.member("result")?.member("outputs")?.as_array()?;
+        let outputs = view::listed(answer.member("result")?.member("outputs")?)?;
         let call = json::parse(&exchange.sent.body.0).ok()?;
         let engine = call.member("params")?.member("engine")?.clone();
         outputs.is_empty().then(|| Encoded {

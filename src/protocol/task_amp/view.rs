@@ -155,10 +155,16 @@ fn adapter_answer(exchange: &Exchange, view: &mut Value) {
 
 /// The outputs of an engine, and those that it handed out only when it was advanced.
 fn with_withheld(outputs: &Value, exchange: &Exchange) -> Value {
-    let Some(now) = outputs.as_array() else { return outputs.clone() };
+    let Some(now) = listed(outputs) else { return outputs.clone() };
     let turns = exchange.received.arrived.iter().filter_map(|arrival| json::parse(&arrival.body.0).ok());
-    let of_turn = |turn: Value| turn.member("result")?.member("outputs")?.as_array().map(<[Value]>::to_vec);
+    let of_turn = |turn: Value| listed(turn.member("result")?.member("outputs")?).map(<[Value]>::to_vec);
     Value::array(now.iter().cloned().chain(turns.filter_map(of_turn).flatten()))
+}
+
+/// The elements of a list. An adapter in a language with typed lists may write an empty one as null, which says nothing about the
+/// library behind it.
+pub(super) fn listed(outputs: &Value) -> Option<&[Value]> {
+    if *outputs == Value::Null { Some(&[]) } else { outputs.as_array() }
 }
 
 /// The value at the first of the places that a target file gives for a name.
@@ -433,6 +439,13 @@ mod tests {
             assert_eq!(seen(&format!("bus refused {id}: not {{type}}-{{task_id}}-{{unix_ms}}"), id), "named", "{id}");
             assert_eq!(seen(&format!("`{}` refused", id.trim()), id), "named", "{id}");
         }
+    }
+
+    #[test]
+    fn null_is_an_empty_list() {
+        assert_eq!(listed(&Value::Null), Some([].as_slice()));
+        assert_eq!(listed(&Value::array([Value::text("ack")])), Some([Value::text("ack")].as_slice()));
+        assert_eq!(listed(&Value::text("ack")), None);
     }
 
     #[test]
