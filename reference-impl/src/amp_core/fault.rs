@@ -22,6 +22,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Sorts the signed headers by key text." },
     Fault { name: "sig-flatten-single-to", level: "core", needs: Needs::Nothing, breaks: &["AMP-8.1-16", "AMP-4.1-30"],
         summary: "Replaces a `to` array of one element by a string before verifying." },
+    Fault { name: "sig-repeated-recipient-dropped", level: "core", needs: Needs::Nothing, breaks: &["AMP-8.1-16"],
+        summary: "Drops a recipient named twice from the signed headers." },
     Fault { name: "sig-sort-recipients", level: "core", needs: Needs::Nothing, breaks: &["AMP-8.1-16"],
         summary: "Sorts the to array before verifying." },
     Fault { name: "sig-null-for-absent", level: "core", needs: Needs::Nothing, breaks: &["AMP-B-03", "AMP-A.2-01", "AMP-8.1-17", "AMP-8.1-18"],
