@@ -56,6 +56,7 @@ pub(crate) fn open(
     rules: Rules,
 ) -> Result<Vec<u8>, BoxError> {
     let nonce = <[u8; NONCE_LENGTH]>::try_from(nonce).map_err(|_| BoxError)?;
+    planted!(rules.fault, "box-long-bodies-unopened", ciphertext.len() > 16 * 1024 => return Err(BoxError));
     let mut sealed = ciphertext.to_vec();
     if tag_is_last(rules) && sealed.len() >= TAG_LENGTH {
         sealed.rotate_right(TAG_LENGTH);

@@ -107,5 +107,7 @@ fn signed_to(to: &To, rules: Rules) -> Cbor {
     let mut dids = to.all().to_vec();
     planted!(rules.fault, "sig-flatten-single-to", dids.len() == 1 => return To::One(dids.remove(0)).cbor());
     planted!(rules.fault, "sig-sort-recipients", dids.sort());
-    if dids.len() > 1 { To::Many(dids).cbor() } else { to.cbor() }
+    let several = dids.len() > 1;
+    planted!(rules.fault, "sig-repeated-recipient-dropped", dids.dedup());
+    if several { To::Many(dids).cbor() } else { to.cbor() }
 }

@@ -131,7 +131,7 @@ impl Receiver {
     /// # Errors
     ///
     /// 4001 after the end, 4004 for an index or a size that does not fit.
-    pub(crate) fn chunk(&mut self, index: u64, data: &[u8]) -> Result<(), Code> {
+    pub(crate) fn chunk(&mut self, mut index: u64, data: &[u8]) -> Result<(), Code> {
         let fault = self.rules.fault;
         if self.is_over() {
             return Err(Code::BadRequest);
@@ -140,6 +140,7 @@ impl Receiver {
         if index >= self.start.total_chunks && !fault.is("stream-index-unchecked") {
             return Err(Code::SchemaViolation);
         }
+        planted!(fault, "stream-index-in-a-byte", index &= 0xff);
         // 6.2: the first copy of a chunk counts.
         let overwrites = fault.is("stream-duplicate-overwrites") || self.state == ReceiverState::Done;
         if self.chunks.contains_key(&index) && !overwrites {

@@ -26,6 +26,7 @@ pub(super) mod typ {
     pub(crate) const ERROR: i128 = 0x0f;
     pub(crate) const RESPONSE: i128 = 0x12;
     pub(crate) const BATCH: i128 = 0x16;
+    pub(crate) const HELLO: i128 = 0x70;
     pub(crate) const HELLO_ACK: i128 = 0x71;
     pub(crate) const HELLO_REJECT: i128 = 0x72;
 }

@@ -278,9 +278,12 @@ fn answers(reply: &Value, sent: &Sent, typs: &[i128]) -> bool {
     }
     match (message.and_then(|message| message.member("reply_to")), &sent.id) {
         (Some(reply_to), Some(id)) => reply_to == id,
-        // E43: the answers to HELLO need no reply_to. An ERROR without reply_to counts as the answer to the only
-        // possible message; cases on reply_to judge its absence.
-        (None, _) => [typ::HELLO_ACK, typ::HELLO_REJECT, typ::ERROR].contains(&typ),
+        // E43: the answers to HELLO need no reply_to; a late one does not answer the message after it. An ERROR without
+        // reply_to counts as the answer to the only possible message; cases on reply_to judge its absence.
+        (None, _) if [typ::HELLO_ACK, typ::HELLO_REJECT].contains(&typ) => {
+            [typ::HELLO, typ::BATCH].contains(&sent.typ)
+        }
+        (None, _) => typ == typ::ERROR,
         (Some(_), None) => typ == typ::ERROR,
     }
 }

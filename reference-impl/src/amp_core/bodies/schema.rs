@@ -169,6 +169,8 @@ pub(super) fn check_document(typ: u64, body: &Cbor, rules: Rules) -> Result<(), 
         return Ok(());
     }
     let data = body.get("data").and_then(Cbor::as_bytes).unwrap_or_default();
+    // 4.4: data may be empty.
+    planted!(rules.fault, "doc-empty-refused", data.is_empty() => return Err("data"));
     let size = body.get("size").and_then(Cbor::as_unsigned);
     if size != Some(data.len() as u64) && !rules.fault.is("doc-size-unchecked") {
         return Err("size");
