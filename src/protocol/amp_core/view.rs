@@ -280,9 +280,7 @@ fn answers(reply: &Value, sent: &Sent, typs: &[i128]) -> bool {
         (Some(reply_to), Some(id)) => reply_to == id,
         // E43: the answers to HELLO need no reply_to; a late one does not answer the message after it. An ERROR without
         // reply_to counts as the answer to the only possible message; cases on reply_to judge its absence.
-        (None, _) if [typ::HELLO_ACK, typ::HELLO_REJECT].contains(&typ) => {
-            [typ::HELLO, typ::BATCH].contains(&sent.typ)
-        }
+        (None, _) if [typ::HELLO_ACK, typ::HELLO_REJECT].contains(&typ) => [typ::HELLO, typ::BATCH].contains(&sent.typ),
         (None, _) => typ == typ::ERROR,
         (Some(_), None) => typ == typ::ERROR,
     }
