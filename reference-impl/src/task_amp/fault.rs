@@ -13,7 +13,7 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "Leading part of msg_id not compared with type." },
     Fault { name: "msg-id-task-unchecked", level: "envelope", needs: Needs::Nothing, breaks: &["TASK-00.1-05"],
         summary: "Middle part of msg_id not compared with task_id." },
-    Fault { name: "msg-id-in-seconds", level: "envelope", needs: Needs::Nothing, breaks: &["TASK-00.1-06", "TASK-00.1-03"],
+    Fault { name: "msg-id-in-seconds", level: "envelope", needs: Needs::Nothing, breaks: &["TASK-00.1-06", "TASK-00.1-03", "TASK-00.1-39"],
         summary: "Builds ids with Unix seconds." },
     Fault { name: "msg-id-collides", level: "envelope", needs: Needs::Setup("executor"), breaks: &["TASK-00.1-07"],
         summary: "Two messages in one millisecond get the same id." },
