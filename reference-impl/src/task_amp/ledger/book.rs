@@ -81,7 +81,9 @@ impl Ledger {
         let entry = Entry { message: message.clone(), at: now, acked: false, reported: false, refused: false, invited };
         task.entries.push(entry);
         if let Some(timeout) = message.ack_timeout_ms(rules) {
-            task.deadlines.insert((now.saturating_add(timeout), Timer::Ack(message.id.clone())));
+            // 00: the time starts with the message.
+            let start = if rules.fault.is("ack-timeout-from-the-start-of-the-task") { task.created_at } else { now };
+            task.deadlines.insert((start.saturating_add(timeout), Timer::Ack(message.id.clone())));
         }
         task.wrote(message.from, now, limit);
         let before = task.state;
@@ -200,6 +202,23 @@ impl Ledger {
         self.tasks.values().any(failed)
     }
 
+    /// Whether a missing ACK of any task was reported to the admin.
+    pub(crate) fn some_ack_reported(&self) -> bool {
+        let reports = |entry: &Entry| entry.message.text("escalation_type") == "ack_timeout";
+        self.tasks.values().any(|task| task.entries.iter().any(reports))
+    }
+
+    /// Whether another task than this one has a subtask of this id.
+    pub(crate) fn is_of_another(&self, task: &str, subtask: &str) -> bool {
+        let others = self.tasks.values().filter(|other| other.id != task);
+        others.flat_map(Task::subtasks).any(|id| id == subtask)
+    }
+
+    /// Whether another task than this one has work that is not finished.
+    pub(crate) fn is_busy_elsewhere(&self, task: &str) -> bool {
+        self.tasks.values().any(|other| other.id != task && !other.open_subtasks().is_empty())
+    }
+
     /// The first dispatch of a task.
     pub(crate) fn first_dispatch(&self, task: &str) -> Option<Shared> {
         let entries = &self.tasks.get(task)?.entries;
@@ -212,6 +231,7 @@ impl Ledger {
         let task = self.open(task, now);
         // 03.3: the present status.
         planted!(rules.fault, "ci-first-status-stays", task.ci.is_some() => return);
+        planted!(rules.fault, "ci-of-a-suspended-task-lost", task.suspended => return);
         task.ci = Some(status.clone());
         task.updated_at = now;
     }
@@ -223,6 +243,8 @@ impl Ledger {
         // 05: the instruction is for its task.
         let every = self.tasks.values_mut();
         planted!(rules.fault, "resume-of-every-task", every.for_each(|task| task.suspended = false));
+        let every = self.tasks.values_mut();
+        planted!(rules.fault, "cancel-of-every-task", instruction == Instruction::Cancel => every.for_each(|task| task.state = State::Cancelled));
         let task = self.open(task, now);
         task.controls.extend(control.map(str::to_owned));
         task.updated_at = now;
@@ -311,6 +333,9 @@ fn escalated(rules: Rules, task: &mut Task, escalation: &Shared) {
     let critical = escalation.text("severity") == "critical";
     // 05, Critical = Suspend All: every role, not only the one that reports.
     let everybody = critical && !rules.fault.is("only-sender-suspends");
+    // 05, Critical = Suspend All: each time.
+    let critical_ones = task.entries.iter().filter(|entry| entry.message.text("severity") == "critical").count();
+    let everybody = everybody && !(critical_ones > 1 && rules.fault.is("second-suspension-ignored"));
     task.suspended |= everybody;
     if suspended {
         task.stopped.insert(escalation.from);

@@ -39,7 +39,7 @@ pub(crate) fn alignment(rules: Rules, message: &Message, dispatch: &Object) -> V
     let subtask = message.text("subtask_id");
     let id = |item: &Value| item.as_object().and_then(|item| item.text("subtask_id")) == Some(subtask);
     // 02: a subtask of the dispatch.
-    let known = items("subtasks").iter().any(id) || rules.fault.is("unknown-subtask-accepted");
+    let known = items("subtasks").iter().any(id) || rules.fault.is("unknown-subtask-accepted") || rules.fault.is("subtask-of-any-task");
     if !known {
         problems.push(Problem::new(Code::UnresolvedRef, "/payload/subtask_id", "a subtask of the dispatch"));
     }

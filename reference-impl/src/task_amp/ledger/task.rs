@@ -143,6 +143,12 @@ impl Task {
         self.entries.iter().rposition(|entry| entry.message.kind == kind)
     }
 
+    /// How many messages of a type there are.
+    #[must_use]
+    pub(crate) fn count(&self, kind: Kind) -> usize {
+        self.entries.iter().filter(|entry| entry.message.kind == kind).count()
+    }
+
     /// The entry of a message.
     #[must_use]
     pub(crate) fn entry(&self, id: &str) -> Option<&Entry> {

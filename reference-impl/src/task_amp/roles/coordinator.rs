@@ -27,6 +27,8 @@ const GO_ON: &str = "Finish what is left: ";
 pub(super) fn planned(desk: &mut Desk<'_>, task: &str) {
     // 01: only an approved plan is dispatched.
     planted!(desk.rules.fault, "dispatch-before-approval", dispatch_plan(desk, task));
+    // 01: the approval of this plan, not an earlier one.
+    planted!(desk.rules.fault, "early-approval-counts", desk.ledger.task(task).is_some_and(|task| task.approved) => dispatch_plan(desk, task));
 }
 
 /// 01, trigger: the admin approved the plan.
@@ -88,6 +90,8 @@ pub(super) fn acked(desk: &mut Desk<'_>, message: &Shared) {
 /// 02, 03: what follows a task_result.
 fn result(desk: &mut Desk<'_>, result: &Shared) {
     let Some(task) = desk.ledger.task(&result.task).filter(|task| !task.is_over()) else { return };
+    // 02: a subtask of the dispatch of this task.
+    planted!(desk.rules.fault, "subtask-of-any-task", desk.ledger.is_of_another(&result.task, result.text("subtask_id")) => return review(desk, result));
     // E69: a result for another dispatch than the last one advances nothing.
     if !task.results().iter().any(|answer| answer.id == result.id)
         || !task.subtasks().iter().any(|subtask| subtask == result.text("subtask_id"))
@@ -95,8 +99,14 @@ fn result(desk: &mut Desk<'_>, result: &Shared) {
         return;
     }
     let complete = task.is_complete();
+    // 03, trigger: whichever result is the last.
+    planted!(desk.rules.fault, "review-after-the-last-listed-subtask", task.subtasks().last().is_none_or(|id| id != result.text("subtask_id")) => return);
+    // 02.3: of any subtask.
+    planted!(desk.rules.fault, "unfinished-later-subtask-ignored", task.results().len() > 1 && result.text("completion_status") != "complete" => return);
     // 03: the rejects are those of the Reviewer.
     planted!(desk.rules.fault, "unfinished-work-counts-as-reject", result.text("completion_status") != "complete" => desk.ledger.open(&result.task, desk.now).rejects += 1);
+    // 05.4: only rejects lead to the lock.
+    planted!(desk.rules.fault, "unfinished-work-locks", result.text("completion_status") != "complete" => return lock(desk, result, 0));
     // 03, trigger: completion_status = complete.
     planted!(desk.rules.fault, "review-on-partial", return review(desk, result));
     match result.text("completion_status") {
@@ -174,6 +184,9 @@ fn review(desk: &mut Desk<'_>, result: &Shared) {
     let failed = task.ci.as_ref().and_then(|status| status.text("xcode_cloud")) == Some("failed");
     // 03.3: the build of this task.
     let failed = failed || (desk.rules.fault.is("ci-of-every-task") && desk.ledger.some_build_failed());
+    // 03.3: in every round, and for every dispatch.
+    let failed = failed && !(desk.rules.fault.is("ci-gate-of-the-first-round") && task.last(Kind::Verdict).is_some());
+    let failed = failed && !(desk.rules.fault.is("ci-gate-of-single-subtasks") && task.subtasks().len() > 1);
     // 03.3: no request while the build is broken.
     if failed && !desk.rules.fault.is("ci-gate-missing") {
         // Other, E40: the admin is told instead.
@@ -267,6 +280,8 @@ fn verdict(desk: &mut Desk<'_>, verdict: &Shared) {
 }
 
 fn report_confidence(desk: &mut Desk<'_>, verdict: &Shared, confidence: f64) {
+    // 04.3: in every round.
+    planted!(desk.rules.fault, "low-confidence-of-the-first-round", desk.ledger.rejects(&verdict.task) > 1 => return);
     let alarm = Alarm {
         kind: "unknown",
         severity: desk.mild(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::fault::planted;
 use crate::json::{Object, Value};
 use crate::task_amp::ack::Ack;
-use crate::task_amp::ledger::{Ledger, State};
+use crate::task_amp::ledger::{Ledger, State, Task};
 use crate::task_amp::message::{Draft, Shared};
 use crate::task_amp::message_id;
 use crate::task_amp::role::{Kind, Role};
@@ -99,6 +99,10 @@ impl<'l> Desk<'l> {
         if !message.requires_ack() {
             return;
         }
+        // 00: each message, in each round.
+        let judged = |task: &Task| message.kind == Kind::Result && task.last(Kind::Verdict).is_some();
+        planted!(self.rules.fault, "acks-of-the-first-round", self.ledger.task(&message.task).is_some_and(judged) => return);
+        planted!(self.rules.fault, "unfinished-work-not-acknowledged", message.text("completion_status") == "partial" => return);
         let ack = Ack::of(self.rules, message, message.to, self.now);
         self.ledger.acked(&ack, self.now);
         self.outputs.push(Output::Ack(ack));
@@ -107,6 +111,8 @@ impl<'l> Desk<'l> {
     /// Writes a message.
     pub(crate) fn emit(&mut self, draft: Draft) -> Shared {
         let mut id_ms = self.now;
+        // 00: the moment at which it is made.
+        planted!(self.rules.fault, "msg-id-of-the-start", known in self.ledger.task(&draft.task) => id_ms = known.created_at);
         let used = |ms| self.ledger.message(&message_id::make(self.rules, draft.kind, &draft.task, ms)).is_some();
         // 00: globally unique, also within one millisecond (E10).
         while used(id_ms) && !self.rules.fault.is("msg-id-collides") {
@@ -173,6 +179,9 @@ impl<'l> Desk<'l> {
     pub(crate) fn report(&mut self, role: Role, task: &str, id: &str, problem: &Problem, kind: &'static str) {
         // 01.3: a forbidden branch triggers an escalation.
         planted!(self.rules.fault, "branch-refused-silently", problem.code == Code::BranchForbidden => return);
+        // 01.3: each of them.
+        let before = self.ledger.task(task).is_some_and(|task| task.count(Kind::Escalation) > 0);
+        planted!(self.rules.fault, "branch-reported-once", before && problem.code == Code::BranchForbidden => return);
         let alarm = Alarm {
             // 05.4: the type for this.
             kind: if self.rules.fault.is("stuck-is-conflict") { "conflict" } else { kind },

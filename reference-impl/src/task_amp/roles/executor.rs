@@ -39,6 +39,9 @@ pub(super) fn received(desk: &mut Desk<'_>, dispatch: &Shared) {
         let problem = Problem::new(Code::UnresolvedRef, "/payload/repo", "the repository has no .git");
         return desk.stuck(Role::Executor, dispatch, &problem, "unknown");
     }
+    // 02.3: every new dispatch, of every task.
+    planted!(desk.rules.fault, "third-dispatch-ignored", desk.ledger.task(&dispatch.task).is_some_and(|task| task.count(Kind::Dispatch) > 2) => return);
+    planted!(desk.rules.fault, "second-task-dropped", desk.ledger.is_busy_elsewhere(&dispatch.task) => return);
     // 01.3, ACK on Start: received, and execution starts.
     if !acknowledges_last(desk) {
         desk.ack(dispatch);
@@ -61,6 +64,8 @@ pub(super) fn worked(desk: &mut Desk<'_>, dispatch: &Shared, done: &[Done]) {
     // 01.3: completion is said by a task_result.
     planted!(desk.rules.fault, "result-never-sent", return);
     for done in ordered {
+        // 02: whatever became of it.
+        planted!(desk.rules.fault, "unfinished-work-unanswered", done.status != "complete" => continue);
         report(desk, dispatch, done);
     }
     if acknowledges_last(desk) {

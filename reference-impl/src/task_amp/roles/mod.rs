@@ -15,6 +15,7 @@ pub(crate) use executor::Done;
 pub(crate) use reviewer::{Judgement, issue};
 
 use super::ledger::Timer;
+use crate::fault::planted;
 use super::message::Shared;
 use super::role::{Kind, Role};
 
@@ -75,6 +76,8 @@ pub(crate) fn decide(desk: &mut Desk<'_>, event: &Event) {
 
 /// A message reaches its addressee, unless that one may do nothing now (spec 05, Critical = Suspend All).
 fn received(desk: &mut Desk<'_>, message: &Shared) {
+    // 00: the addressee acknowledges.
+    planted!(desk.rules.fault, "acks-what-it-overhears", !desk.is_active(message.to) => desk.ack(message));
     if !desk.is_active(message.to) || message.kind == Kind::Escalation {
         return;
     }

@@ -24,6 +24,8 @@ pub(super) fn received(desk: &mut Desk<'_>, request: &Shared) {
     if let Some(problem) = unreadable(desk, request).filter(|_| !desk.rules.fault.is("review-without-context")) {
         return desk.stuck(Role::Reviewer, request, &problem, "unknown");
     }
+    // 03.3: this request can be read.
+    planted!(desk.rules.fault, "unreadable-request-remembered", desk.ledger.task(&request.task).is_some_and(|task| task.entries.iter().any(|entry| entry.refused)) => return);
     desk.ack(request);
     // 03: a request of either scope is answered.
     planted!(desk.rules.fault, "incremental-unanswered", request.text("review_scope") == "incremental" => return);

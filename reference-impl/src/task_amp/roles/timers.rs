@@ -28,6 +28,8 @@ fn reporter(desk: &Desk<'_>) -> Option<Role> {
 
 fn missing_ack(desk: &mut Desk<'_>, reporter: Role, task: &str, id: &str) {
     let Some(message) = desk.ledger.message(id) else { return };
+    // 00: each of them.
+    planted!(desk.rules.fault, "missing-acks-reported-once", desk.ledger.some_ack_reported() => return);
     let to = message.to.name();
     // 05.4: the type for this.
     let kind = if desk.rules.fault.is("ack-timeout-wrong-type") { "unknown" } else { "ack_timeout" };
@@ -46,6 +48,7 @@ fn missing_ack(desk: &mut Desk<'_>, reporter: Role, task: &str, id: &str) {
 fn silence(desk: &mut Desk<'_>, task: &str, agent: Role) {
     // 05.4: a silent agent is reported.
     planted!(desk.rules.fault, "heartbeat-absent", return);
+    planted!(desk.rules.fault, "reviewer-not-watched", agent == Role::Reviewer => return);
     // 05.4: the agent is named.
     let name = if desk.rules.fault.is("heartbeat-unnamed") { "agent" } else { agent.name() };
     let alarm = Alarm {
