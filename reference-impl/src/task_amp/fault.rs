@@ -375,6 +375,8 @@ pub(crate) const FAULTS: &[Fault] = &[
         summary: "After an unreadable request every other one of the task is dropped." },
     Fault { name: "reviewer-not-watched", level: "workflow", needs: Needs::Nothing, breaks: &["TASK-05.4-06"],
         summary: "The silence of a Reviewer is not reported." },
+    Fault { name: "lock-counts-every-task", level: "workflow", needs: Needs::Nothing, breaks: &["TASK-05.4-02"],
+        summary: "Rejects of other tasks count for the lock." },
     Fault { name: "unfinished-work-locks", level: "workflow", needs: Needs::Nothing, breaks: &["TASK-05.4-02"],
         summary: "A partial or failed result locks the task." },
     Fault { name: "unfinished-work-unanswered", level: "workflow", needs: Needs::Nothing, breaks: &["TASK-02.1-02"],

@@ -426,6 +426,21 @@ const LONGER: &[&str] = &[
     "uninvited-verdict-approves",
     "repeated-message-acted-on",
     "always-complete",
+    "ack-timeout-from-the-start-of-the-task",
+    "review-after-the-last-listed-subtask",
+    "unfinished-later-subtask-ignored",
+    "ci-gate-of-the-first-round",
+    "ci-gate-of-single-subtasks",
+    "ci-of-a-suspended-task-lost",
+    "low-confidence-of-the-first-round",
+    "second-suspension-ignored",
+    "cancel-of-every-task",
+    "third-dispatch-ignored",
+    "branch-reported-once",
+    "early-approval-counts",
+    "reviewer-not-watched",
+    "lock-counts-every-task",
+    "unfinished-work-unanswered",
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -59,8 +59,14 @@ impl Ledger {
     #[must_use]
     pub(crate) fn rejects(&self, task: &str) -> i64 {
         // 03: of the current task.
-        planted!(self.rules.fault, "reject-count-shared", return self.tasks.values().map(|task| task.rejects).sum());
+        planted!(self.rules.fault, "reject-count-shared", return self.all_rejects());
         self.task(task).map_or(0, |task| task.rejects)
+    }
+
+    /// Rejects of all tasks, which some faults count.
+    #[must_use]
+    pub(crate) fn all_rejects(&self) -> i64 {
+        self.tasks.values().map(|task| task.rejects).sum()
     }
 
     /// A message was stored. `false` if it is known.

@@ -27,6 +27,12 @@ impl Ledger {
     }
 }
 
+/// Whether `subtask-of-any-task` is planted: a result may name a subtask of another task.
+#[must_use]
+pub(crate) fn takes_any_subtask(rules: Rules) -> bool {
+    rules.fault.is("subtask-of-any-task")
+}
+
 /// Problems of a result with the dispatch that it answers (spec 02, subtask_id and self_assessment).
 #[must_use]
 pub(crate) fn alignment(rules: Rules, message: &Message, dispatch: &Object) -> Vec<Problem> {
@@ -39,7 +45,8 @@ pub(crate) fn alignment(rules: Rules, message: &Message, dispatch: &Object) -> V
     let subtask = message.text("subtask_id");
     let id = |item: &Value| item.as_object().and_then(|item| item.text("subtask_id")) == Some(subtask);
     // 02: a subtask of the dispatch.
-    let known = items("subtasks").iter().any(id) || rules.fault.is("unknown-subtask-accepted") || rules.fault.is("subtask-of-any-task");
+    let known =
+        items("subtasks").iter().any(id) || rules.fault.is("unknown-subtask-accepted") || takes_any_subtask(rules);
     if !known {
         problems.push(Problem::new(Code::UnresolvedRef, "/payload/subtask_id", "a subtask of the dispatch"));
     }

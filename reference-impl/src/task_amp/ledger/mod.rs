@@ -8,5 +8,5 @@ mod context;
 mod task;
 
 pub(crate) use book::{HEARTBEAT_SEC, Instruction, Ledger};
-pub(crate) use context::alignment;
+pub(crate) use context::{alignment, takes_any_subtask};
 pub(crate) use task::{State, Task, Timer};

@@ -4,7 +4,7 @@ use super::desk::{Alarm, Desk};
 use crate::fault::planted;
 use crate::json::{Number, Object, Value};
 use crate::task_amp::faults::roles as faults;
-use crate::task_amp::ledger::{State, Task};
+use crate::task_amp::ledger::{State, Task, takes_any_subtask};
 use crate::task_amp::message::{Draft, Shared, default_timeout_sec};
 use crate::task_amp::role::{Kind, Role};
 
@@ -91,7 +91,9 @@ pub(super) fn acked(desk: &mut Desk<'_>, message: &Shared) {
 fn result(desk: &mut Desk<'_>, result: &Shared) {
     let Some(task) = desk.ledger.task(&result.task).filter(|task| !task.is_over()) else { return };
     // 02: a subtask of the dispatch of this task.
-    planted!(desk.rules.fault, "subtask-of-any-task", desk.ledger.is_of_another(&result.task, result.text("subtask_id")) => return review(desk, result));
+    if takes_any_subtask(desk.rules) && desk.ledger.is_of_another(&result.task, result.text("subtask_id")) {
+        return review(desk, result);
+    }
     // E69: a result for another dispatch than the last one advances nothing.
     if !task.results().iter().any(|answer| answer.id == result.id)
         || !task.subtasks().iter().any(|subtask| subtask == result.text("subtask_id"))
@@ -301,6 +303,8 @@ fn forward(desk: &mut Desk<'_>, verdict: &Shared) {
     let limit = if desk.rules.is_other() { REJECT_LIMIT - 1 } else { REJECT_LIMIT };
     // 05.4: not before.
     let limit = if desk.rules.fault.is("lock-at-two") { 1 } else { limit };
+    // 05.4: of this task.
+    let count = if desk.rules.fault.is("lock-counts-every-task") { desk.ledger.all_rejects() } else { count };
     // 05.4: more than three.
     if count > limit && !desk.rules.fault.is("lock-never") {
         lock(desk, verdict, count);

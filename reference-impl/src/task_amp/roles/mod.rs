@@ -15,9 +15,9 @@ pub(crate) use executor::Done;
 pub(crate) use reviewer::{Judgement, issue};
 
 use super::ledger::Timer;
-use crate::fault::planted;
 use super::message::Shared;
 use super::role::{Kind, Role};
+use crate::fault::planted;
 
 /// Something that happened; the ledger knows it already.
 #[derive(Debug, Clone)]
