@@ -17,7 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         a_key_from_the_environment_is_enough_and_never_shown,
         a_target_without_optional_services_is_granted_the_levels_of_its_kind,
         a_leak_of_memory_to_another_agent_is_caught,
-        a_low_rate_limit_accuses_nobody,
+        a_low_rate_limit_fails_no_case,
         an_agent_is_started_with_the_hosted_registry,
     ]
 }
@@ -71,6 +71,23 @@ fn check(url: &str, folder: &Path, more: &[&str]) -> (Output, Value) {
         ])
         .args(more)
         .env("MESHAI_KEY", KEY)
+        .output()
+        .expect("proofmark runs");
+    let record = std::fs::read_to_string(out.join("report.json")).expect("a record");
+    (ran, serde_json::from_str(&record).expect("JSON"))
+}
+
+/// Runs the cases `only` against the target that a target file describes.
+fn check_file(target: &str, only: &[&str], folder: &Path) -> (Output, Value) {
+    let file = folder.join("target.yaml");
+    std::fs::write(&file, target).expect("written");
+    let out = folder.join("out");
+    let ran = Command::new(env!("CARGO_BIN_EXE_proofmark"))
+        .args(["check", "--quiet", "--target"])
+        .arg(&file)
+        .args(only.iter().flat_map(|pattern| ["--only", *pattern]))
+        .arg("--out")
+        .arg(&out)
         .output()
         .expect("proofmark runs");
     let record = std::fs::read_to_string(out.join("report.json")).expect("a record");
@@ -172,27 +189,21 @@ fn a_leak_of_memory_to_another_agent_is_caught() {
 }
 
 /// Longer cases send more requests than the limit allows in its window, and wait for the next window.
-fn a_low_rate_limit_accuses_nobody() {
+fn a_low_rate_limit_fails_no_case() {
     let served = Served::start(&["kind=mesh", "rate-limit=3", "rate-window=1s"]);
     let folder = tempfile::tempdir().expect("a folder");
-    let file = folder.path().join("target.yaml");
     let target = format!(
         "protocol: meshai\nkind: [mesh]\nurl: {}\nsettings: {{ rate_limit: {{ requests: 3, window_ms: 1000 }} }}\nfeatures: \
          {{ rate-limit: true, context: true }}\n",
         served.url
     );
-    std::fs::write(&file, target).expect("written");
-    let out = folder.path().join("out");
-    let ran = Command::new(env!("CARGO_BIN_EXE_proofmark"))
-        .args(["check", "--quiet", "--only", "meshai/contexts#keeps-*", "--only", "meshai/contexts#merges-*"])
-        .args(["--only", "meshai/envelope#numbers-*", "--only", "meshai/requests#correlates-*", "--target"])
-        .arg(&file)
-        .arg("--out")
-        .arg(&out)
-        .output()
-        .expect("proofmark runs");
-    let record = std::fs::read_to_string(out.join("report.json")).expect("a record");
-    let record: Value = serde_json::from_str(&record).expect("JSON");
+    let only = [
+        "meshai/contexts#keeps-*",
+        "meshai/contexts#merges-*",
+        "meshai/envelope#numbers-*",
+        "meshai/requests#correlates-*",
+    ];
+    let (ran, record) = check_file(&target, &only, folder.path());
     assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stdout));
     assert!(record["summary"]["cases"]["pass"].as_u64() > Some(10), "{}", record["summary"]);
 }
@@ -205,18 +216,7 @@ fn an_agent_is_started_with_the_hosted_registry() {
          --protocol, meshai, --listen, '127.0.0.1:{{port}}', --set, kind=agent, --set, 'registry={{host.registry}}', --set, \
          control=on]\nfeatures: {{ client: true, control: true }}\n"
     );
-    let file = folder.path().join("target.yaml");
-    std::fs::write(&file, target).expect("written");
-    let out = folder.path().join("out");
-    let ran = Command::new(program)
-        .args(["check", "--quiet", "--only", "meshai/client#*", "--target"])
-        .arg(&file)
-        .arg("--out")
-        .arg(&out)
-        .output()
-        .expect("proofmark runs");
-    let record = std::fs::read_to_string(out.join("report.json")).expect("a record");
-    let record: Value = serde_json::from_str(&record).expect("JSON");
+    let (ran, record) = check_file(&target, &["meshai/client#*"], folder.path());
     assert_eq!(ran.status.code(), Some(0), "{}", String::from_utf8_lossy(&ran.stdout));
     assert!(record["summary"]["cases"]["pass"].as_u64() > Some(8), "{}", record["summary"]);
 }
