@@ -403,6 +403,10 @@ pub struct CaseRecord {
     /// Id of the case that sent the twin, if another one did: without edits, both have the same messages.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub twin_of: String,
+    /// If it is a sweep: ids of cases in which the target made the messages that the findings are about, one for each kind of
+    /// finding.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub swept_from: Vec<String>,
     /// The edits that make it a negative case, in words, with the step of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<EditRecord>,

@@ -626,7 +626,7 @@ async fn check(
                 note(case, dependence);
             }
             let found = index.checked_sub(ran).and_then(|index| findings.get(index));
-            case.replay = replay(options, slug, &case.id, seed, found);
+            case.replay = replay(options, slug, case, seed, found);
         }
         judged.exploration = explored.as_ref().map(exploring::record);
         record.protocols.push(judged);
@@ -747,13 +747,17 @@ pub(super) fn random() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish() % 1_000_000_000_000
 }
 
-/// The command that runs one case again, also one that the exploration of the run found.
-fn replay(options: &CheckOptions, slug: &str, id: &str, seed: u64, found: Option<&Finding>) -> String {
+/// The command that runs one case again, also one that the exploration of the run found. With a sweep run the cases whose messages
+/// it found wrong.
+fn replay(options: &CheckOptions, slug: &str, case: &CaseRecord, seed: u64, found: Option<&Finding>) -> String {
     let mut data = options.data.clone();
     data.cases.extend(found.map(|found| finding_file(&options.out, &found.case)));
     let mut words = check_words(&options.at, &data);
     let mut add = |words_to_add: &[&str]| words.extend(words_to_add.iter().map(|word| quote(word)));
-    add(&["--protocol", slug, "--only", id]);
+    add(&["--protocol", slug]);
+    for id in [&case.id].into_iter().chain(&case.swept_from) {
+        add(&["--only", id]);
+    }
     if is_strict(options) {
         add(&["--profile", "strict"]);
     }

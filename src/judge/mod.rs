@@ -311,6 +311,7 @@ pub fn case(
         exchanges: Exchanges::default(),
         twin: Exchanges::default(),
         twin_of: String::new(),
+        swept_from: Vec::new(),
         edits: Vec::new(),
         replay: String::new(),
     };

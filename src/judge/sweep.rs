@@ -1,6 +1,6 @@
 //! Sweeps: requirements on a sender are judged on every message that the target made in the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::features;
 use super::outcome::write_down;
@@ -19,9 +19,12 @@ pub struct Swept<'t>(BTreeMap<Transport, Made<'t>>);
 /// The messages of one transport.
 #[derive(Default)]
 struct Made<'t> {
-    exchanges: Vec<&'t Exchange>,
+    exchanges: Vec<Sent<'t>>,
     messages: Messages,
 }
+
+/// An exchange, and the position in the plan of the case that it belongs to, unless it is of a probe.
+type Sent<'t> = (Option<usize>, &'t Exchange);
 
 impl<'t> Swept<'t> {
     /// Reads the messages of a run, if a case sweeps them.
@@ -38,16 +41,17 @@ impl<'t> Swept<'t> {
                 continue;
             }
             let probes = transcript.probes.iter().filter(|(path, _)| path == transport);
-            let mut exchanges: Vec<&Exchange> = probes.flat_map(|(_, exchanges)| exchanges).collect();
-            let ran = plan.cases.iter().zip(&transcript.cases).filter(|(ready, _)| ready.transport == *transport);
-            for case in ran.filter_map(|(_, case)| case.as_ref()) {
-                exchanges.extend(case.exchanges.iter());
+            let mut exchanges: Vec<Sent> = probes.flat_map(|(_, exchanges)| exchanges).map(|sent| (None, sent)).collect();
+            let ran = plan.cases.iter().zip(&transcript.cases).enumerate();
+            let ran = ran.filter(|(_, (ready, _))| ready.transport == *transport);
+            for (index, case) in ran.filter_map(|(index, (_, case))| Some((index, case.as_ref()?))) {
+                exchanges.extend(case.exchanges.iter().map(|sent| (Some(index), sent)));
                 // A twin that other cases share counts once.
                 if case.twin_of.is_none() {
-                    exchanges.extend(case.twin.iter());
+                    exchanges.extend(case.twin.iter().map(|sent| (Some(index), sent)));
                 }
             }
-            swept.0.append(&mut Self::of(context, *transport, exchanges).0);
+            swept.0.append(&mut Self::made(context, *transport, exchanges).0);
         }
         swept
     }
@@ -68,9 +72,13 @@ impl<'t> Swept<'t> {
 
     /// The messages of some exchanges over one transport.
     pub fn of(context: &Context<'_>, transport: Transport, exchanges: Vec<&'t Exchange>) -> Self {
+        Self::made(context, transport, exchanges.into_iter().map(|sent| (None, sent)).collect())
+    }
+
+    fn made(context: &Context<'_>, transport: Transport, exchanges: Vec<Sent<'t>>) -> Self {
         let seen_in = context.observation_context(transport);
         let protocol = context.plan.knowledge.protocol;
-        let made = parallel::map(parallel::processors(), &exchanges, |exchange| protocol.emitted(exchange, &seen_in));
+        let made = parallel::map(parallel::processors(), &exchanges, |(_, sent)| protocol.emitted(sent, &seen_in));
         let numbered = made.into_iter().enumerate();
         let numbered = numbered.flat_map(|(at, messages)| messages.into_iter().map(move |seen| (at, seen)));
         let messages = numbered.collect::<Vec<_>>().into();
@@ -88,20 +96,26 @@ impl<'t> Swept<'t> {
         let mut places: Vec<usize> =
             made.messages.list().iter().filter(is_concerned).map(|(at, _)| *at).take(limit).collect();
         places.dedup();
-        places.into_iter().map(|at| made.exchanges[at]).collect()
+        places.into_iter().map(|at| made.exchanges[at].1).collect()
     }
 
-    /// Judges a sweeping case. Its record keeps the exchanges that its findings refer to.
+    /// Judges a sweeping case. Its record keeps the exchanges that its findings refer to, and names cases that they are of: the
+    /// sweep alone would not make the target send these messages again.
     pub(super) fn case(&self, context: &Context<'_>, ready: &ReadyCase<'_>, record: &mut CaseRecord) {
         let nothing = Made::default();
         let made = self.0.get(&ready.transport).unwrap_or(&nothing);
         let mut walk = Walk::new(context, ready, Part::Case, 0);
         walk.sweep(&made.messages);
         write_down(walk.finish(), record);
+        let mut kinds = BTreeSet::new();
+        let first_of_kind = record.findings.iter().filter(|finding| kinds.insert((&finding.requirement, finding.verdict)));
+        let cases = first_of_kind.filter_map(|finding| made.exchanges.get(finding.exchange?)?.0);
+        let cases: BTreeSet<usize> = cases.collect();
+        record.swept_from = cases.into_iter().map(|index| context.plan.cases[index].id.clone()).collect();
         let mut kept: Vec<usize> = record.findings.iter().filter_map(|finding| finding.exchange).collect();
         kept.sort_unstable();
         kept.dedup();
-        record.exchanges = kept.iter().filter_map(|at| made.exchanges.get(*at)).map(|found| (*found).clone()).collect();
+        record.exchanges = kept.iter().filter_map(|at| made.exchanges.get(*at)).map(|(_, sent)| (*sent).clone()).collect();
         for finding in &mut record.findings {
             finding.exchange = finding.exchange.and_then(|at| kept.binary_search(&at).ok());
         }
@@ -161,6 +175,7 @@ mod tests {
         assert_eq!(swept.findings[0].exchange, Some(0));
         let kept: Vec<_> = swept.exchanges.iter().map(|exchange| exchange.received.body.text()).collect();
         assert_eq!(kept, [Some(BAD)]);
+        assert_eq!(swept.swept_from, [record.cases[1].id.clone()], "the case that makes the target send it");
     }
 
     #[test]

@@ -225,6 +225,7 @@ fn case_without_exchanges(case: &CaseRecord, replay: &str, has_borrowed: bool) -
         exchanges: Exchanges::default(),
         twin: Exchanges::default(),
         twin_of: String::new(),
+        swept_from: case.swept_from.clone(),
         edits: case.edits.clone(),
         replay: if is_plain { String::new() } else { case.replay.clone() },
     }

@@ -42,7 +42,7 @@ const PIECES: u8 = 10;
 
 /// The number of large bodies read concurrently: the memory that a hostile target can use does not grow with the
 /// number of requests that are under way.
-static TURNS: Semaphore = Semaphore::const_new(4);
+static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// An HTTP endpoint.
 pub struct Http {

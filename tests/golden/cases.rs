@@ -67,6 +67,7 @@ fn case(id: &str, verdict: Verdict, covers: &[&str]) -> CaseRecord {
         exchanges: Exchanges::default(),
         twin: Exchanges::default(),
         twin_of: String::new(),
+        swept_from: Vec::new(),
         edits: Vec::new(),
         replay: format!("proofmark check http://127.0.0.1:8787 --protocol agentic --only '{id}' --seed 42"),
     }
