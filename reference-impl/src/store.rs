@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::oneshot;
 
@@ -409,7 +410,7 @@ fn connect(database: &Database, schema: Schema) -> Result<Connection, OpenError>
     let synchronous = if matches!(database, Database::File(_)) { "FULL" } else { "OFF" };
     let pragmas = format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON;");
     db.execute_batch(&pragmas).map_err(sqlite)?;
-    db.set_prepared_statement_cache_capacity(128);
+    prepare_once(&db, 128).map_err(sqlite)?;
     if fresh {
         let Schema { version, sql } = schema;
         db.execute_batch(&format!(
@@ -427,8 +428,15 @@ fn connect_reader(path: &Path) -> Result<Connection, OpenError> {
     let db = Connection::open_with_flags(path, flags).map_err(sqlite)?;
     db.busy_timeout(std::time::Duration::from_secs(5)).map_err(sqlite)?;
     db.execute_batch("PRAGMA query_only = ON;").map_err(sqlite)?;
-    db.set_prepared_statement_cache_capacity(64);
+    prepare_once(&db, 64).map_err(sqlite)?;
     Ok(db)
+}
+
+/// Keeps so many statements, each as it was first compiled: SQLite would compile some again for each value of a parameter.
+fn prepare_once(db: &Connection, statements: usize) -> rusqlite::Result<()> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    db.set_prepared_statement_cache_capacity(statements);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -620,7 +620,7 @@ async fn check(
                 record.target.declared.insert(slug.to_owned(), serde_json::from_str(&text).unwrap_or_default());
             }
         }
-        let mut judged = judge::protocol(&context, &transcript);
+        let mut judged = judge::protocol_of_run(&context, &transcript, runner.walks());
         for (index, case) in judged.cases.iter_mut().enumerate() {
             if let Some(dependence) = dependences.get(&index) {
                 note(case, dependence);
@@ -706,7 +706,7 @@ pub(super) async fn connect(
         other => reference::variant(other, at.variant_seed),
     };
     let fault = at.fault.clone();
-    let start = Start { implementation, knowledge, setup, fault, variant, clock: now().0, in_memory: false, begun };
+    let start = Start { implementation, knowledge, setup, fault, variant, clock: now().0, in_memory: true, begun };
     let (reference, connections) = Reference::start(&start, target).await?;
     Ok((Some(reference), connections))
 }

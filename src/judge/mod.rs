@@ -32,7 +32,7 @@ use crate::requirement::{RequirementId, Testable};
 use crate::suite::{Absent, Feature, LevelSet};
 use crate::target::WaiverSubject;
 use crate::verdict::{Grant, NotRun, Verdict};
-use crate::walk::{CaseTranscript, Context, Part, Transcript, Walk};
+use crate::walk::{CaseTranscript, Context, Part, Transcript, Walk, Walks};
 use outcome::write_down;
 
 pub use sweep::Swept;
@@ -177,10 +177,24 @@ pub fn protocol(context: &Context<'_>, transcript: &Transcript) -> ProtocolRecor
     joined(context, &[(context, transcript)], &vec![0; context.plan.cases.len()])
 }
 
+/// As [`protocol`], right after the run: what its walks found, in the same context, is not looked for again.
+pub fn protocol_of_run(context: &Context<'_>, transcript: &Transcript, walks: &Walks) -> ProtocolRecord {
+    of_runs(context, &[(context, transcript)], &vec![0; context.plan.cases.len()], Some(walks))
+}
+
 /// Judges the exchanges of several runs against one target, such as the shards of a run, as those of one run. Each case is
 /// judged in the run that `run_of` names for its position in the plan; levels are judged in `context`, on all cases. All plans
 /// have the same cases in the same order.
 pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_of: &[usize]) -> ProtocolRecord {
+    of_runs(context, runs, run_of, None)
+}
+
+fn of_runs(
+    context: &Context<'_>,
+    runs: &[(&Context<'_>, &Transcript)],
+    run_of: &[usize],
+    walks: Option<&Walks>,
+) -> ProtocolRecord {
     let plan = context.plan;
     let knowledge = plan.knowledge;
     let swept = Swept::join(runs.iter().map(|(context, transcript)| Swept::new(context, transcript)));
@@ -190,7 +204,8 @@ pub fn joined(context: &Context<'_>, runs: &[(&Context<'_>, &Transcript)], run_o
         let ready = &context.plan.cases[*index];
         let gate = gate(context, ready);
         let found = transcript.cases.get(*index).and_then(Option::as_ref);
-        let record = case(context, ready, &gate, found, &swept, transcript.cut_short.as_deref());
+        let known = walks.map(|walks| Known { walks, position: *index });
+        let record = case_of_run(context, ready, &gate, (found, known), &swept, transcript.cut_short.as_deref());
         (matches!(gate, Gate::NotRun { optional: true, .. }), record)
     });
     let optional: BTreeMap<String, bool> =
@@ -292,6 +307,24 @@ pub fn case(
     swept: &Swept<'_>,
     cut_short: Option<&str>,
 ) -> CaseRecord {
+    case_of_run(context, ready, gate, (transcript, None), swept, cut_short)
+}
+
+/// What the walks of a run found, and the position in the plan of the case that is judged.
+#[derive(Clone, Copy)]
+struct Known<'w> {
+    walks: &'w Walks,
+    position: usize,
+}
+
+fn case_of_run(
+    context: &Context<'_>,
+    ready: &ReadyCase<'_>,
+    gate: &Gate,
+    (transcript, known): (Option<&CaseTranscript>, Option<Known<'_>>),
+    swept: &Swept<'_>,
+    cut_short: Option<&str>,
+) -> CaseRecord {
     let mut record = CaseRecord {
         id: ready.id.clone(),
         transport: ready.transport,
@@ -345,7 +378,7 @@ pub fn case(
             if let Some(of) = sender_of_twin(context, transcript) {
                 record.twin_of.clone_from(&of.id);
             }
-            walk_through(context, ready, transcript, &mut record);
+            walk_through(context, ready, transcript, known, &mut record);
             charge_once(context, ready, &mut record);
         }
     }
@@ -376,20 +409,39 @@ fn sender_of_twin<'c>(context: &'c Context<'_>, transcript: &CaseTranscript) -> 
     transcript.twin_of.and_then(|of| context.plan.cases.get(of))
 }
 
-fn walk_through(context: &Context<'_>, ready: &ReadyCase<'_>, transcript: &CaseTranscript, record: &mut CaseRecord) {
-    let mut walk = Walk::retry(context, ready, Part::Case, transcript.started_ms, transcript.retry);
-    walk.replay(&transcript.exchanges, transcript.stopped.as_deref());
-    write_down(walk.finish(), record);
+fn walk_through(
+    context: &Context<'_>,
+    ready: &ReadyCase<'_>,
+    transcript: &CaseTranscript,
+    known: Option<Known<'_>>,
+    record: &mut CaseRecord,
+) {
+    let again = || {
+        let mut walk = Walk::retry(context, ready, Part::Case, transcript.started_ms, transcript.retry);
+        walk.replay(&transcript.exchanges, transcript.stopped.as_deref());
+        walk.finish()
+    };
+    let walked = known.and_then(|known| known.walks.over(known.position, Part::Case, &transcript.exchanges));
+    let judged = walked.map(|walked| walked.judged);
+    debug_assert!(judged.as_ref().is_none_or(|judged| *judged == again()), "{}: {judged:?}", ready.id);
+    write_down(judged.unwrap_or_else(again), record);
     let decided = matches!(record.verdict, Verdict::Pass | Verdict::Warn | Verdict::Fail);
     if ready.has_twin && decided {
         let (sender, retry) = match sender_of_twin(context, transcript) {
             Some(sender) => (sender, 0),
             None => (ready, transcript.retry),
         };
-        let mut walk = Walk::retry(context, sender, Part::Twin, transcript.twin_started_ms, retry);
-        walk.replay(&transcript.twin, transcript.stopped.as_deref());
+        let again = || {
+            let mut walk = Walk::retry(context, sender, Part::Twin, transcript.twin_started_ms, retry);
+            walk.replay(&transcript.twin, transcript.stopped.as_deref());
+            walk.refused()
+        };
+        let sent_by = |known: Known<'_>| transcript.twin_of.unwrap_or(known.position);
+        let walked = known.and_then(|known| known.walks.over(sent_by(known), Part::Twin, &transcript.twin));
+        let refused = walked.map(|walked| walked.refused);
+        debug_assert!(refused.as_ref().is_none_or(|refused| *refused == again()), "{}: {refused:?}", ready.id);
         let conclusive = ready.case.stands_alone && record.verdict == Verdict::Fail;
-        if let Some(why) = walk.refused().filter(|_| !conclusive) {
+        if let Some(why) = refused.unwrap_or_else(again).filter(|_| !conclusive) {
             // The verdict on an edited message is meaningless if the target also rejects the valid message.
             record.verdict = Verdict::Inconclusive;
             record.because = format!("the target rejected the twin (the same message without the edits): {why}");

@@ -85,6 +85,7 @@ pub fn compile(
 
 /// The expectations of a case that have no template in their argument, compiled. A case has them only while it runs and while it
 /// is judged: those of ten thousand cases would take more room than their answers.
+#[derive(Default)]
 pub struct Compiled(Vec<(ExpectationKey, matcher::Expectation)>);
 
 impl Compiled {
@@ -104,6 +105,12 @@ impl Compiled {
         }
         compiled.sort_by_key(|(key, _)| *key);
         Self(compiled)
+    }
+
+    /// Adds one, whose key is greater than those before.
+    pub fn push(&mut self, key: ExpectationKey, check: matcher::Expectation) {
+        debug_assert!(self.0.last().is_none_or(|(last, _)| *last < key), "{key:?}");
+        self.0.push((key, check));
     }
 
     /// The one at `key`.

@@ -62,7 +62,7 @@ pub use operation::{BodyPlan, ChannelPlan, Input, Inputs, Method, Operation, Par
 pub use oracle::{Defect, Kin, Oracle};
 pub use security::Security;
 pub use target_knowledge::TargetKnowledge;
-pub use view::{base as base_view, hosted as hosted_view};
+pub use view::{base as base_view, hosted as hosted_view, set_times};
 
 /// Every supported protocol.
 pub const ALL: &[&dyn Protocol] =

@@ -9,6 +9,10 @@ use crate::template::{Clock, format_time};
 use crate::value::Value;
 use crate::wire::json;
 
+/// The places that depend on the times of an exchange.
+const ELAPSED: &str = "elapsed_ms";
+const SPAN: &str = "span";
+
 /// The protocol-independent part of the observation of an exchange:
 ///
 /// | place | holds |
@@ -70,9 +74,15 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
         Ended::NotSent(_) => "not-sent",
     };
     put("ended", Value::text(ended));
-    put("elapsed_ms", Value::from(exchange.elapsed_ms));
-    put("span", span(exchange, target, clock));
+    put(ELAPSED, Value::from(exchange.elapsed_ms));
+    put(SPAN, span(exchange, target, clock));
     Value::Map(view.into())
+}
+
+/// Sets the places that depend on the times of the exchange, in an observation of it from before they were known.
+pub fn set_times(view: &mut Value, exchange: &Exchange, target: &Target, clock: Clock) {
+    view.set_member(ELAPSED, Value::from(exchange.elapsed_ms));
+    view.set_member(SPAN, span(exchange, target, clock));
 }
 
 /// The error that an adapter answered, with its number and its message.

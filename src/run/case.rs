@@ -16,7 +16,7 @@ use crate::spelling::CaseSpelling;
 use crate::suite::{Action, Step};
 use crate::transport::Session;
 use crate::transport::adapter::Adapter;
-use crate::walk::{CaseTranscript, Context, Part, Planned, Stop, Walk};
+use crate::walk::{CaseTranscript, Context, Judged, Part, Planned, Stop, Walk};
 
 /// How often a case runs again because another case crashed the adapter.
 const ADAPTER_TRIES: usize = 5;
@@ -94,7 +94,7 @@ impl Runner<'_> {
                 self.twin(context, ready, position, &mut transcript).await;
             } else {
                 (transcript.exchanges, transcript.started_ms, transcript.stopped) =
-                    self.part(context, ready, Part::Case, retry).await;
+                    self.part(context, ready, Part::Case, position, retry).await;
             }
         }
         transcript.elapsed_ms = milliseconds(begun.elapsed());
@@ -102,18 +102,23 @@ impl Runner<'_> {
     }
 
     /// Runs the steps of one part of a case. Returns the exchanges, when the first began, and the reason for an early end that no
-    /// exchange shows.
+    /// exchange shows. What the walk found is kept for a case with a position in the plan.
     async fn part(
         &self,
         context: &Context<'_>,
         ready: &ReadyCase<'_>,
         part: Part,
+        position: Option<usize>,
         retry: u64,
     ) -> (Exchanges, u64, Option<String>) {
         let started_ms = self.now_ms();
         let walk = Walk::retry(context, ready, part, started_ms, retry);
-        let (exchanges, stopped) = self.follow(context, ready, walk, false).await;
-        (exchanges.into(), started_ms, stopped)
+        let (exchanges, stopped, walked) = self.follow(context, ready, walk, false).await;
+        let exchanges = exchanges.into();
+        if let (Some(position), Some(walked), None) = (position, walked, &stopped) {
+            self.walks.keep(position, part, walked, &exchanges);
+        }
+        (exchanges, started_ms, stopped)
     }
 
     /// Sends the twin of a case, unless the case shares one that the target accepted.
@@ -126,7 +131,7 @@ impl Runner<'_> {
     ) {
         let slot = position.and_then(|position| Some((position, self.twins.slot(ready)?)));
         if let Some((position, Slot { of, sent })) = slot {
-            let twin = self.shared_twin(context, &context.plan.cases[*of], sent).await;
+            let twin = self.shared_twin(context, *of, sent).await;
             let is_own = position == *of;
             if is_own || twin.is_accepted {
                 transcript.twin_of = (!is_own).then_some(*of);
@@ -135,20 +140,20 @@ impl Runner<'_> {
                 return;
             }
         }
-        let (exchanges, started_ms, stopped) = self.part(context, ready, Part::Twin, transcript.retry).await;
+        let (exchanges, started_ms, stopped) = self.part(context, ready, Part::Twin, position, transcript.retry).await;
         (transcript.twin, transcript.twin_started_ms, transcript.stopped) = (exchanges, started_ms, stopped);
     }
 
     /// The twin of a case that others share, which is sent once.
-    async fn shared_twin(&self, context: &Context<'_>, ready: &ReadyCase<'_>, sent: &Mutex<Option<Sent>>) -> Sent {
+    async fn shared_twin(&self, context: &Context<'_>, position: usize, sent: &Mutex<Option<Sent>>) -> Sent {
         let mut sent = sent.lock().await;
         if let Some(sent) = &*sent {
             return sent.clone();
         }
-        let (exchanges, started_ms, stopped) = self.part(context, ready, Part::Twin, 0).await;
-        let mut walk = Walk::new(context, ready, Part::Twin, started_ms);
-        walk.replay(&exchanges, stopped.as_deref());
-        let is_accepted = stopped.is_none() && walk.refused().is_none();
+        let ready = &context.plan.cases[position];
+        let (exchanges, started_ms, stopped) = self.part(context, ready, Part::Twin, Some(position), 0).await;
+        let walked = self.walks.over(position, Part::Twin, &exchanges);
+        let is_accepted = stopped.is_none() && walked.is_some_and(|walked| walked.refused.is_none());
         sent.insert(Sent { exchanges, started_ms, stopped, is_accepted }).clone()
     }
 
@@ -212,8 +217,13 @@ impl Runner<'_> {
         begun_ms: u64,
         fail_fast: bool,
     ) -> (Vec<Exchange>, Option<String>) {
-        self.follow(context, ready, Walk::new(context, ready, part, begun_ms), fail_fast).await
+        let walk = Walk::new(context, ready, part, begun_ms);
+        let (exchanges, stopped, _) = self.follow(context, ready, walk, fail_fast).await;
+        (exchanges, stopped)
     }
+
+    /// Runs the steps of a walk. Returns the exchanges, the reason for an early end that no exchange shows, and what the walk
+    /// found, unless its time was up.
 
     async fn follow<'p>(
         &self,
@@ -221,7 +231,7 @@ impl Runner<'_> {
         ready: &ReadyCase<'_>,
         mut walk: Walk<'p>,
         fail_fast: bool,
-    ) -> (Vec<Exchange>, Option<String>) {
+    ) -> (Vec<Exchange>, Option<String>, Option<(Judged, Option<String>)>) {
         let mut exchanges = Vec::new();
         let mut stopped = None;
         walk.set_clock(self.clock_of(context, ready.transport));
@@ -236,11 +246,12 @@ impl Runner<'_> {
         };
         let hosts = self.host_session(ready, &walk);
         let steps = self.steps(&session, walk, hosts, &mut exchanges, &mut stopped);
-        if tokio::time::timeout(self.limits.case, steps).await.is_err() {
+        let walked = tokio::time::timeout(self.limits.case, steps).await.ok();
+        if walked.is_none() {
             stopped =
                 Some(format!("the case took longer than {:?} (`limits.case` of the target file)", self.limits.case));
         }
-        (exchanges, stopped)
+        (exchanges, stopped, walked)
     }
 
     /// How far the clock of the target is ahead when a case starts. A restarted library has a new clock.
@@ -275,7 +286,7 @@ impl Runner<'_> {
         mut hosts: Option<HostSession<'p>>,
         exchanges: &mut Vec<Exchange>,
         stopped: &mut Option<String>,
-    ) {
+    ) -> (Judged, Option<String>) {
         let mut bound = false;
         for planned in walk.steps() {
             if !bound && planned.number < SETUP_STEPS {
@@ -345,6 +356,8 @@ impl Runner<'_> {
                 self.send(case, None, planned, round, message).await;
             }
         }
+        let refused = walk.refused();
+        (walk.finish(), refused)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::exchange::TargetClass;
 use crate::target::Limits;
 use crate::transport::Connections;
 use crate::transport::host::Hosts;
+use crate::walk::Walks;
 
 /// The time of an answer above which a target counts as slow, in milliseconds.
 const SLOW_MS: u64 = 150;
@@ -50,6 +51,8 @@ pub struct Runner<'r> {
     pub(super) answer_ms: AtomicU64,
     /// Twins that cases share.
     pub(super) twins: Twins,
+    /// What the walks through the cases of the plan found.
+    pub(super) walks: Walks,
     /// The cases that sent each message, by its id.
     pub(super) senders: Mutex<HashMap<Vec<u8>, Vec<String>>>,
     /// The pages fetched from mailboxes of the target, by owner.
@@ -80,6 +83,7 @@ impl<'r> Runner<'r> {
             clocks: Mutex::default(),
             answer_ms: AtomicU64::new(0),
             twins: Twins::default(),
+            walks: Walks::default(),
             senders: Mutex::default(),
             mailboxes: Mutex::default(),
             hosts: OnceCell::new(),
@@ -96,6 +100,11 @@ impl<'r> Runner<'r> {
     #[must_use]
     pub fn without_retries(self) -> Self {
         Self { retries: false, ..self }
+    }
+
+    /// What the walks through the cases of the plan found while they ran.
+    pub fn walks(&self) -> &Walks {
+        &self.walks
     }
 
     /// Messages sent so far.

@@ -118,7 +118,7 @@ impl Runner<'_> {
                 Some(walk) => {
                     let only = |channel: &dyn Channel, arrival| channel.is_only_answer(&sent.body.0, arrival);
                     let ends = |arrival| protocol.channel().is_some_and(|channel| only(channel, arrival));
-                    walk.content(planned, &exchange(sent, received))
+                    walk.content(planned, exchange(sent, received))
                         || walk.is_probing() && received.arrived.iter().any(ends)
                 }
                 None => !received.arrived.iter().all(|arrival| unrelated(sent, arrival)),

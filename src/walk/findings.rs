@@ -156,8 +156,8 @@ impl<'p> Walk<'p> {
 
     /// Whether the preconditions of a step hold; ends the walk if not.
     fn preconditions(&mut self, planned: Planned<'_>, seen: &Value, name: impl Fn() -> String) -> bool {
-        for expectation in &planned.step.assume {
-            let stop = match self.look(expectation, seen, None) {
+        for (position, expectation) in planned.step.assume.iter().enumerate() {
+            let stop = match self.look(expectation, seen, Some((planned.number, 0, position))) {
                 Ok(Outcome::Holds(_)) => continue,
                 Ok(Outcome::Mismatch(mismatch)) => {
                     Stop::NotAccepted(format!("{} precondition not met: {mismatch}", name()))
@@ -255,7 +255,6 @@ impl<'p> Walk<'p> {
 
     fn note_readings(&mut self, expectation: &'p Expectation, readings: Vec<Reading>, exchange: Option<usize>) {
         for Reading { reading, tolerated } in readings {
-            let at = expectation.span.place();
             if tolerated {
                 let expected = "the reading that the errata require".to_owned();
                 let mismatch = Mismatch { path: expectation.at.value.clone(), expected, observed: reading.clone() };
@@ -265,9 +264,13 @@ impl<'p> Walk<'p> {
                 };
                 self.find(expectation, verdict, &mismatch, true, exchange);
             }
-            let seen = ReadingRecord { reading, tolerated, at };
-            if !self.readings.contains(&seen) {
-                self.readings.push(seen);
+            // Where it is written takes as long to find out as the rest, and a sweep sees the same reading thousands of times.
+            let is_known = |(of, seen): &(&Expectation, ReadingRecord)| {
+                std::ptr::eq(*of, expectation) && seen.reading == reading && seen.tolerated == tolerated
+            };
+            if !self.readings.iter().any(is_known) {
+                let at = expectation.span.place();
+                self.readings.push((expectation, ReadingRecord { reading, tolerated, at }));
             }
         }
     }
@@ -333,13 +336,24 @@ impl<'p> Walk<'p> {
         }
     }
 
-    pub(super) fn note_edits(&mut self, planned: Planned<'p>) {
-        if let (Action::Send { edits, .. }, Part::Case) = (&planned.step.action, self.part) {
+    /// Writes down what makes the messages of a step wrong: for a list, what makes the first few of them wrong.
+    pub(super) fn note_edits(&mut self, planned: Planned<'p>, items: &[Value]) {
+        const FEW: usize = 5;
+        let (Action::Send { edits, .. }, Part::Case) = (&planned.step.action, self.part) else { return };
+        if edits.is_empty() {
+            return;
+        }
+        for (round, item) in items.iter().enumerate().take(FEW) {
+            if self.bind_round(planned, round, item).is_err() {
+                return; // the message could not be built either
+            }
+            let stream = format!("step {} round {round}", planned.number);
             for (position, edit) in edits.iter().enumerate() {
-                let stream = format!("step {} round 0", planned.number);
                 let rendered = self.rendered(edit, position, &stream).ok().flatten();
-                let words = edit.describe(rendered.as_ref());
-                self.edits.push(EditRecord { step: planned.number, edit: words });
+                let noted = EditRecord { step: planned.number, edit: edit.describe(rendered.as_ref()) };
+                if !self.edits.contains(&noted) {
+                    self.edits.push(noted);
+                }
             }
         }
     }

@@ -12,12 +12,12 @@ use super::tally::{Tallies, Tally};
 use super::uses::{actors, uses};
 use crate::exchange::{Ended, Exchange, Transport};
 use crate::matcher::Outcome;
-use crate::plan::{Compiled, RETRIES, ReadyCase, SETUP_STEPS, compile, lists};
-use crate::protocol::Protocol;
+use crate::plan::{Compiled, ExpectationKey, RETRIES, ReadyCase, SETUP_STEPS, compile, lists};
+use crate::protocol::{Protocol, set_times};
 use crate::record::{EditRecord, FeatureState, FindingRecord, ReadingRecord};
 use crate::requirement::RequirementId;
 use crate::suite::{Action, Expectation, Setup, Step, TimeSpan};
-use crate::template::{RenderError, Scope, Seed};
+use crate::template::{Expr, Objects, RenderError, Scope, Seed};
 use crate::value::Value;
 use crate::verdict::{NotRun, Verdict};
 
@@ -37,11 +37,13 @@ pub struct Walk<'p> {
     pub(super) retry: u64,
     pub(super) scope: Scope<'p>,
     compiled: Compiled,
+    /// The expectations of a sweep with arguments that are the same for every message.
+    of_run: Compiled,
     /// The token by which hosts recognise its messages.
     pub(super) token: String,
     pub(super) tallies: Tallies<'p>,
     pub(super) findings: Vec<FindingRecord>,
-    pub(super) readings: Vec<ReadingRecord>,
+    pub(super) readings: Vec<(&'p Expectation, ReadingRecord)>,
     pub(super) edits: Vec<EditRecord>,
     pub(super) stop: Option<Stop>,
     /// Why an observation was inconclusive, if one was.
@@ -49,6 +51,8 @@ pub struct Walk<'p> {
     pub(super) seen: usize,
     /// The messages that the target made so far, each with the position of its exchange, if the case looks at them.
     pub(super) made: Vec<(usize, Value)>,
+    /// The last answer that was looked at while it was collected, and its observation.
+    looked_at: Option<(Exchange, Value)>,
     /// How far the clock of the target is ahead, because cases have advanced it, in milliseconds.
     pub(super) clock_ms: u64,
 }
@@ -110,6 +114,7 @@ impl<'p> Walk<'p> {
             retry,
             scope,
             compiled: Compiled::of(protocol, ready.case),
+            of_run: Compiled::default(),
             token,
             tallies,
             findings: Vec::new(),
@@ -119,6 +124,7 @@ impl<'p> Walk<'p> {
             undecided: None,
             seen: 0,
             made: Vec::new(),
+            looked_at: None,
             clock_ms: 0,
         }
     }
@@ -311,19 +317,19 @@ impl<'p> Walk<'p> {
 
     /// Whether an answer is sufficient: the expectations of the step hold, or, if there are none, the target accepted the
     /// message.
-    pub fn content(&mut self, planned: Planned<'_>, exchange: &Exchange) -> bool {
+    pub fn content(&mut self, planned: Planned<'_>, exchange: Exchange) -> bool {
         let step = planned.step;
         let expectations = if self.part == Part::Case { step.expect.len() } else { 0 };
+        let seen = self.observe(&exchange);
+        self.looked_at = Some((exchange, seen.clone()));
         if step.assume.is_empty() && expectations == 0 {
-            let seen = self.observe(exchange);
             return self.accepted(planned, &seen);
         }
-        let seen = self.observe(exchange);
         self.scope.bind("answer", seen.clone());
-        let expected = step.expect.iter().take(expectations);
-        step.assume.iter().chain(expected).all(|expectation| {
-            expectation.strict_only
-                || self.look(expectation, &seen, None).is_ok_and(|outcome| !matches!(outcome, Outcome::Mismatch(_)))
+        let expected = keyed(planned, 1, &step.expect).take(expectations);
+        keyed(planned, 0, &step.assume).chain(expected).all(|(key, expectation)| {
+            let looked = |walk: &mut Self| walk.look(expectation, &seen, Some(key));
+            expectation.strict_only || looked(self).is_ok_and(|outcome| !matches!(outcome, Outcome::Mismatch(_)))
         })
     }
 
@@ -332,8 +338,8 @@ impl<'p> Walk<'p> {
         let seen = self.observe(exchange);
         self.scope.bind("answer", seen.clone());
         let step = planned.step;
-        step.assume.iter().chain(&step.expect).all(|expectation| {
-            self.look(expectation, &seen, None).is_ok_and(|outcome| matches!(outcome, Outcome::Holds(_)))
+        keyed(planned, 0, &step.assume).chain(keyed(planned, 1, &step.expect)).all(|(key, expectation)| {
+            self.look(expectation, &seen, Some(key)).is_ok_and(|outcome| matches!(outcome, Outcome::Holds(_)))
         })
     }
 
@@ -347,6 +353,19 @@ impl<'p> Walk<'p> {
             })
     }
 
+    /// As [`Walk::observe`], of an answer that may be the last one that was looked at while it was collected.
+    fn observe_collected(&mut self, exchange: &Exchange) -> Value {
+        if let Some((mut looked_at, mut seen)) = self.looked_at.take() {
+            // Its times were open.
+            (looked_at.started_ms, looked_at.elapsed_ms) = (exchange.started_ms, exchange.elapsed_ms);
+            if looked_at == *exchange {
+                set_times(&mut seen, exchange, self.context.plan.target, self.context.facts.clock);
+                return seen;
+            }
+        }
+        self.observe(exchange)
+    }
+
     pub(super) fn observe(&self, exchange: &Exchange) -> Value {
         if exchange.hosted.is_some() {
             return host_view::observe(self.context, self.ready.transport, exchange);
@@ -358,14 +377,14 @@ impl<'p> Walk<'p> {
         &mut self,
         expectation: &Expectation,
         seen: &Value,
-        key: Option<crate::plan::ExpectationKey>,
+        key: Option<ExpectationKey>,
     ) -> Result<Outcome, String> {
         let other = expectation.of.as_ref().map(|of| self.scope.render(of, "expectation")).transpose();
         let seen = match &other {
             Ok(other) => other.as_ref().unwrap_or(seen),
             Err(error) => return Ok(Outcome::Undecided(format!("the answers lack what is judged: {}", error.message))),
         };
-        if let Some(check) = key.and_then(|key| self.compiled.find(key)) {
+        if let Some(check) = key.and_then(|key| self.compiled.find(key).or_else(|| self.of_run.find(key))) {
             return Ok(check.check(seen));
         }
         look(&mut self.scope, self.context.plan.knowledge.protocol, expectation, seen)
@@ -379,8 +398,8 @@ impl<'p> Walk<'p> {
         let first = self.seen;
         self.seen += exchanges.len();
         let step = planned.step;
-        self.note_edits(planned);
         let Ok(items) = self.items(planned) else { return };
+        self.note_edits(planned, &items);
         let mut views = Vec::with_capacity(exchanges.len());
         let mut captured: Vec<Vec<Value>> = vec![Vec::new(); step.capture.len()];
         let judged_from = if step.until.is_some() { exchanges.len().saturating_sub(1) } else { 0 };
@@ -389,7 +408,7 @@ impl<'p> Walk<'p> {
             if let Err(error) = self.bind_round(planned, exchange.round, item) {
                 return self.break_off(&error);
             }
-            let seen = self.observe(exchange);
+            let seen = self.observe_collected(exchange);
             self.scope.bind("answer", seen.clone());
             if position >= judged_from {
                 self.judge(planned, exchange, &seen, first + position);
@@ -519,6 +538,7 @@ impl<'p> Walk<'p> {
     /// messages for which the assumptions of a step do not hold.
     pub fn sweep(&mut self, messages: &Messages) {
         self.bind();
+        self.compile_for_run();
         for planned in self.ready.case.steps.iter().map(|step| Planned::own(step, false)) {
             self.sweep_step(planned, messages);
             if self.stop.is_some() {
@@ -532,12 +552,36 @@ impl<'p> Walk<'p> {
         }
     }
 
+    /// Evaluates the arguments of a sweep that do not depend on the message, once.
+    fn compile_for_run(&mut self) {
+        let protocol = self.context.plan.knowledge.protocol;
+        let manifest = &self.context.plan.knowledge.manifest;
+        for step in &self.ready.case.steps {
+            for (list, expectations) in (0_u8..).zip(lists(step)).take(2) {
+                for (position, expectation) in expectations.iter().enumerate() {
+                    let argument = &expectation.argument;
+                    if argument.constant().is_some() || names(argument, "answer", [&manifest.bindings, &manifest.objects]) {
+                        continue;
+                    }
+                    let argument = self.scope.render(argument, "expectation");
+                    if let Some(check) = argument.ok().and_then(|value| compile(protocol, expectation, &value).ok()) {
+                        self.of_run.push((step.number, list, position), check);
+                    }
+                }
+            }
+        }
+    }
+
     fn sweep_step(&mut self, planned: Planned<'p>, messages: &Messages) {
         let list = messages.list();
         let lists = lists(planned.step);
-        let is_fixed = |list: u8, position: usize| self.compiled.find((planned.number, list, position)).is_some();
-        let all_fixed = |list: u8| (0..lists[usize::from(list)].len()).all(|position| is_fixed(list, position));
-        let (fixed_assumptions, fixed_expectations) = (all_fixed(0), all_fixed(1));
+        let all = |list: u8, is_known: &dyn Fn(ExpectationKey) -> bool| {
+            (0..lists[usize::from(list)].len()).all(|position| is_known((planned.number, list, position)))
+        };
+        let is_fixed = |key| self.compiled.find(key).is_some();
+        let is_known = |key| is_fixed(key) || self.of_run.find(key).is_some();
+        let fixed_assumptions = all(0, &is_fixed);
+        let reads_message = !(all(0, &is_known) && all(1, &is_known));
         let known = fixed_assumptions.then(|| {
             let mut holds = |position: usize, seen: &Value| self.assumed(planned, position, seen);
             messages.concerned(&planned.step.assume, &mut holds)
@@ -547,7 +591,7 @@ impl<'p> Walk<'p> {
             None => Box::new(0..list.len()),
         };
         for (index, seen) in positions.map(|position| &list[position]) {
-            if !(fixed_assumptions && fixed_expectations) {
+            if reads_message {
                 self.scope.bind("answer", seen.clone());
             }
             let before = self.findings.len();
@@ -681,8 +725,44 @@ impl<'p> Walk<'p> {
         if all_unrun && because.is_empty() {
             "the answers contained nothing to judge".clone_into(&mut because);
         }
-        Judged { findings: self.findings, readings: self.readings, edits: self.edits, outcomes, because, reason }
+        let mut readings: Vec<ReadingRecord> = Vec::with_capacity(self.readings.len());
+        for (_, reading) in self.readings {
+            if !readings.contains(&reading) {
+                readings.push(reading);
+            }
+        }
+        Judged { findings: self.findings, readings, edits: self.edits, outcomes, because, reason }
     }
+}
+
+/// The expectations of a list, each with its key.
+fn keyed<'e>(
+    planned: Planned<'_>,
+    list: u8,
+    expectations: &'e [Expectation],
+) -> impl Iterator<Item = (ExpectationKey, &'e Expectation)> {
+    expectations.iter().enumerate().map(move |(position, found)| ((planned.number, list, position), found))
+}
+
+/// Whether an expression uses a value by this name, also through shared bindings and objects.
+fn names(expr: &Expr, name: &str, shared: [&Objects; 2]) -> bool {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut queue = vec![expr];
+    while let Some(expr) = queue.pop() {
+        let mut found = false;
+        expr.visit(&mut |words, _| {
+            for word in words.iter().map(|word| word.trim_start_matches('$')) {
+                let root = word.split('/').next().unwrap_or_default();
+                found |= root == name;
+                let known = shared.iter().filter_map(|shared| shared.get_key_value(root));
+                queue.extend(known.filter(|(root, _)| seen.insert(root)).map(|(_, expr)| expr));
+            }
+        });
+        if found {
+            return true;
+        }
+    }
+    false
 }
 
 /// The exchanges of a step. They follow each other, unless steps ran concurrently.

@@ -7,7 +7,7 @@ use crate::suite::Step;
 use crate::verdict::{NotRun, Verdict};
 
 /// Which part of a case is walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// The case itself.
     Case,
@@ -60,6 +60,7 @@ pub enum Stop {
 }
 
 /// What a walk found.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judged {
     /// Failed expectations.
     pub findings: Vec<FindingRecord>,

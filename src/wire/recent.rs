@@ -12,7 +12,7 @@ const MOST: usize = 1 << 20;
 
 /// Results of reading, by input. One for each thread.
 pub(super) struct Recent<T> {
-    known: RefCell<HashMap<Box<[u8]>, T>>,
+    known: RefCell<HashMap<Box<[u8]>, T, foldhash::fast::RandomState>>,
     size: Cell<usize>,
     long: RefCell<Option<(Box<[u8]>, T)>>,
 }

@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Results by input. Bounded: it is cleared when full.
-pub(super) struct Memo<K, V>(LazyLock<Mutex<HashMap<K, V>>>);
+pub(super) struct Memo<K, V>(LazyLock<Mutex<HashMap<K, V, foldhash::fast::RandomState>>>);
 
 /// Answers that are remembered at most.
 const MOST: usize = 50_000;
@@ -14,7 +14,7 @@ const MOST: usize = 50_000;
 impl<K: Hash + Eq, V: Clone> Memo<K, V> {
     /// An empty memo.
     pub(super) const fn new() -> Self {
-        Self(LazyLock::new(|| Mutex::new(HashMap::new())))
+        Self(LazyLock::new(|| Mutex::default()))
     }
 
     /// The stored result for an input, or a new one.

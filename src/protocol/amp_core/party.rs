@@ -1,6 +1,7 @@
 //! Parties: the identities that proofmark uses, the target, and the documents of both.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use super::document::{self, DidDocument};
 use super::identity::Identity;
@@ -148,14 +149,14 @@ pub(super) fn target_did<'s>(context: &ObservationContext<'s>) -> &'s str {
 }
 
 /// The document in a value. A run mostly has one document of its target, and reads it for each message: the last one is kept.
-fn document_in(value: &Value) -> Option<DidDocument> {
+fn document_in(value: &Value) -> Option<Arc<DidDocument>> {
     thread_local! {
-        static LAST: RefCell<Option<(Value, Option<DidDocument>)>> = const { RefCell::new(None) };
+        static LAST: RefCell<Option<(Value, Option<Arc<DidDocument>>)>> = const { RefCell::new(None) };
     }
     LAST.with_borrow_mut(|last| match last {
-        Some((known, found)) if known == value => found.clone(),
+        Some((known, found)) if known.is_copy_of(value) || known == value => found.clone(),
         _ => {
-            let found = document::read(value).ok();
+            let found = document::read(value).ok().map(Arc::new);
             *last = Some((value.clone(), found.clone()));
             found
         }
@@ -163,19 +164,19 @@ fn document_in(value: &Value) -> Option<DidDocument> {
 }
 
 /// The document of a party, if proofmark has it without a request.
-pub(super) fn document_of(party: &str, context: &ObservationContext<'_>) -> Option<DidDocument> {
+pub(super) fn document_of(party: &str, context: &ObservationContext<'_>) -> Option<Arc<DidDocument>> {
     let bare = did::without_fragment(party);
     if bare == did::without_fragment(target_did(context))
         && let Some(found) = context.known.get("target_document").and_then(document_in)
     {
         return Some(found);
     }
-    static KNOWN: Memo<String, Option<DidDocument>> = Memo::new();
+    static KNOWN: Memo<String, Option<Arc<DidDocument>>> = Memo::new();
     let public = KNOWN.get(bare.to_owned(), || {
         let expanded = document::expand(bare).ok();
         let fixture =
             || fixtures::all().into_iter().find(|fixture| fixture.did == bare).map(|fixture| fixture.document);
-        expanded.or_else(fixture).and_then(|found| document::read(&found).ok())
+        expanded.or_else(fixture).and_then(|found| document::read(&found).ok()).map(Arc::new)
     });
     if public.is_some() {
         return public;
@@ -183,7 +184,7 @@ pub(super) fn document_of(party: &str, context: &ObservationContext<'_>) -> Opti
     // An identity of ours under did:web: its name is the last part.
     let name = bare.rsplit(':').next()?;
     let ours = identity(name, context.target);
-    (ours.did() == bare).then(|| document::read(&ours.document(None)).ok()).flatten()
+    (ours.did() == bare).then(|| document::read(&ours.document(None)).ok()).flatten().map(Arc::new)
 }
 
 /// Whether the document of the target is known and has a key to verify what it signs with, and one to encrypt for it.

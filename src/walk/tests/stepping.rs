@@ -229,7 +229,7 @@ fn an_answer_suffices_if_what_is_expected_of_it_holds_or_else_if_it_accepts() {
         let scene = Scene { part, ..scene(case) };
         let found = scene.walk(|walk| {
             let planned = step(walk, 0);
-            walk.content(planned, &answer(0, status, ""))
+            walk.content(planned, answer(0, status, ""))
         });
         assert_eq!(found, suffices, "{case} {part:?} {status}");
     }
