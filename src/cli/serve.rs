@@ -10,7 +10,7 @@ use super::data;
 use super::exit::Failure;
 use super::program::Program;
 use super::reference;
-use super::start::{now, runtime};
+use super::start::{now, server_runtime};
 use crate::protocol::Protocol;
 
 /// Serves until interrupted.
@@ -28,7 +28,7 @@ pub(super) fn run(options: ServeOptions, program: &Program) -> Result<u8, Failur
     configure(&mut config, implementation, &options.reference)?;
     config.listen = options.listen;
     config.database = options.db.map_or(Database::Memory, Database::File);
-    runtime()?.block_on(async {
+    server_runtime()?.block_on(async {
         let handle = implementation.serve(config).await.map_err(|error| reference::failure(&error))?;
         let urls: Vec<&str> = handle.addresses().iter().map(|(_, url)| url.as_str()).collect();
         writeln!(out, "serving {} at {} (stop with Ctrl-C)", implementation.slug(), urls.join(" and "))?;
@@ -60,7 +60,7 @@ pub(super) fn adapter(options: &AdapterOptions, program: &Program) -> Result<u8,
     let (_, implementation) = implementation(&options.reference, program)?;
     let mut config = implementation.config();
     configure(&mut config, implementation, &options.reference)?;
-    runtime()?.block_on(async {
+    server_runtime()?.block_on(async {
         let (input, output) = (Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout()));
         implementation.serve_adapter(config, input, output).await?;
         Ok(0)

@@ -310,6 +310,12 @@ pub fn case(
     case_of_run(context, ready, gate, (transcript, None), swept, cut_short)
 }
 
+/// Judges the case at a position of the plan right after it ran, as [`protocol_of_run`] does.
+pub fn case_that_ran(context: &Context<'_>, position: usize, transcript: &CaseTranscript, walks: &Walks) -> CaseRecord {
+    let known = (Some(transcript), Some(Known { walks, position }));
+    case_of_run(context, &context.plan.cases[position], &Gate::Open, known, &Swept::default(), None)
+}
+
 /// What the walks of a run found, and the position in the plan of the case that is judged.
 #[derive(Clone, Copy)]
 struct Known<'w> {

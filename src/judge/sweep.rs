@@ -41,7 +41,8 @@ impl<'t> Swept<'t> {
                 continue;
             }
             let probes = transcript.probes.iter().filter(|(path, _)| path == transport);
-            let mut exchanges: Vec<Sent> = probes.flat_map(|(_, exchanges)| exchanges).map(|sent| (None, sent)).collect();
+            let mut exchanges: Vec<Sent> =
+                probes.flat_map(|(_, exchanges)| exchanges).map(|sent| (None, sent)).collect();
             let ran = plan.cases.iter().zip(&transcript.cases).enumerate();
             let ran = ran.filter(|(_, (ready, _))| ready.transport == *transport);
             for (index, case) in ran.filter_map(|(index, (_, case))| Some((index, case.as_ref()?))) {
@@ -108,14 +109,16 @@ impl<'t> Swept<'t> {
         walk.sweep(&made.messages);
         write_down(walk.finish(), record);
         let mut kinds = BTreeSet::new();
-        let first_of_kind = record.findings.iter().filter(|finding| kinds.insert((&finding.requirement, finding.verdict)));
+        let first_of_kind =
+            record.findings.iter().filter(|finding| kinds.insert((&finding.requirement, finding.verdict)));
         let cases = first_of_kind.filter_map(|finding| made.exchanges.get(finding.exchange?)?.0);
         let cases: BTreeSet<usize> = cases.collect();
         record.swept_from = cases.into_iter().map(|index| context.plan.cases[index].id.clone()).collect();
         let mut kept: Vec<usize> = record.findings.iter().filter_map(|finding| finding.exchange).collect();
         kept.sort_unstable();
         kept.dedup();
-        record.exchanges = kept.iter().filter_map(|at| made.exchanges.get(*at)).map(|(_, sent)| (*sent).clone()).collect();
+        record.exchanges =
+            kept.iter().filter_map(|at| made.exchanges.get(*at)).map(|(_, sent)| (*sent).clone()).collect();
         for finding in &mut record.findings {
             finding.exchange = finding.exchange.and_then(|at| kept.binary_search(&at).ok());
         }

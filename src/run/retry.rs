@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::runner::Runner;
-use crate::judge::{self, Gate, Swept};
+use crate::judge;
 use crate::verdict::Verdict;
 use crate::walk::{CaseTranscript, Context, Transcript};
 
@@ -40,7 +40,7 @@ impl Runner<'_> {
         }
         let waited = |index: &usize| {
             let case = transcript.cases[*index].as_ref();
-            let failed = |case| matches!(verdict(context, *index, case), Verdict::Fail | Verdict::Error);
+            let failed = |case| matches!(self.verdict(context, *index, case), Verdict::Fail | Verdict::Error);
             case.is_some_and(|case| case.elapsed_ms >= WAITED_MS && failed(case))
         };
         let mut waited: Vec<usize> = (0..transcript.cases.len()).filter(waited).collect();
@@ -71,7 +71,7 @@ impl Runner<'_> {
     async fn passes_alone(&self, context: &Context<'_>, index: usize, first: &mut Option<CaseTranscript>) -> bool {
         for retry in 1..=PASSES {
             let mut case = self.case_once(context, &context.plan.cases[index], None, retry).await;
-            let passed = matches!(verdict(context, index, &case), Verdict::Pass | Verdict::Warn);
+            let passed = matches!(self.verdict(context, index, &case), Verdict::Pass | Verdict::Warn);
             if let Some(first) = first.as_mut().filter(|_| passed && retry == PASSES) {
                 std::mem::swap(first, &mut case);
             }
@@ -83,8 +83,8 @@ impl Runner<'_> {
         }
         true
     }
-}
 
-fn verdict(context: &Context<'_>, index: usize, case: &CaseTranscript) -> Verdict {
-    judge::case(context, &context.plan.cases[index], &Gate::Open, Some(case), &Swept::default(), None).verdict
+    fn verdict(&self, context: &Context<'_>, index: usize, case: &CaseTranscript) -> Verdict {
+        judge::case_that_ran(context, index, case, &self.walks).verdict
+    }
 }

@@ -560,7 +560,9 @@ impl<'p> Walk<'p> {
             for (list, expectations) in (0_u8..).zip(lists(step)).take(2) {
                 for (position, expectation) in expectations.iter().enumerate() {
                     let argument = &expectation.argument;
-                    if argument.constant().is_some() || names(argument, "answer", [&manifest.bindings, &manifest.objects]) {
+                    if argument.constant().is_some()
+                        || names(argument, "answer", [&manifest.bindings, &manifest.objects])
+                    {
                         continue;
                     }
                     let argument = self.scope.render(argument, "expectation");

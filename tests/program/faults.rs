@@ -24,7 +24,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             let faults = protocol.faults().iter().enumerate();
             let plain = |fault: &Fault| fault.needs == Needs::Nothing;
             let chosen = faults.filter(move |(index, fault)| {
-                (all || index % apart == 0 || !plain(fault) || seen_by_a_sweep.contains(&fault.name)) && (special || plain(fault))
+                (all || index % apart == 0 || !plain(fault) || seen_by_a_sweep.contains(&fault.name))
+                    && (special || plain(fault))
             });
             chosen.map(move |(_, fault)| {
                 Trial::test(format!("faults::{}::{}", protocol.slug(), fault.name), move || caught(protocol, fault))

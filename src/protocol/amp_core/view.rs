@@ -130,8 +130,11 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
 
 /// Every message of the target in an exchange, with the message that it answers under `/answers`.
 pub(super) fn emitted(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<Value> {
-    let sent = sent(exchange);
     let (mut messages, batch) = replies(exchange, context);
+    if messages.is_empty() && batch.is_none() {
+        return messages;
+    }
+    let sent = sent(exchange);
     if exchange.operation != "poll" {
         // Messages of other cases are checked there.
         let asked = asked(&sent);

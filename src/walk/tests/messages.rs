@@ -108,6 +108,24 @@ fn an_edit_is_made_before_or_after_the_message_is_protected_or_encoded() {
 }
 
 #[test]
+fn what_makes_each_message_of_a_list_wrong_is_described() {
+    let described = |items: &str| {
+        let case = format!(
+            "steps: [{{ send: put, for: {items}, with: {{ body: {{ x: 1 }} }}, edit: [{{ set: /x, to: '${{item}}' }}] }}]"
+        );
+        scene(&case).with(|context, ready| {
+            let mut walk = Walk::new(context, ready, Part::Case, 0);
+            walk.replay(&[answer(0, 400, "")], None);
+            walk.finish().edits.into_iter().map(|edit| edit.edit).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(described("[7]"), ["set /x to 7"]);
+    assert_eq!(described("[7, [], 7]"), ["set /x to 7", "set /x to []"], "each once");
+    assert_eq!(described("[1, 2, 3, 4, 5, 6, 7]").len(), 5);
+    assert_eq!(described("[]"), Vec::<String>::new(), "nothing was sent");
+}
+
+#[test]
 fn the_set_up_of_a_party_is_built_anew_for_each_connection() {
     let case = "steps: [{ send: put, with: { body: {} } }, { send: put, as: b, with: { body: {} } }]";
     Scene { over: Transport::Ws, ..scene(case) }.walk(|walk| {

@@ -319,6 +319,29 @@ fn sweeps_of_the_same_messages_judge_those_that_their_own_assumptions_concern() 
 }
 
 #[test]
+fn a_sweep_evaluates_what_depends_on_the_message_for_each() {
+    let message = |(n, m): (u64, u64)| Value::map([("n", Value::from(n)), ("m", Value::from(m))]);
+    let messages: Messages = [(1, 1), (9, 2), (3, 3)].into_iter().map(message).enumerate().collect::<Vec<_>>().into();
+    for (expect, wrong) in [
+        ("{ at: /n, equals: \"${answer/m}\" }", &[1][..]),
+        ("{ at: /n, equals: \"${nine}\" }", &[0, 2]),
+        ("{ at: /n, one-of: [\"${nine}\", \"${answer/m}\"] }", &[]),
+        ("{ at: /n, one-of: [\"${nine}\", 3] }", &[0]),
+        ("{ at: /n, equals: \"${nine}\" }, { at: /m, equals: \"${answer/n}\" }", &[0, 1, 2]),
+        // Not decided, since there is no such value.
+        ("{ at: /n, equals: \"${answer/other}\" }", &[]),
+    ] {
+        let case = format!("let: {{ nine: 9 }}\n    steps: [{{ sweep: true, expect: [{expect}] }}]");
+        let found: std::collections::BTreeSet<_> = scene(&case).with(|context, ready| {
+            let mut walk = Walk::new(context, ready, Part::Case, 0);
+            walk.sweep(&messages);
+            walk.finish().findings.iter().filter_map(|finding| finding.exchange).collect()
+        });
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), wrong, "{expect}");
+    }
+}
+
+#[test]
 fn a_sweep_of_the_run_stops_after_six_findings() {
     let case = "steps: [{ sweep: true, assume: [{ at: /kind, equals: note }], expect: [{ at: /n, equals: 0 }] }]";
     let message = |kind: &str, n: u64| Value::map([("kind", Value::text(kind)), ("n", Value::from(n))]);
