@@ -226,6 +226,7 @@ impl Author<'_, '_> {
             exchanges: self.several(Self::exchange)?.into(),
             twin: self.several(Self::exchange)?.into(),
             twin_of: self.words()?,
+            swept_from: self.several(Self::words)?,
             edits: self.several(|a| Ok(EditRecord { step: a.u.int_in_range(0..=2)?, edit: a.words()? }))?,
             replay: self.words()?,
         })

@@ -223,7 +223,8 @@ impl<'p> Walk<'p> {
                 Ok(outcome) => outcome,
                 Err(error) => return self.halt(Stop::Broken(format!("{}: {error}", expectation.span.place()))),
             };
-            for id in self.bearing(expectation) {
+            let covers = &self.ready.covers;
+            for id in covers.iter().copied().filter(|id| bears_on(expectation, id)) {
                 if let Some(tally) = self.tallies.get_mut(id) {
                     tally.looked_at.insert(key);
                     match &outcome {

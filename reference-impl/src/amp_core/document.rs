@@ -3,7 +3,7 @@
 //! Documents arrive as JSON from others, so everything in them is optional; unreadable members count as absent.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::did::{self, PublicKey};
 use super::keys::{Identity, x25519_public, x25519_public_of};
@@ -71,8 +71,27 @@ impl Documents {
 impl Resolve for Documents {
     fn resolve(&self, did: &str) -> Option<Arc<Document>> {
         let known = self.0.get(did::bare(did)).cloned();
-        known.or_else(|| Document::of_did_key(did).map(Arc::new))
+        known.or_else(|| of_did_key(did))
     }
+}
+
+/// [`Document::of_did_key`], remembered: it follows from the DID alone, and each message needs that of its sender.
+fn of_did_key(did: &str) -> Option<Arc<Document>> {
+    /// How many are remembered; then all are forgotten, since anybody can send others.
+    const MOST: usize = 1_000;
+    type Known = HashMap<String, Arc<Document>>;
+    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(found) = known().get(did::bare(did)) {
+        return Some(Arc::clone(found));
+    }
+    let found = Arc::new(Document::of_did_key(did)?);
+    let mut known = known();
+    if known.len() >= MOST {
+        known.clear();
+    }
+    known.insert(did::bare(did).to_owned(), Arc::clone(&found));
+    Some(found)
 }
 
 impl Document {
