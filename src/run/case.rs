@@ -224,7 +224,6 @@ impl Runner<'_> {
 
     /// Runs the steps of a walk. Returns the exchanges, the reason for an early end that no exchange shows, and what the walk
     /// found, unless its time was up.
-
     async fn follow<'p>(
         &self,
         context: &Context<'_>,

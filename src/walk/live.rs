@@ -41,7 +41,7 @@ mod tests {
 
     use super::*;
     use crate::exchange::testing::exchange;
-    use crate::exchange::{Incoming, Transport};
+    use crate::exchange::{Ended, Incoming, Transport};
 
     #[test]
     fn a_result_is_of_the_exchanges_that_the_walk_took() {
@@ -54,7 +54,7 @@ mod tests {
             reason: None,
         };
         let walks = Walks::default();
-        let exchanges: Exchanges = vec![exchange(0, Transport::Http, Incoming::default())].into();
+        let exchanges: Exchanges = vec![exchange(0, Transport::Http, Incoming::nothing(Ended::Complete))].into();
         walks.keep(3, Part::Case, (judged, None), &exchanges);
         let over = |position, part, exchanges: &Exchanges| walks.over(position, part, exchanges).is_some();
         assert!(over(3, Part::Case, &exchanges));

@@ -14,7 +14,7 @@ const MOST: usize = 50_000;
 impl<K: Hash + Eq, V: Clone> Memo<K, V> {
     /// An empty memo.
     pub(super) const fn new() -> Self {
-        Self(LazyLock::new(|| Mutex::default()))
+        Self(LazyLock::new(Mutex::default))
     }
 
     /// The stored result for an input, or a new one.
