@@ -13,6 +13,7 @@ pub(super) fn trials() -> Vec<Trial> {
         a_record_in_one_piece_is_written_to_a_pipe_and_read,
         a_name_of_evidence_does_not_leave_the_folder,
         only_what_failed_runs_again,
+        a_run_and_a_judgement_of_its_record_agree_in_every_case,
     ]
 }
 
@@ -59,6 +60,34 @@ fn the_exchanges_lie_beside_a_small_record() {
     assert!(
         size(EVIDENCE) * 10 < text.len() as u64 + lines.iter().map(|line| line.to_string().len() as u64).sum::<u64>()
     );
+}
+
+/// A run judges its cases from the walks that sent them, `rejudge` from what was recorded.
+fn a_run_and_a_judgement_of_its_record_agree_in_every_case() {
+    let here = Place::new();
+    // Twins, lists, captures, hosts and connections, with passes, failures, and mistakes that a sweep finds.
+    for (words, code) in [
+        ("--protocol agentic --shard 1/7", 0),
+        ("--protocol agentic --fault hash-missing --only agentic/deposit#*", 1),
+        ("--protocol amp-core --only amp-core/acknowledgement#* --profile strict", 0),
+        ("--protocol amp-core --fault hello-ack-with-selected-v --only amp-core/versions#*", 1),
+        ("--protocol agentic-mesh --shard 1/3", 0),
+        ("--protocol meshai --shard 2/5 --variant other", 0),
+        ("--protocol task-amp --shard 1/3", 0),
+    ] {
+        let words: Vec<&str> = words.split(' ').collect();
+        here.ends(code, &[&["check", "--reference", "--quiet", "--out", "out"], &words[..]].concat());
+        here.ends(code, &["rejudge", RECORD, "--out", "again"]);
+        let cases = |record: &str| {
+            let cases = here.json(record)["protocols"][0]["cases"].take();
+            cases.as_array().expect("cases").clone()
+        };
+        let (ran, again) = (cases(RECORD), cases("again/report.json"));
+        assert_eq!(ran.len(), again.len());
+        for (ran, again) in ran.iter().zip(&again) {
+            assert_eq!(ran, again, "{words:?}");
+        }
+    }
 }
 
 fn both_files_may_be_renamed() {
