@@ -6,7 +6,8 @@
 //! [`Store::read`] runs a closure on a snapshot. It is independent of protocols; a protocol provides a [`Schema`].
 //!
 //! A store in memory has a single connection, which serves reads and writes in turn, and no thread: there is no disk to
-//! wait for. A library opens and closes thousands of them, so their connections are used again once they are emptied.
+//! wait for. So has one in a file that is removed after a run. A library opens and closes thousands of stores in memory, so their
+//! connections are used again once they are emptied.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -106,47 +107,47 @@ pub(crate) enum Store {
         /// All of them.
         threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
     },
-    /// In memory.
-    Memory(Arc<Memory>),
+    /// In memory, or in a file without a disk to wait for.
+    Single(Arc<Single>),
 }
 
-/// A connection in memory, which is used again after the last of its store.
+/// The only connection of a store. One in memory is used again after the last handle on its store.
 #[derive(Debug)]
-pub(crate) struct Memory {
-    schema: Schema,
-    /// SQLite's count of changes of the tables, as it was at first.
-    tables_changed: i64,
+pub(crate) struct Single {
+    /// The tables, and SQLite's count of their changes as it was at first; `None` for a file, which is not used again.
+    tables: Option<(Schema, i64)>,
     /// `None` once the store is closed.
     connection: Mutex<Option<Connection>>,
 }
 
-impl Memory {
-    /// An empty one.
-    fn open(schema: Schema) -> Result<Self, OpenError> {
+impl Single {
+    /// In memory, empty.
+    fn in_memory(schema: Schema) -> Result<Self, OpenError> {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         let known = spare.iter().position(|(tables, _)| *tables == schema).map(|at| spare.swap_remove(at).1);
         drop(spare);
         let db = known.map_or_else(|| connect(&Database::Memory, schema), Ok)?;
         let sqlite = |source| OpenError::Sqlite { path: PathBuf::from(":memory:"), source };
         let tables_changed = tables_changed(&db).map_err(sqlite)?;
-        Ok(Self { schema, tables_changed, connection: Mutex::new(Some(db)) })
+        Ok(Self { tables: Some((schema, tables_changed)), connection: Mutex::new(Some(db)) })
     }
 
     /// Gives the connection away, emptied, for another store. It is dropped if a fault changed its tables, or if it has a search
     /// index, which keeps its words in tables that must not be emptied one by one.
     fn close(&self) {
         let Some(db) = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let is_as_made = tables_changed(&db).is_ok_and(|count| count == self.tables_changed);
-        if is_as_made && !self.schema.sql.contains("VIRTUAL TABLE") && empty(&db).is_ok() {
+        let Some((schema, before)) = self.tables else { return };
+        let is_as_made = tables_changed(&db).is_ok_and(|count| count == before);
+        if is_as_made && !schema.sql.contains("VIRTUAL TABLE") && empty(&db).is_ok() {
             let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
             if spare.len() < SPARE_LIMIT {
-                spare.push((self.schema, db));
+                spare.push((schema, db));
             }
         }
     }
 }
 
-impl Drop for Memory {
+impl Drop for Single {
     fn drop(&mut self) {
         self.close();
     }
@@ -226,8 +227,13 @@ impl Store {
     ///
     /// [`OpenError`] if the file is not ours, of another version, or not usable.
     pub(crate) fn open(database: &Database, schema: Schema) -> Result<Self, OpenError> {
-        let (Database::File(path) | Database::Scratch(path)) = database else {
-            return Memory::open(schema).map(|memory| Self::Memory(Arc::new(memory)));
+        let path = match database {
+            Database::File(path) => path,
+            Database::Scratch(_) => {
+                let connection = Mutex::new(Some(connect(database, schema)?));
+                return Ok(Self::Single(Arc::new(Single { tables: None, connection })));
+            }
+            Database::Memory => return Single::in_memory(schema).map(|memory| Self::Single(Arc::new(memory))),
         };
         let connection = connect(database, schema)?;
         let (writer, inbox) = mpsc::channel();
@@ -257,7 +263,7 @@ impl Store {
     {
         match self {
             Self::File { writer, .. } => Self::submit(writer, work).await,
-            Self::Memory(memory) => Self::run_inline(&memory.connection, work).await,
+            Self::Single(single) => Self::run_inline(&single.connection, work).await,
         }
     }
 
@@ -274,7 +280,7 @@ impl Store {
     {
         match self {
             Self::File { readers, .. } => Self::submit(readers, work).await,
-            Self::Memory(memory) => Self::run_inline(&memory.connection, work).await,
+            Self::Single(single) => Self::run_inline(&single.connection, work).await,
         }
     }
 
@@ -282,7 +288,7 @@ impl Store {
     pub(crate) async fn close(&self) {
         let (writer, readers, threads) = match self {
             Self::File { writer, readers, threads } => (writer, readers, threads),
-            Self::Memory(memory) => return memory.close(),
+            Self::Single(single) => return single.close(),
         };
         let threads = std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
         for _ in 0..READER_COUNT {
@@ -413,6 +419,10 @@ fn connect(database: &Database, schema: Schema) -> Result<Connection, OpenError>
     }
     // FULL: in WAL mode a commit is flushed before it is acknowledged. OFF leaves it to the operating system.
     let synchronous = if matches!(database, Database::File(_)) { "FULL" } else { "OFF" };
+    if matches!(database, Database::Scratch(_)) {
+        // Nobody else opens it, so no transaction has to ask for a lock.
+        db.execute_batch("PRAGMA locking_mode = EXCLUSIVE;").map_err(sqlite)?;
+    }
     let pragmas = format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON;");
     db.execute_batch(&pragmas).map_err(sqlite)?;
     prepare_once(&db, 128).map_err(sqlite)?;
@@ -534,6 +544,21 @@ mod tests {
             store.write(|db| db.execute_batch("DROP INDEX once")).await.expect("open").expect("dropped");
             insert(&store, 1).await.expect("open").expect("inserted twice");
         }
+    }
+
+    #[tokio::test]
+    async fn a_scratch_file_holds_what_was_written_and_nothing_that_was_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("scratch.db");
+        let store = Store::open(&Database::Scratch(path.clone()), SCHEMA).expect("a new file");
+        let (one, again, two) = tokio::join!(insert(&store, 1), insert(&store, 1), insert(&store, 2));
+        assert!(one.expect("open").is_ok() && again.expect("open").is_err() && two.expect("open").is_ok());
+        assert_eq!(count(&store).await, 2);
+        store.close().await;
+        assert!(matches!(insert(&store, 3).await, Err(StoreError::Closed)));
+        let after = Store::open(&Database::File(path), SCHEMA).expect("our file");
+        assert_eq!(count(&after).await, 2);
+        after.close().await;
     }
 
     #[tokio::test]

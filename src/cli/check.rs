@@ -706,7 +706,7 @@ pub(super) async fn connect(
         other => reference::variant(other, at.variant_seed),
     };
     let fault = at.fault.clone();
-    let start = Start { implementation, knowledge, setup, fault, variant, clock: now().0, in_memory: true, begun };
+    let start = Start { implementation, knowledge, setup, fault, variant, clock: now().0, in_memory: false, begun };
     let (reference, connections) = Reference::start(&start, target).await?;
     Ok((Some(reference), connections))
 }
