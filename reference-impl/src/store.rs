@@ -362,11 +362,6 @@ fn run_and_answer(db: &Connection, batch: &mut Vec<Box<dyn Work>>) {
 
 fn run_batch(db: &Connection, batch: &mut [Box<dyn Work>]) -> rusqlite::Result<()> {
     begin(db)?;
-    if let [work] = batch {
-        // Alone it needs no savepoint.
-        let outcome = if work.run(db) { "COMMIT" } else { "ROLLBACK" };
-        return run(db, outcome);
-    }
     for work in batch {
         run(db, "SAVEPOINT request")?;
         if !work.run(db) {
