@@ -415,7 +415,7 @@ fn connect(database: &Database, schema: Schema) -> Result<Connection, OpenError>
     // FULL: in WAL mode a commit is flushed before it is acknowledged. OFF leaves it to the operating system.
     let synchronous = if matches!(database, Database::File(_)) { "FULL" } else { "OFF" };
     if matches!(database, Database::Scratch(_)) {
-        // Nobody else opens it, so no transaction has to ask for a lock.
+        // No other connection opens the file, so a transaction needs no lock.
         db.execute_batch("PRAGMA locking_mode = EXCLUSIVE;").map_err(sqlite)?;
     }
     let pragmas = format!("PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA foreign_keys = ON;");
