@@ -453,7 +453,7 @@ async fn keeps_order(adapter: &Adapter) -> Result<(), String> {
 
 async fn takes_large_requests(adapter: &Adapter) -> Result<(), String> {
     let mut session = Session::start(adapter)?;
-    let large = || Value::map([("padding", Value::Text("x".repeat(LARGE)))]);
+    let large = || Value::map([("padding", Value::text("x".repeat(LARGE)))]);
     for method in ["describe", "proofmark/no-such-method"] {
         let answer = session.ask(&request(11, method, large())).await?;
         if let Some(fault) = fault_in_form(&answer, &Value::from(11_u64)) {

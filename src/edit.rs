@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use crate::source::{Diagnostic, Fields, Located, Node, Problems, Span, Yaml};
 use crate::template::{Expr, read_path};
-use crate::value::{ChangeError, Path, Value, remove, set};
+use crate::value::{ChangeError, Path, Shared, Value, remove, set};
 use crate::wire::{json, show};
 
 /// A defect of a message.
@@ -224,7 +224,9 @@ impl Edit {
                 *value = new;
                 Ok(())
             }
-            Change::Rename(path, name) => with_member(value, path, |members, at| members[at].0 = Value::text(name)),
+            Change::Rename(path, name) => {
+                with_member(value, path, |members, at| members.make_mut()[at].0 = Value::text(name))
+            }
             Change::Repeat(path, _) => with_member(value, path, |members, at| {
                 let key = members[at].0.clone();
                 members.insert(at + 1, (key, new));
@@ -292,7 +294,7 @@ impl Bytes {
         match (self, rendered) {
             (Self::Written(bytes), _) => Cow::Borrowed(bytes),
             (Self::Of(_), Some(Value::Bytes(bytes))) => Cow::Owned(bytes.clone()),
-            (Self::Of(_), Some(Value::Text(text))) => Cow::Owned(text.clone().into_bytes()),
+            (Self::Of(_), Some(Value::Text(text))) => Cow::Owned(text.as_bytes().to_vec()),
             (Self::Of(_), Some(other)) => Cow::Owned(json::compact(other).into_bytes()),
             (Self::Of(_), None) => Cow::Borrowed(&[]),
         }
@@ -343,7 +345,7 @@ fn index(fields: &mut Fields<'_>, key: &'static str, problems: &mut Problems) ->
 fn with_member(
     value: &mut Value,
     path: &Path,
-    change: impl FnOnce(&mut Vec<(Value, Value)>, usize),
+    change: impl FnOnce(&mut Shared<(Value, Value)>, usize),
 ) -> Result<(), ChangeError> {
     let nothing = || ChangeError::Nothing(path.to_string());
     let (parent, last) = path.split_last().ok_or_else(nothing)?;
@@ -379,7 +381,7 @@ fn as_written(text: &str, span: &Span, problems: &mut Problems) {
 fn bytes_of(node: &Node, problems: &mut Problems) -> Option<Bytes> {
     match &node.value {
         Yaml::Text(_) => Some(match Expr::read(node, problems) {
-            Expr::Constant(Value::Text(text)) => Bytes::Written(text.into_bytes()),
+            Expr::Constant(Value::Text(text)) => Bytes::Written(text.as_bytes().to_vec()),
             expr => Bytes::Of(expr),
         }),
         Yaml::Map(_) => {

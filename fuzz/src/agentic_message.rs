@@ -119,9 +119,9 @@ fn made(u: &mut Unstructured<'_>, base: &str) -> Result<String> {
             }
             1 => {
                 let count = u.choose(&[199, 200, 201])?;
-                value.set_member(name, Value::Text(u.choose(&["a", "é", "\u{1f600}"])?.repeat(*count)));
+                value.set_member(name, Value::text(u.choose(&["a", "é", "\u{1f600}"])?.repeat(*count)));
             }
-            2 => value.set_member(name, Value::Text(u.arbitrary()?)),
+            2 => value.set_member(name, Value::text(u.arbitrary::<String>()?)),
             3 => value.set_member(name, Value::Integer(u.arbitrary::<i64>()?.into())),
             _ => value.set_member(name, json::parse(u.choose(VALUES)?.as_bytes()).expect("it is JSON")),
         }

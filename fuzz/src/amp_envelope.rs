@@ -124,7 +124,7 @@ fn cheap(bytes: &[u8]) -> Cow<'_, [u8]> {
 fn printed(value: &Value) -> String {
     match value {
         Value::Bytes(bytes) => HEXLOWER.encode(bytes),
-        Value::Text(text) => text.clone(),
+        Value::Text(text) => text.to_string(),
         other => other.as_integer().map(|integer| integer.to_string()).unwrap_or_default(),
     }
 }

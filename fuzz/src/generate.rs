@@ -19,7 +19,7 @@ fn nested(u: &mut Unstructured<'_>, depth: usize) -> Result<Value> {
         2 => Value::Integer(u.arbitrary()?),
         3 => Value::Float(u.arbitrary()?),
         4 => Value::Decimal((*u.choose(&["-0", "1e999", "1.50", "5e-1", "1E400", "123e1"])?).into()),
-        5 => Value::Text(u.arbitrary()?),
+        5 => Value::text(u.arbitrary::<String>()?),
         6 => Value::Bytes(u.arbitrary()?),
         7 => Value::Simple(u.arbitrary()?),
         8 => Value::Tag(u.arbitrary()?, Box::new(nested(u, depth + 1)?)),

@@ -70,11 +70,11 @@ fn mutated(u: &mut Unstructured<'_>, envelope: &Value, bytes: &[u8]) -> Result<V
         }
         2 => {
             let at = u.choose_index(members.len())?;
-            members[at].1 = generate::cbor(u)?;
+            members.make_mut()[at].1 = generate::cbor(u)?;
         }
         3 => {
             let at = u.choose_index(members.len())?;
-            members[at].1 = changed(u, &members[at].1)?;
+            members.make_mut()[at].1 = changed(u, &members[at].1)?;
         }
         4 => {
             let name = *u.choose(&["reply_to", "thread_id", "enc", "ext", "x-other", "body", "id"])?;
@@ -103,8 +103,8 @@ fn changed(u: &mut Unstructured<'_>, value: &Value) -> Result<Value> {
         }
         Value::Text(text) => match u.int_in_range(0..=2)? {
             0 => Value::Array(vec![value.clone()].into()),
-            1 => Value::Text(format!("{text}#key-1")),
-            _ => Value::Bytes(text.clone().into_bytes()),
+            1 => Value::text(format!("{text}#key-1")),
+            _ => Value::Bytes(text.as_bytes().to_vec()),
         },
         Value::Array(items) if items.len() == 1 => items[0].clone(),
         Value::Array(items) => Value::Array(items.iter().rev().cloned().collect()),

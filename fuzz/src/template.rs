@@ -46,7 +46,7 @@ fn escaped(text: &str) {
     let written = text.replace("${", "$${");
     let template = Template::parse(&written);
     assert!(template.is_ok(), "{template:?}: {written:?}");
-    let rendered = render(&json::compact(&Value::Text(written)));
+    let rendered = render(&json::compact(&Value::text(written)));
     assert_eq!(rendered, Some(Ok(Value::text(text))));
 }
 
@@ -106,7 +106,7 @@ enum Gives {
 
 fn made(u: &mut Unstructured<'_>) -> Result<()> {
     let (call, gives) = call(u)?;
-    let yaml = json::compact(&Value::Text(format!("${{{call}}}")));
+    let yaml = json::compact(&Value::text(format!("${{{call}}}")));
     let rendered = render(&yaml).and_then(std::result::Result::ok).unwrap_or_else(|| panic!("{call} is refused"));
     let fits = match &gives {
         Gives::This(value) => rendered == *value,
@@ -124,8 +124,8 @@ fn made(u: &mut Unstructured<'_>) -> Result<()> {
         // A text that ends with a dollar would make one escape of it and the call.
         let before = before.trim_end_matches('$');
         let around = format!("{}${{{call}}}{}", before.replace("${", "$${"), behind.replace("${", "$${"));
-        let rendered = render(&json::compact(&Value::Text(around.clone())));
-        assert_eq!(rendered, Some(Ok(Value::Text(format!("{before}{value}{behind}")))), "{around}");
+        let rendered = render(&json::compact(&Value::text(around.clone())));
+        assert_eq!(rendered, Some(Ok(Value::text(format!("{before}{value}{behind}")))), "{around}");
     }
     Ok(())
 }
@@ -140,7 +140,7 @@ fn call(u: &mut Unstructured<'_>) -> Result<(String, Gives)> {
     let (a, b): (u32, u32) = (u.arbitrary()?, u.arbitrary()?);
     let seconds = i128::from(u.int_in_range(-400_000_000_i64..=400_000_000)?);
     let small = usize::try_from(a % 100).unwrap_or(0);
-    let text = |text: String| Gives::This(Value::Text(text));
+    let text = |text: String| Gives::This(Value::text(text));
     let number = |number: i128| Gives::This(Value::Integer(number));
     let instant = |from: i128| format_time(from + seconds * 1_000_000_000);
     Ok(match u.int_in_range(0..=17)? {

@@ -142,7 +142,7 @@ fn changed(u: &mut Unstructured<'_>) -> Result<()> {
         // Replace any member by any value.
         let Value::Map(members) = &mut test else { return Ok(()) };
         let at = u.choose_index(members.len())?;
-        members[at].1 = generate::value(u)?;
+        members.make_mut()[at].1 = generate::value(u)?;
         look(&One { head: one.head.clone(), group: one.group.clone(), test }.text());
         return Ok(());
     }
@@ -156,7 +156,7 @@ fn changed(u: &mut Unstructured<'_>) -> Result<()> {
     text[at] = if text[at] == b'0' { b'1' } else { b'0' };
     // The position may be inside a character of several bytes.
     let Ok(text) = String::from_utf8(text) else { return Ok(()) };
-    test.set_member(key, Value::Text(text));
+    test.set_member(key, Value::text(text));
     let one = One { head: one.head.clone(), group: one.group.clone(), test };
     if let Some(file) = look(&one.text()) {
         assert_eq!(confirm(&file), [false], "a wrong {key} is confirmed: {}", one.text());

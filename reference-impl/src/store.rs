@@ -6,8 +6,9 @@
 //! [`Store::read`] runs a closure on a snapshot. It is independent of protocols; a protocol provides a [`Schema`].
 //!
 //! A store in memory has a single connection, which serves reads and writes in turn, and no thread: there is no disk to
-//! wait for. So has one in a file that is removed after a run. A library opens and closes thousands of stores in memory, so their
-//! connections are used again once they are emptied.
+//! wait for. So has one in a file that is removed after a run, where many writes share a transaction although none waits. A
+//! library opens and closes thousands of stores in memory, so their connections are used again: all work is one transaction, which
+//! is undone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -27,10 +28,10 @@ const BATCH_LIMIT: usize = 128;
 
 const READER_COUNT: usize = 3;
 
-/// How many emptied connections in memory wait for another store.
+/// How many empty connections in memory wait for another store.
 const SPARE_LIMIT: usize = 16;
 
-/// Emptied connections in memory, each with the tables that it has.
+/// Empty connections in memory, each with the tables that it has.
 static SPARE: Mutex<Vec<(Schema, Connection)>> = Mutex::new(Vec::new());
 
 /// Where the state of a server lives.
@@ -38,7 +39,7 @@ static SPARE: Mutex<Vec<(Schema, Connection)>> = Mutex::new(Vec::new());
 pub enum Database {
     /// In a file, which is created if it does not exist; acknowledged writes survive the death of the process and of the machine.
     File(PathBuf),
-    /// In a file that is removed after a run: acknowledged writes survive the death of the process, not of the machine.
+    /// In a file that is removed after a run: nobody waits until a write is in it.
     Scratch(PathBuf),
     /// In memory, lost at the end of the server.
     Memory,
@@ -114,36 +115,71 @@ pub(crate) enum Store {
 /// The only connection of a store. One in memory is used again after the last handle on its store.
 #[derive(Debug)]
 pub(crate) struct Single {
-    /// The tables, and SQLite's count of their changes as it was at first; `None` for a file, which is not used again.
-    tables: Option<(Schema, i64)>,
+    /// The tables of a store in memory; `None` for a file, which is not used again.
+    tables: Option<Schema>,
     /// `None` once the store is closed.
-    connection: Mutex<Option<Connection>>,
+    connection: Mutex<Option<Open>>,
+}
+
+/// A connection, and how many pieces of work its transaction holds.
+#[derive(Debug)]
+struct Open {
+    db: Connection,
+    pieces: usize,
 }
 
 impl Single {
+    fn new(db: Connection, tables: Option<Schema>) -> Self {
+        Self { tables, connection: Mutex::new(Some(Open { db, pieces: 0 })) }
+    }
+
     /// In memory, empty.
     fn in_memory(schema: Schema) -> Result<Self, OpenError> {
         let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
         let known = spare.iter().position(|(tables, _)| *tables == schema).map(|at| spare.swap_remove(at).1);
         drop(spare);
         let db = known.map_or_else(|| connect(&Database::Memory, schema), Ok)?;
-        let sqlite = |source| OpenError::Sqlite { path: PathBuf::from(":memory:"), source };
-        let tables_changed = tables_changed(&db).map_err(sqlite)?;
-        Ok(Self { tables: Some((schema, tables_changed)), connection: Mutex::new(Some(db)) })
+        Ok(Self::new(db, Some(schema)))
     }
 
-    /// Gives the connection away, emptied, for another store. It is dropped if a fault changed its tables, or if it has a search
-    /// index, which keeps its words in tables that must not be emptied one by one.
+    /// Runs one piece of work and hands its answer over.
+    fn run(&self, mut work: Box<dyn Work>) {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = connection.as_mut() else { return work.answer(Some(StoreError::Closed)) };
+        let outcome = open.run(&mut *work, self.tables.is_none());
+        work.answer(undone(&open.db, outcome));
+    }
+
+    /// Closes a file. Gives a connection in memory away for another store: without the only transaction that it ever had it is
+    /// empty.
     fn close(&self) {
-        let Some(db) = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let Some((schema, before)) = self.tables else { return };
-        let is_as_made = tables_changed(&db).is_ok_and(|count| count == before);
-        if is_as_made && !schema.sql.contains("VIRTUAL TABLE") && empty(&db).is_ok() {
+        let Some(open) = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let end = |statement| open.db.is_autocommit() || run(&open.db, statement).is_ok();
+        let Some(schema) = self.tables else {
+            end("COMMIT"); // not before the answers: whoever needs that opens another kind of file
+            return;
+        };
+        if end("ROLLBACK") {
             let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
             if spare.len() < SPARE_LIMIT {
-                spare.push((schema, db));
+                spare.push((schema, open.db));
             }
         }
+    }
+}
+
+impl Open {
+    fn run(&mut self, work: &mut dyn Work, commits: bool) -> rusqlite::Result<()> {
+        if self.db.is_autocommit() {
+            self.pieces = 0;
+            begin(&self.db)?;
+        }
+        run_piece(&self.db, work)?;
+        self.pieces += 1;
+        if commits && self.pieces >= BATCH_LIMIT {
+            run(&self.db, "COMMIT")?;
+        }
+        Ok(())
     }
 }
 
@@ -151,30 +187,6 @@ impl Drop for Single {
     fn drop(&mut self) {
         self.close();
     }
-}
-
-fn tables_changed(db: &Connection) -> rusqlite::Result<i64> {
-    db.prepare_cached("PRAGMA schema_version")?.query_row([], |row| row.get(0))
-}
-
-/// Removes all rows, and the numbers that were given to them.
-fn empty(db: &Connection) -> rusqlite::Result<()> {
-    let mut tables = db.prepare_cached("SELECT name FROM sqlite_schema WHERE type = 'table'")?;
-    let mut full = tables.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
-    begin(db)?;
-    // A table whose rows others refer to is emptied once those are, so after at most as many rounds as there are tables.
-    while !full.is_empty() {
-        let before = full.len();
-        full.retain(|name| {
-            let delete = db.prepare_cached(&format!("DELETE FROM \"{name}\""));
-            delete.and_then(|mut delete| delete.execute([])).is_err()
-        });
-        if full.len() == before {
-            db.execute_batch("ROLLBACK")?;
-            return Err(rusqlite::Error::InvalidQuery);
-        }
-    }
-    run(db, "COMMIT")
 }
 
 /// A request to a thread of a store.
@@ -230,8 +242,7 @@ impl Store {
         let path = match database {
             Database::File(path) => path,
             Database::Scratch(_) => {
-                let connection = Mutex::new(Some(connect(database, schema)?));
-                return Ok(Self::Single(Arc::new(Single { tables: None, connection })));
+                return Ok(Self::Single(Arc::new(Single::new(connect(database, schema)?, None))));
             }
             Database::Memory => return Single::in_memory(schema).map(|memory| Self::Single(Arc::new(memory))),
         };
@@ -263,7 +274,7 @@ impl Store {
     {
         match self {
             Self::File { writer, .. } => Self::submit(writer, work).await,
-            Self::Single(single) => Self::run_inline(&single.connection, work).await,
+            Self::Single(single) => Self::run_inline(single, work).await,
         }
     }
 
@@ -280,7 +291,7 @@ impl Store {
     {
         match self {
             Self::File { readers, .. } => Self::submit(readers, work).await,
-            Self::Single(single) => Self::run_inline(&single.connection, work).await,
+            Self::Single(single) => Self::run_inline(single, work).await,
         }
     }
 
@@ -311,7 +322,7 @@ impl Store {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    async fn run_inline<T, E, F>(connection: &Mutex<Option<Connection>>, work: F) -> Result<Result<T, E>, StoreError>
+    async fn run_inline<T, E, F>(single: &Single, work: F) -> Result<Result<T, E>, StoreError>
     where
         F: FnOnce(&Connection) -> Result<T, E> + Send + 'static,
         T: Send + 'static,
@@ -320,12 +331,7 @@ impl Store {
         // Other tasks can run between two pieces of work, as with a store on disk.
         tokio::task::yield_now().await;
         let (reply, mut answer) = oneshot::channel();
-        let mut batch: Vec<Box<dyn Work>> = vec![Box::new(Task { work: Some(work), result: None, reply })];
-        {
-            let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
-            let db = connection.as_ref().ok_or(StoreError::Closed)?;
-            run_and_answer(db, &mut batch);
-        }
+        single.run(Box::new(Task { work: Some(work), result: None, reply }));
         answer.try_recv().map_err(|_| StoreError::Closed)?
     }
 }
@@ -350,27 +356,37 @@ fn write_loop(db: &Connection, inbox: &mpsc::Receiver<Message>) {
 
 /// Runs a batch in a transaction and hands every answer over.
 fn run_and_answer(db: &Connection, batch: &mut Vec<Box<dyn Work>>) {
-    let outcome = run_batch(db, batch);
-    if outcome.is_err() && !db.is_autocommit() {
-        db.execute_batch("ROLLBACK").ok();
-    }
-    let error = outcome.err().map(|error| StoreError::Transaction(error.to_string()));
+    let error = undone(db, run_batch(db, batch));
     for work in batch.drain(..) {
         work.answer(error.clone());
     }
 }
 
+/// The error of a transaction, which is undone then.
+fn undone(db: &Connection, outcome: rusqlite::Result<()>) -> Option<StoreError> {
+    let error = outcome.err()?;
+    if !db.is_autocommit() {
+        db.execute_batch("ROLLBACK").ok();
+    }
+    Some(StoreError::Transaction(error.to_string()))
+}
+
 fn run_batch(db: &Connection, batch: &mut [Box<dyn Work>]) -> rusqlite::Result<()> {
     begin(db)?;
     for work in batch {
-        run(db, "SAVEPOINT request")?;
-        if !work.run(db) {
-            // Fails if SQLite gave up the whole transaction (disk full, input or output error): so does the batch.
-            run(db, "ROLLBACK TO request")?;
-        }
-        run(db, "RELEASE request")?;
+        run_piece(db, &mut **work)?;
     }
     run(db, "COMMIT")
+}
+
+/// Runs a piece of work. One that is refused has no effect.
+fn run_piece(db: &Connection, work: &mut dyn Work) -> rusqlite::Result<()> {
+    run(db, "SAVEPOINT request")?;
+    if !work.run(db) {
+        // Fails if SQLite gave up the whole transaction (disk full, input or output error): so does the batch.
+        run(db, "ROLLBACK TO request")?;
+    }
+    run(db, "RELEASE request")
 }
 
 fn begin(db: &Connection) -> rusqlite::Result<()> {
@@ -516,7 +532,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_store_in_memory_with_a_search_index_is_not_used_again() {
+    async fn a_store_in_memory_with_a_search_index_is_empty_again() {
         const INDEXED: Schema = Schema { version: 78, sql: "CREATE VIRTUAL TABLE words USING fts5 (word);" };
         for _ in 0..3 {
             let store = Store::open(&Database::Memory, INDEXED).expect("memory");
@@ -551,10 +567,15 @@ mod tests {
         assert_ne!(one.expect("open").is_ok(), again.expect("open").is_ok());
         assert!(two.expect("open").is_ok());
         assert_eq!(count(&store).await, 2);
+        // More than one transaction holds.
+        for n in 3..300 {
+            insert(&store, n).await.expect("open").expect("a new number");
+            assert!(insert(&store, n).await.expect("open").is_err());
+        }
         store.close().await;
-        assert!(matches!(insert(&store, 3).await, Err(StoreError::Closed)));
+        assert!(matches!(insert(&store, 300).await, Err(StoreError::Closed)));
         let after = Store::open(&Database::File(path), SCHEMA).expect("our file");
-        assert_eq!(count(&after).await, 2);
+        assert_eq!(count(&after).await, 299);
         after.close().await;
     }
 

@@ -416,7 +416,7 @@ pub(super) fn fixture(knowledge: &Knowledge, at: i128) -> Result<String, Failure
     // The fixture must not depend on the seed of a run.
     let mut scope = Scope::new(&manifest.objects, &manifest.bindings, Seed::new(0), Clock(at))
         .with(knowledge.protocol.functions(), Clock(at));
-    scope.bind("newest", Value::Text(format!("{}Z", format_time(at - 3_600_000_000_000))));
+    scope.bind("newest", Value::text(format!("{}Z", format_time(at - 3_600_000_000_000))));
     let mut lines = String::new();
     for (name, expr) in manifest.objects.iter().filter(|(name, _)| name.starts_with(FIXTURE)) {
         let value = scope.render(expr, name).map_err(|error| {

@@ -213,7 +213,7 @@ pub(super) fn configure(
         let expr = Expr::Template(template, Span::file(&source));
         let value = match scope.render(&expr, name).map_err(|error| invalid(error.message))? {
             Value::Text(text) => text,
-            value => json::compact(&value),
+            value => json::compact(&value).into(),
         };
         config.set(name, &value).map_err(|error| invalid(error.to_string()))?;
     }

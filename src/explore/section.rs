@@ -183,7 +183,7 @@ fn expectations<'f>(found: &'f Predicted, shows: Shows<'f>) -> impl Iterator<Ite
 fn under(position: usize, expectation: &Value) -> Value {
     let mut moved = without(expectation, "covers");
     let place = expectation.member("at").and_then(Value::as_text).unwrap_or_default();
-    moved.set_member("at", Value::Text(format!("/{position}{place}")));
+    moved.set_member("at", Value::text(format!("/{position}{place}")));
     moved
 }
 
@@ -206,7 +206,7 @@ fn alternatives(orders: Vec<Order>) -> Option<Vec<Value>> {
         }
     }
     let written = |(reading, all): (String, Vec<Value>)| {
-        Value::map([("reading", Value::Text(reading)), ("all", Value::Array(all.into()))])
+        Value::map([("reading", Value::text(reading)), ("all", Value::Array(all.into()))])
     };
     Some(found.into_iter().map(written).collect())
 }
@@ -219,7 +219,7 @@ fn steps(sent: &[Predicted], own: usize, alternatives: Vec<Value>, requirement: 
         let mut step = without(&found.steps[0], "expect");
         let mut captures = step.member("capture").and_then(Value::as_map).unwrap_or_default().to_vec();
         if position < own || position + 1 < sent.len() {
-            captures.push((Value::Text(name(position)), Value::text("")));
+            captures.push((Value::text(name(position)), Value::text("")));
         }
         if !captures.is_empty() {
             step.set_member("capture", Value::Map(captures.into()));
@@ -233,7 +233,7 @@ fn steps(sent: &[Predicted], own: usize, alternatives: Vec<Value>, requirement: 
     steps.extend(after);
     // The answer to the last step is not captured before it is judged.
     let of = (0..sent.len()).map(|position| match position {
-        _ if position < own || position + 1 < sent.len() => Value::Text(format!("${{{}}}", name(position))),
+        _ if position < own || position + 1 < sent.len() => Value::text(format!("${{{}}}", name(position))),
         _ => Value::text("${answer/answers/0}"),
     });
     let judged = Value::map([

@@ -175,7 +175,7 @@ pub(super) fn text(
     title: &Title<'_>,
 ) -> Option<String> {
     Some(yaml::write(&Value::map([
-        ("suite", Value::Text(format!("{}/{}", knowledge.protocol.slug(), title.suite))),
+        ("suite", Value::text(format!("{}/{}", knowledge.protocol.slug(), title.suite))),
         ("cases", Value::array([case(predictions, shape, title)?])),
     ])))
 }
@@ -209,7 +209,7 @@ pub(super) fn case(predictions: &[Option<Predicted>], shape: Shape<'_>, title: &
     let mut case = vec![
         ("case", Value::text(title.case)),
         ("about", Value::text(title.about)),
-        ("covers", Value::array(covers.into_iter().map(Value::Text))),
+        ("covers", Value::array(covers.into_iter().map(Value::text))),
     ];
     if !needs.is_empty() {
         case.push(("needs", Value::array(needs.into_iter().map(Value::text))));
@@ -222,7 +222,7 @@ pub(super) fn case(predictions: &[Option<Predicted>], shape: Shape<'_>, title: &
     case.push(("counts-without-prerequisites", Value::Bool(true)));
     case.push(("runs-on", Value::array([Value::text(title.transport)])));
     if repeats {
-        let rows = (1..=ROUNDS).map(|round| Value::map([("row", Value::Text(format!("round-{round}")))]));
+        let rows = (1..=ROUNDS).map(|round| Value::map([("row", Value::text(format!("round-{round}")))]));
         case.push(("for-each", Value::array(rows)));
     }
     if !bindings.is_empty() {

@@ -103,7 +103,7 @@ pub(super) fn text(knowledge: &Knowledge, seed: &Seed, shape: Shape<'_>, title: 
     case.push(("steps", Value::Array(steps.into())));
     let slug = knowledge.protocol.slug();
     yaml::write(&Value::map([
-        ("suite", Value::Text(format!("{slug}/{}", title.suite))),
+        ("suite", Value::text(format!("{slug}/{}", title.suite))),
         ("cases", Value::array([Value::map(case)])),
     ]))
 }

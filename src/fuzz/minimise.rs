@@ -42,7 +42,7 @@ fn simpler(edit: &Value) -> Vec<Value> {
         && let Ok(value) = json::parse(text.as_bytes())
     {
         for simple in simpler_values(&value) {
-            with("json", Value::Text(json::compact(&simple)));
+            with("json", Value::text(json::compact(&simple)));
         }
     }
     for name in ["insert", "overwrite", "bytes"] {
@@ -67,7 +67,7 @@ pub(crate) fn simpler_values(value: &Value) -> Vec<Value> {
     match value {
         Value::Text(text) => {
             let letters: Vec<char> = text.chars().collect();
-            let prefix = |count: usize| Value::Text(letters.iter().take(count).collect());
+            let prefix = |count: usize| Value::text(letters.iter().take(count).collect::<String>());
             let mut found = Vec::new();
             if letters.len() > 1 {
                 found.extend([prefix(1), prefix(letters.len() / 2), prefix(letters.len() - 1)]);

@@ -84,7 +84,7 @@ fn flow(value: &Value) -> String {
 
 fn scalar(value: &Value) -> String {
     match value {
-        Value::Text(text) if is_plain(text) => text.clone(),
+        Value::Text(text) if is_plain(text) => text.to_string(),
         Value::Text(text) => quoted(text),
         other => json::compact(other),
     }
@@ -150,7 +150,7 @@ mod tests {
             any::<bool>().prop_map(Value::Bool),
             any::<i64>().prop_map(|number| Value::Integer(number.into())),
             Just(Value::Decimal("1.50".into())),
-            text.clone().prop_map(Value::Text),
+            text.clone().prop_map(Value::text),
         ];
         leaf.prop_recursive(4, 40, 6, move |inner| {
             let member = (text.clone(), inner.clone());

@@ -110,7 +110,7 @@ impl Occurrence {
     /// visited value would take too much memory for a deep and broad value.
     fn search(&self, text: &str, value: &Value) -> Option<(Vec<String>, String)> {
         match value {
-            Value::Text(found) => self.fold(found).contains(text).then(|| (Vec::new(), found.clone())),
+            Value::Text(found) => self.fold(found).contains(text).then(|| (Vec::new(), found.to_string())),
             Value::Tag(_, inner) => self.search(text, inner),
             Value::Map(members) => members.iter().find_map(|(key, value)| {
                 if let Some(name) = key.as_text().filter(|name| self.fold(name).contains(text)) {

@@ -140,7 +140,7 @@ fn build_files(
     let body = match plan.content.and_then(|name| inputs.get(name)) {
         None => MessageBody::None,
         Some(Value::Bytes(bytes)) => MessageBody::Bytes(bytes.clone()),
-        Some(Value::Text(text)) => MessageBody::Bytes(text.clone().into_bytes()),
+        Some(Value::Text(text)) => MessageBody::Bytes(text.as_bytes().to_vec()),
         Some(value) => MessageBody::Value(value.clone()),
     };
     let author = plan.author.and_then(|name| inputs.get(name)).map(|value| ("author".to_owned(), text_of(value)));
@@ -277,8 +277,8 @@ fn build_call(protocol: &dyn Protocol, operation: &Operation, inputs: &Inputs) -
             Param::Encoded(_) => {
                 let hex = match value {
                     Value::Text(text) => text.clone(),
-                    Value::Bytes(bytes) => data_encoding::HEXLOWER.encode(bytes),
-                    other => data_encoding::HEXLOWER.encode(&protocol.codec().encode(other, "")),
+                    Value::Bytes(bytes) => data_encoding::HEXLOWER.encode(bytes).into(),
+                    other => data_encoding::HEXLOWER.encode(&protocol.codec().encode(other, "")).into(),
                 };
                 ready.push(((*param).to_owned(), Value::Text(hex)));
             }
@@ -295,7 +295,7 @@ fn build_call(protocol: &dyn Protocol, operation: &Operation, inputs: &Inputs) -
                     Value::Bytes(bytes) => data_encoding::HEXLOWER.encode(bytes),
                     other => data_encoding::HEXLOWER.encode(text_of(other).as_bytes()),
                 };
-                ready.push(((*param).to_owned(), Value::Text(hex)));
+                ready.push(((*param).to_owned(), Value::text(hex)));
             }
         }
     }
@@ -345,7 +345,7 @@ fn filled(template: &Value, known: &Inputs) -> Option<Value> {
         Value::Text(text) => match text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
             // A text that is a placeholder takes the value with its type.
             Some(name) if !name.contains(['{', '}']) => known.get(name).cloned(),
-            _ => fill_with(text, known, &text_of).map(Value::Text),
+            _ => fill_with(text, known, &text_of).map(Value::text),
         },
         Value::Map(members) => {
             let member = |(key, value): &(Value, Value)| Some((key.clone(), filled(value, known)?));
@@ -373,8 +373,8 @@ pub fn payload(operation: &Operation, exchange: &Exchange) -> Option<Vec<u8>> {
 fn to_json_value(value: &Value) -> Value {
     const SAFE: i128 = (1 << 53) - 1;
     match value {
-        Value::Bytes(bytes) => Value::Text(data_encoding::HEXLOWER.encode(bytes)),
-        Value::Integer(integer) if integer.abs() > SAFE => Value::Text(integer.to_string()),
+        Value::Bytes(bytes) => Value::text(data_encoding::HEXLOWER.encode(bytes)),
+        Value::Integer(integer) if integer.abs() > SAFE => Value::text(integer.to_string()),
         Value::Array(items) => Value::Array(items.iter().map(to_json_value).collect()),
         Value::Map(members) => {
             Value::Map(members.iter().map(|(key, value)| (key.clone(), to_json_value(value))).collect())
@@ -408,7 +408,7 @@ fn fill_with(text: &str, inputs: &Inputs, write: &dyn Fn(&Value) -> String) -> O
 
 fn text_of(value: &Value) -> String {
     match value {
-        Value::Text(text) => text.clone(),
+        Value::Text(text) => text.to_string(),
         other => json::compact(other),
     }
 }

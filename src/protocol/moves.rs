@@ -1,10 +1,10 @@
 //! What models write: values and expectations as a suite has them, and the arguments of moves that they read.
 
 use super::Move;
-use crate::value::Value;
+use crate::value::{Text, Value};
 
 /// A text value.
-pub(super) fn text(text: impl Into<String>) -> Value {
+pub(super) fn text(text: impl Into<Text>) -> Value {
     Value::text(text)
 }
 
@@ -20,7 +20,7 @@ pub(super) fn map<const N: usize>(members: [(&str, Value); N]) -> Value {
 
 /// A text that is sent as it is: a template is none.
 pub(super) fn literal(text: &str) -> Value {
-    Value::Text(text.replace("${", "$${"))
+    Value::text(text.replace("${", "$${"))
 }
 
 /// The same expectation, decided by one requirement.

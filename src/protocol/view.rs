@@ -38,7 +38,7 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     }
     put("headers", fields(&received.headers));
     if let Some(media_type) = received.header("content-type") {
-        put("media-type", Value::Text(bare(media_type)));
+        put("media-type", Value::text(bare(media_type)));
     }
     if exchange.sent.transport == Transport::Http {
         if received.ended == Ended::Complete
@@ -51,7 +51,7 @@ pub fn base(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
         }
     }
     if let Some(error) = rpc_error(exchange) {
-        put("rpc_error", Value::Text(error));
+        put("rpc_error", Value::text(error));
     }
     if exchange.sent.transport == Transport::Tree {
         if let Ok(sent) = json::parse(&exchange.sent.body.0) {
@@ -137,7 +137,7 @@ pub fn hosted(protocol: &dyn Protocol, exchange: &Exchange) -> Value {
     }
     put("headers", fields(&received.headers));
     if let Some(media_type) = received.header("content-type") {
-        put("media-type", Value::Text(bare(media_type)));
+        put("media-type", Value::text(bare(media_type)));
     }
     if let Some(body) = protocol.codec().decode(&received.body.0).filter(|_| !received.body.is_empty()) {
         put("body", body);
@@ -213,7 +213,7 @@ fn span(exchange: &Exchange, target: &Target, clock: Clock) -> Value {
     let skew = i128::try_from(target.limits.clock_skew.as_nanos()).unwrap_or(0);
     let show = |instant: i128| {
         let fraction = instant.rem_euclid(1_000_000_000) / MILLISECOND;
-        Value::Text(format!("{}.{fraction:03}Z", format_time(instant)))
+        Value::text(format!("{}.{fraction:03}Z", format_time(instant)))
     };
     Value::map([("from", show(sent + offset - skew)), ("to", show(read + offset + skew + 1_000 * MILLISECOND))])
 }

@@ -407,7 +407,7 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
             // An array of hex documents gets one more of them.
             let in_hex = value.as_array().and_then(<[Value]>::first).is_some_and(|first| first.as_text().is_some());
             let element = match in_hex {
-                true => Value::Text(data_encoding::HEXLOWER.encode(json::compact(element).as_bytes())),
+                true => Value::text(data_encoding::HEXLOWER.encode(json::compact(element).as_bytes())),
                 false => element.clone(),
             };
             return match value {
@@ -445,14 +445,14 @@ fn alter(value: &mut Value, alteration: Alteration<'_>) -> bool {
         (Change::Type, Value::Text(text)) => {
             text.parse::<i64>().map_or(Value::Integer(5), |number| Value::Integer(number.into()))
         }
-        (Change::Type, Value::Integer(number)) => Value::Text(number.to_string()),
-        (Change::Type, Value::Decimal(number)) => Value::Text(number.to_string()),
-        (Change::Type, Value::Bytes(bytes)) => Value::Text(data_encoding::HEXLOWER.encode(bytes)),
-        (Change::Type, Value::Bool(yes)) => Value::Text(yes.to_string()),
+        (Change::Type, Value::Integer(number)) => Value::text(number.to_string()),
+        (Change::Type, Value::Decimal(number)) => Value::text(number.to_string()),
+        (Change::Type, Value::Bytes(bytes)) => Value::text(data_encoding::HEXLOWER.encode(bytes)),
+        (Change::Type, Value::Bool(yes)) => Value::text(yes.to_string()),
         (Change::Type, Value::Null) => Value::Integer(0),
         (Change::Type, Value::Array(_)) => Value::map::<&str>([]),
         (Change::Type, _) => Value::Array(Vec::new().into()),
-        (Change::Value, Value::Text(text)) => Value::Text(other_text(text)),
+        (Change::Value, Value::Text(text)) => Value::text(other_text(text)),
         (Change::Value, Value::Integer(number)) => Value::Integer(number + 1),
         (Change::Value, Value::Decimal(_)) => Value::Integer(12_345),
         (Change::Value, Value::Bytes(bytes)) => {

@@ -16,8 +16,12 @@ const FETCH_TRIES: usize = 3;
 /// How long fetching is suspended after [`FETCH_TRIES`] refusals.
 const FETCH_REST: Duration = Duration::from_secs(5);
 
-/// The pause between two tries to fetch an answer.
+/// The first pause between two tries to fetch an answer. Each further one is twice as long, up to [`LONGEST_PAUSE`]: most answers
+/// come soon or never.
 const FETCH_PAUSE: Duration = Duration::from_millis(200);
+
+/// The longest pause between two tries to fetch an answer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How many times the reply limit it may take to fetch the pages that the target still announces.
 const PATIENCE: u32 = 3;
@@ -110,7 +114,7 @@ impl Runner<'_> {
         if rules.fetch(first, &seen_in, None).is_none() {
             return;
         }
-        let (mut pages, mut more) = (0, false);
+        let (mut pages, mut more, mut pause) = (0, false, FETCH_PAUSE);
         // The answer itself may have taken as long as the limit, and a page must be read before its absence means anything.
         let begun = Instant::now();
         loop {
@@ -150,7 +154,11 @@ impl Runner<'_> {
             more = next.as_ref().is_some_and(|next| next.more);
             self.with_mailbox(owner, |mailbox| mailbox.take(body, next.map(|next| next.cursor), rules));
             // A target that always announces another page is polled at a limited rate.
-            if !more || pages >= PAGES {
+            if !more {
+                // The last try is at the limit.
+                tokio::time::sleep(pause.min(self.limits.reply.saturating_sub(begun.elapsed()))).await;
+                pause = (2 * pause).min(LONGEST_PAUSE);
+            } else if pages >= PAGES {
                 tokio::time::sleep(FETCH_PAUSE).await;
             }
             pages += 1;

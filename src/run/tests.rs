@@ -310,7 +310,7 @@ async fn send(client: &reqwest::Client, to: &str, body: Vec<u8>) -> Value {
             match channel.receive(deadline).await {
                 Received::Arrived(arrival) => {
                     let kind = format!("{:?}", arrival.kind);
-                    return Value::Array(vec![Value::Text(kind), json::parse(&arrival.body).expect("JSON")].into());
+                    return Value::Array(vec![Value::text(kind), json::parse(&arrival.body).expect("JSON")].into());
                 }
                 other => panic!("{other:?}"),
             }

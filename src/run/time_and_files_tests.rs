@@ -204,7 +204,7 @@ fn answer(root: &Path, end: &AtomicBool) {
             let at = message.member("at").and_then(Value::as_text).and_then(parse_time).unwrap_or(0);
             let mut reply = vec![
                 ("id", Value::text(path.file_stem().unwrap().to_str().unwrap())),
-                ("now", Value::Text(format!("{}Z", format_time(now)))),
+                ("now", Value::text(format!("{}Z", format_time(now)))),
                 ("fresh", Value::Bool((now - at).abs() < 600_000_000_000)),
             ];
             reply.extend(message.member("n").map(|n| ("n", n.clone())));

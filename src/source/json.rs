@@ -41,7 +41,7 @@ fn locate(value: Value, spans: &mut dyn Iterator<Item = Span>, whole: &Span) -> 
     let span = next();
     let value = match value {
         Value::Bool(flag) => Yaml::Bool(flag),
-        Value::Text(text) => Yaml::Text(text),
+        Value::Text(text) => Yaml::Text(text.into()),
         Value::Array(items) => Yaml::Sequence(items.into_iter().map(|item| locate(item, spans, whole)).collect()),
         Value::Map(members) => Yaml::Map(
             members

@@ -57,7 +57,7 @@ impl Node {
         let value = match value {
             Value::Null => Yaml::Null,
             Value::Bool(flag) => Yaml::Bool(*flag),
-            Value::Text(text) => Yaml::Text(text.clone()),
+            Value::Text(text) => Yaml::Text(text.to_string()),
             Value::Array(items) => Yaml::Sequence(items.iter().map(|item| Self::of(item, span)).collect()),
             Value::Map(members) => {
                 let member = |(key, value): &(Value, Value)| {
@@ -76,7 +76,7 @@ impl Node {
             Yaml::Null => Value::Null,
             Yaml::Bool(flag) => Value::Bool(*flag),
             Yaml::Number(number) => number.clone(),
-            Yaml::Text(text) => Value::Text(text.clone()),
+            Yaml::Text(text) => Value::text(text.clone()),
             Yaml::Sequence(items) => Value::Array(items.iter().map(Self::to_value).collect()),
             Yaml::Map(members) => {
                 Value::Map(members.iter().map(|(key, node)| (Value::text(&key.name), node.to_value())).collect())

@@ -161,19 +161,19 @@ pub const FUNCTIONS: &[Function] = &[
         name: "time",
         summary: "The start of the run plus an offset, as RFC 3339 in whole seconds and UTC: `2026-01-02T03:04:05Z`.",
         example: "${time -1h}",
-        call: |a| Ok(Value::Text(format!("{}Z", format_time(a.instant(0)?)))),
+        call: |a| Ok(Value::text(format!("{}Z", format_time(a.instant(0)?)))),
     },
     Function {
         name: "second",
         summary: "As `time`, without the Z: for appending a fraction or another zone.",
         example: "${second -1h}.250Z",
-        call: |a| Ok(Value::Text(format_time(a.instant(0)?))),
+        call: |a| Ok(Value::text(format_time(a.instant(0)?))),
     },
     Function {
         name: "day",
         summary: "The day of the start of the run plus an offset.",
         example: "${day -1d}",
-        call: |a| Ok(Value::Text(format_time(a.instant(0)?)[..10].to_owned())),
+        call: |a| Ok(Value::text(format_time(a.instant(0)?)[..10].to_owned())),
     },
     Function {
         name: "shift",
@@ -182,7 +182,7 @@ pub const FUNCTIONS: &[Function] = &[
         call: |a| {
             let word = a.word(0).ok_or_else(|| RenderError::new("missing argument: a time"))?;
             let instant = parse_time(word).ok_or_else(|| RenderError::new(format!("invalid time `{word}`")))?;
-            Ok(Value::Text(format!("{}Z", format_time(instant + a.word(1).map_or(Ok(0), offset)?))))
+            Ok(Value::text(format!("{}Z", format_time(instant + a.word(1).map_or(Ok(0), offset)?))))
         },
     },
     Function {
@@ -268,7 +268,7 @@ pub const FUNCTIONS: &[Function] = &[
         name: "hex_of",
         summary: "Bytes as lower-case hex text.",
         example: "${hex_of $id}",
-        call: |a| Ok(Value::Text(data_encoding::HEXLOWER.encode(&a.bytes(0)?))),
+        call: |a| Ok(Value::text(data_encoding::HEXLOWER.encode(&a.bytes(0)?))),
     },
     Function {
         name: "utf8",
@@ -293,7 +293,7 @@ pub const FUNCTIONS: &[Function] = &[
             if text.len().saturating_mul(count) > LONGEST {
                 return Err(RenderError::new(format!("the text repeated `{count}` times exceeds {LONGEST} bytes")));
             }
-            Ok(Value::Text(text.repeat(count)))
+            Ok(Value::text(text.repeat(count)))
         },
     },
 ];

@@ -154,7 +154,7 @@ impl<'p> Scope<'p> {
                 .map(|(name, value)| {
                     let name = match self.value(name, rng, depth)? {
                         Value::Text(name) => name,
-                        other => text_of(&other),
+                        other => text_of(&other).into(),
                     };
                     Ok((Value::Text(name), self.value(value, rng, depth)?))
                 })
@@ -191,7 +191,7 @@ impl<'p> Scope<'p> {
                 Part::Call(words) => text.push_str(&text_of(&self.call(words, rng, depth)?)),
             }
         }
-        Ok(Value::Text(text))
+        Ok(Value::text(text))
     }
 
     fn call(&mut self, words: &[String], rng: &mut ChaCha8Rng, depth: usize) -> Result<Value, RenderError> {
@@ -231,7 +231,7 @@ impl<'p> Scope<'p> {
 /// A value as part of a text.
 fn text_of(value: &Value) -> String {
     match value {
-        Value::Text(text) => text.clone(),
+        Value::Text(text) => text.to_string(),
         Value::Bytes(bytes) => data_encoding::HEXLOWER.encode(bytes),
         other => crate::wire::json::compact(other),
     }

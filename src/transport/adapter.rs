@@ -64,7 +64,7 @@ impl Adapter {
         let id = running.as_ref().map_or(1, |running| running.next_id);
         let mut params = message.params;
         if let Some(name) = message.payload {
-            params.push((name, Value::Text(data_encoding::HEXLOWER.encode(&message.body))));
+            params.push((name, Value::text(data_encoding::HEXLOWER.encode(&message.body))));
         }
         let request = Value::map([
             ("jsonrpc", Value::text("2.0")),

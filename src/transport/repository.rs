@@ -252,7 +252,7 @@ fn read(folder: &Path, base: &str) -> Value {
     for (name, text) in refs.iter().chain(&files) {
         state.update(format!("{name}\0{text}\0"));
     }
-    answer.set_member("state", Value::Text(data_encoding::HEXLOWER.encode(&state.finalize())));
+    answer.set_member("state", Value::text(data_encoding::HEXLOWER.encode(&state.finalize())));
     answer
 }
 

@@ -293,10 +293,10 @@ impl Found {
             }
             match file.content {
                 Ok(content) => match String::from_utf8(content) {
-                    Ok(text) => members.push(("text".to_owned(), Value::Text(text))),
+                    Ok(text) => members.push(("text".to_owned(), Value::text(text))),
                     Err(error) => {
                         let hex = data_encoding::HEXLOWER.encode(error.as_bytes());
-                        members.push(("hex".to_owned(), Value::Text(hex)));
+                        members.push(("hex".to_owned(), Value::text(hex)));
                     }
                 },
                 Err(why) => members.push(("left_out".to_owned(), Value::text(why))),

@@ -71,7 +71,7 @@ fn differ_in_members(lefts: &[(Value, Value)], rights: &[(Value, Value)], path: 
 
 fn token(key: &Value) -> String {
     match key {
-        Value::Text(text) => text.clone(),
+        Value::Text(text) => text.to_string(),
         Value::Integer(integer) => integer.to_string(),
         other => format!("{other:?}"),
     }

@@ -15,6 +15,9 @@ pub use diff::{Difference, first_difference};
 pub use path::{Path, PathError};
 pub use shared::Shared;
 
+/// A string of a value. Up to 15 bytes, as most names and words have, it needs no memory of its own; clones of longer ones share it.
+pub type Text = ecow::EcoString;
+
 /// A JSON or CBOR value.
 ///
 /// Equality (`==`) is exact, spelling and order included. For equality as protocols mean it, see [`Value::same_as`].
@@ -31,7 +34,7 @@ pub enum Value {
     /// A JSON number that is not written in plain digits, or is `-0`, or needs more than 127 bits: kept as written.
     Decimal(Box<str>),
     /// A text string.
-    Text(String),
+    Text(Text),
     /// A CBOR byte string.
     Bytes(Vec<u8>),
     /// An array.
@@ -46,12 +49,12 @@ pub enum Value {
 
 impl Value {
     /// A text value.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<Text>) -> Self {
         Self::Text(text.into())
     }
 
     /// A map with text keys.
-    pub fn map<K: Into<String>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
+    pub fn map<K: Into<Text>>(members: impl IntoIterator<Item = (K, Self)>) -> Self {
         Self::Map(members.into_iter().map(|(key, value)| (Self::text(key), value)).collect())
     }
 

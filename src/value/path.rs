@@ -103,7 +103,7 @@ fn step<'v>(value: &'v Value, token: &str) -> Option<&'v Value> {
 fn step_mut<'v>(value: &'v mut Value, token: &str) -> Option<&'v mut Value> {
     match value {
         Value::Map(members) => members.iter_mut().find(|(key, _)| names(token, key)).map(|(_, value)| value),
-        Value::Array(items) => items.get_mut(index(token)?),
+        Value::Array(items) => items.iter_mut().nth(index(token)?),
         Value::Tag(_, inner) => step_mut(inner, token),
         _ => None,
     }

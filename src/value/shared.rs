@@ -1,65 +1,71 @@
 //! Lists that are shared until one of their owners changes them.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+
+use ecow::EcoVec;
 
 /// A list whose clones share its elements, so that cloning a large value takes no time. Changing it through one clone copies
 /// the list first, if there are others.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shared<T>(Arc<Vec<T>>);
+pub struct Shared<T>(EcoVec<T>);
 
 impl<T> Shared<T> {
     /// Whether both share the same elements. Lists with equal elements may return false.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        self.0.len() == other.0.len() && std::ptr::eq(self.0.as_ptr(), other.0.as_ptr())
     }
 }
 
 impl<T: Clone> Shared<T> {
     /// The list as a vector of its own.
     pub fn into_vec(self) -> Vec<T> {
-        Arc::unwrap_or_clone(self.0)
+        self.0.into_iter().collect()
+    }
+
+    /// The elements, to be changed in place.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.0.make_mut().iter_mut()
     }
 }
 
 impl<T> Default for Shared<T> {
     fn default() -> Self {
-        Self(Arc::new(Vec::new()))
+        Self(EcoVec::new())
     }
 }
 
 impl<T> Deref for Shared<T> {
-    type Target = Vec<T>;
+    type Target = EcoVec<T>;
 
-    fn deref(&self) -> &Vec<T> {
+    fn deref(&self) -> &EcoVec<T> {
         &self.0
     }
 }
 
-impl<T: Clone> DerefMut for Shared<T> {
-    fn deref_mut(&mut self) -> &mut Vec<T> {
-        Arc::make_mut(&mut self.0)
+impl<T> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut EcoVec<T> {
+        &mut self.0
     }
 }
 
-impl<T> From<Vec<T>> for Shared<T> {
+impl<T: Clone> From<Vec<T>> for Shared<T> {
     fn from(items: Vec<T>) -> Self {
-        Self(Arc::new(items))
+        Self(EcoVec::from(items))
     }
 }
 
-impl<T> FromIterator<T> for Shared<T> {
+impl<T: Clone> FromIterator<T> for Shared<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
-        Self::from(Vec::from_iter(items))
+        Self(EcoVec::from_iter(items))
     }
 }
 
 impl<T: Clone> IntoIterator for Shared<T> {
     type Item = T;
-    type IntoIter = std::vec::IntoIter<T>;
+    type IntoIter = ecow::vec::IntoIter<T>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.into_vec().into_iter()
+        self.0.into_iter()
     }
 }
 

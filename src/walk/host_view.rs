@@ -23,7 +23,7 @@ pub(super) fn urls(context: &Context<'_>, token: &str) -> BTreeMap<String, Value
             let url = urls.get(transport.name())?;
             let has_token = host.correlate[0] && *transport != Transport::Tcp;
             let url = if has_token { format!("{}/{token}", url.trim_end_matches('/')) } else { url.clone() };
-            Some((transport.name(), Value::Text(url)))
+            Some((transport.name(), Value::text(url)))
         });
         hosts.insert(host.name.value.clone(), Value::map(own));
     }

@@ -49,7 +49,7 @@ pub fn reply(
     let mut fields = Vec::new();
     for (name, expr) in headers {
         let value = match scope.render(expr, &format!("reply header {name}"))? {
-            Value::Text(text) => text,
+            Value::Text(text) => text.into(),
             other => crate::wire::json::compact(&other),
         };
         fields.push((name.clone(), value));
@@ -259,7 +259,7 @@ fn all_hold(scope: &mut Scope<'_>, protocol: &dyn Protocol, expectations: &[Expe
 /// A value as bytes in a message.
 fn bytes(value: Value) -> Vec<u8> {
     match value {
-        Value::Text(text) => text.into_bytes(),
+        Value::Text(text) => text.as_bytes().to_vec(),
         Value::Bytes(bytes) => bytes,
         other => crate::wire::json::compact(&other).into_bytes(),
     }

@@ -118,7 +118,7 @@ impl<'p> Walk<'p> {
             }
             Action::Request { base, method, path, headers, body } => {
                 let path = match self.scope.render(path, &format!("{stream} path"))? {
-                    Value::Text(path) => path,
+                    Value::Text(path) => path.into(),
                     other => crate::wire::json::compact(&other),
                 };
                 let mut message = Message {
@@ -257,7 +257,7 @@ impl<'p> Walk<'p> {
                     match &mut message.body {
                         // In a call without a document the parameters are edited, which correspond to the body of a request.
                         MessageBody::Params { ready, payload: None } => {
-                            let members = ready.drain(..).map(|(name, value)| (Value::Text(name), value)).collect();
+                            let members = ready.drain(..).map(|(name, value)| (Value::text(name), value)).collect();
                             let mut params = Value::Map(members);
                             let edited = edit.apply(&mut params, rendered);
                             ready.extend(params.as_map().into_iter().flatten().filter_map(|(name, value)| {
@@ -339,7 +339,7 @@ fn payload(body: &mut MessageBody) -> Option<&mut Value> {
 /// A rendered value as the value of a header.
 fn header_text(value: Value) -> String {
     match value {
-        Value::Text(text) => text,
+        Value::Text(text) => text.into(),
         other => crate::wire::json::compact(&other),
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::recent::Recent;
-use crate::value::Value;
+use crate::value::{Shared, Text, Value};
 
 /// Maximum nesting of arrays and objects. Deeper input is rejected, so that a hostile body cannot exhaust the stack.
 pub const DEPTH_LIMIT: usize = 512;
@@ -189,12 +189,12 @@ impl Reader<'_> {
 
     fn object(&mut self, depth: usize) -> Result<Value, JsonError> {
         self.at += 1;
-        let mut members: Vec<(Value, Value)> = Vec::new();
+        let mut members: Shared<(Value, Value)> = Shared::default();
         let mut seen = Names::default();
         self.space();
         if self.peek() == Some(b'}') {
             self.at += 1;
-            return Ok(Value::Map(members.into()));
+            return Ok(Value::Map(members));
         }
         loop {
             self.space();
@@ -212,7 +212,7 @@ impl Reader<'_> {
             self.space();
             let value = self.value(depth + 1)?;
             if !seen.insert(&name, &members) {
-                self.oddities.push(Oddity { offset, kind: OddityKind::DuplicateMember(name.clone()) });
+                self.oddities.push(Oddity { offset, kind: OddityKind::DuplicateMember(name.to_string()) });
             }
             members.push((Value::Text(name), value));
             self.space();
@@ -220,7 +220,7 @@ impl Reader<'_> {
                 Some(b',') => self.at += 1,
                 Some(b'}') => {
                     self.at += 1;
-                    return Ok(Value::Map(members.into()));
+                    return Ok(Value::Map(members));
                 }
                 _ => return Err(self.error("expected a comma or the end of the object")),
             }
@@ -229,11 +229,11 @@ impl Reader<'_> {
 
     fn array(&mut self, depth: usize) -> Result<Value, JsonError> {
         self.at += 1;
-        let mut items = Vec::new();
+        let mut items = Shared::default();
         self.space();
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(Value::Array(items.into()));
+            return Ok(Value::Array(items));
         }
         loop {
             self.space();
@@ -243,7 +243,7 @@ impl Reader<'_> {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(Value::Array(items.into()));
+                    return Ok(Value::Array(items));
                 }
                 _ => return Err(self.error("expected a comma or the end of the array")),
             }
@@ -297,9 +297,9 @@ impl Reader<'_> {
         Ok(Value::Decimal(text.into()))
     }
 
-    fn string(&mut self) -> Result<String, JsonError> {
+    fn string(&mut self) -> Result<Text, JsonError> {
         self.at += 1;
-        let mut string = String::new();
+        let mut string = Text::new();
         loop {
             let from = self.at;
             while !matches!(self.peek(), None | Some(b'"' | b'\\' | 0..=0x1f)) {
@@ -470,8 +470,11 @@ impl Writer<'_> {
     }
 
     fn string(&mut self, text: &str) {
+        let stays = |byte: &u8| matches!(byte, 0x20..=0x7f) && !matches!(byte, b'"' | b'\\');
+        let (plain, rest) = text.split_at(text.bytes().take_while(stays).count());
         self.out.push('"');
-        for character in text.chars() {
+        self.out.push_str(plain);
+        for character in rest.chars() {
             match character {
                 '"' => self.out.push_str("\\\""),
                 '\\' => self.out.push_str("\\\\"),

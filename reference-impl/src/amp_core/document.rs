@@ -3,10 +3,11 @@
 //! Documents arrive as JSON from others, so everything in them is optional; unreadable members count as absent.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::did::{self, PublicKey};
 use super::keys::{Identity, x25519_public, x25519_public_of};
+use super::remembered::Remembered;
 use super::rules::Rules;
 use crate::instant::Instant;
 use crate::json::{Object, Value};
@@ -77,21 +78,8 @@ impl Resolve for Documents {
 
 /// [`Document::of_did_key`], remembered: it follows from the DID alone, and each message needs that of its sender.
 fn of_did_key(did: &str) -> Option<Arc<Document>> {
-    /// How many are remembered; then all are forgotten, since anybody can send others.
-    const MOST: usize = 1_000;
-    type Known = HashMap<String, Arc<Document>>;
-    static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(found) = known().get(did::bare(did)) {
-        return Some(Arc::clone(found));
-    }
-    let found = Arc::new(Document::of_did_key(did)?);
-    let mut known = known();
-    if known.len() >= MOST {
-        known.clear();
-    }
-    known.insert(did::bare(did).to_owned(), Arc::clone(&found));
-    Some(found)
+    static KNOWN: Remembered<String, Arc<Document>> = Remembered::new();
+    KNOWN.try_get(did::bare(did).to_owned(), |did| Document::of_did_key(did).map(Arc::new))
 }
 
 impl Document {

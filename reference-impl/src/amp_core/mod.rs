@@ -34,6 +34,7 @@ pub(crate) mod net;
 pub(crate) mod node;
 pub(crate) mod receive;
 pub(crate) mod rejection;
+mod remembered;
 pub(crate) mod retry;
 pub(crate) mod role;
 pub(crate) mod rules;

@@ -1,8 +1,8 @@
 //! authcrypt (8.5.1): NaCl box, that is X25519 with XSalsa20-Poly1305.
 
-use crypto_box::aead::{Aead, KeyInit};
-use crypto_box::{Nonce, PublicKey, SalsaBox, SecretKey};
-use crypto_secretbox::XSalsa20Poly1305;
+use crypto_secretbox::aead::Aead;
+use crypto_secretbox::cipher::generic_array::GenericArray;
+use crypto_secretbox::{Kdf, KeyInit, Nonce, XSalsa20Poly1305};
 use curve25519_dalek::MontgomeryPoint;
 use subtle::ConstantTimeEq;
 
@@ -32,11 +32,8 @@ pub(crate) fn seal(
     rules: Rules,
 ) -> Result<Vec<u8>, BoxError> {
     let nonce = <[u8; NONCE_LENGTH]>::try_from(nonce).map_err(|_| BoxError)?;
-    let mut sealed = match Cipher::new(private, public_key, rules)? {
-        Cipher::Nacl(cipher) => cipher.encrypt(&Nonce::from(nonce), plaintext),
-        Cipher::Raw(cipher) => cipher.encrypt(&Nonce::from(nonce), plaintext),
-    }
-    .map_err(|_| BoxError)?;
+    let sealed = cipher(private, public_key, rules)?.encrypt(&Nonce::from(nonce), plaintext);
+    let mut sealed = sealed.map_err(|_| BoxError)?;
     if tag_is_last(rules) {
         sealed.rotate_left(TAG_LENGTH);
     }
@@ -61,35 +58,22 @@ pub(crate) fn open(
     if tag_is_last(rules) && sealed.len() >= TAG_LENGTH {
         sealed.rotate_right(TAG_LENGTH);
     }
-    let opened = match Cipher::new(private, public_key, rules)? {
-        Cipher::Nacl(cipher) => cipher.decrypt(&Nonce::from(nonce), sealed.as_slice()),
-        Cipher::Raw(cipher) => cipher.decrypt(&Nonce::from(nonce), sealed.as_slice()),
-    };
-    opened.map_err(|_| BoxError)
+    cipher(private, public_key, rules)?.decrypt(&Nonce::from(nonce), sealed.as_slice()).map_err(|_| BoxError)
 }
 
 /// The cipher between two parties.
-enum Cipher {
-    /// NaCl box, boxed for its size.
-    Nacl(Box<SalsaBox>),
-    /// The construction that the name X25519 alone suggests.
-    Raw(Box<XSalsa20Poly1305>),
-}
-
-impl Cipher {
-    fn new(private: &[u8; 32], public_key: &[u8; 32], rules: Rules) -> Result<Self, BoxError> {
-        let shared = MontgomeryPoint(*public_key).mul_clamped(*private);
-        // RFC 7748, 6.1, and E64: a key of low order gives zero, and with it a box that everybody can open.
-        let low_order = bool::from(shared.as_bytes().ct_eq(&[0; 32]));
-        if low_order && !rules.fault.is("box-accepts-low-order") && !rules.is_other() {
-            return Err(BoxError); // Other, E64: RFC 7748 only permits the check
-        }
-        // 8.5.1: the shared secret goes through HSalsa20, as NaCl's precomputation has it.
-        let raw = || XSalsa20Poly1305::new(&shared.to_bytes().into());
-        planted!(rules.fault, "box-no-hsalsa", return Ok(Self::Raw(Box::new(raw()))));
-        let (public_key, private) = (PublicKey::from(*public_key), SecretKey::from(*private));
-        Ok(Self::Nacl(Box::new(SalsaBox::new(&public_key, &private))))
+fn cipher(private: &[u8; 32], public_key: &[u8; 32], rules: Rules) -> Result<XSalsa20Poly1305, BoxError> {
+    let shared = MontgomeryPoint(*public_key).mul_clamped(*private);
+    // RFC 7748, 6.1, and E64: a key of low order gives zero, and with it a box that everybody can open.
+    let low_order = bool::from(shared.as_bytes().ct_eq(&[0; 32]));
+    if low_order && !rules.fault.is("box-accepts-low-order") && !rules.is_other() {
+        return Err(BoxError); // Other, E64: RFC 7748 only permits the check
     }
+    let mut key = shared.to_bytes().into();
+    // 8.5.1: the shared secret goes through HSalsa20, as NaCl's precomputation has it.
+    planted!(rules.fault, "box-no-hsalsa", return Ok(XSalsa20Poly1305::new(&key)));
+    key = XSalsa20Poly1305::kdf(&key, &GenericArray::default());
+    Ok(XSalsa20Poly1305::new(&key))
 }
 
 /// 8.5.1: the tag comes first, as in NaCl.

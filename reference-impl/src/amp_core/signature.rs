@@ -3,6 +3,7 @@
 use ed25519_dalek::{Signature, Signer, Verifier, VerifyingKey};
 
 use super::keys::Identity;
+use super::remembered::Remembered;
 use super::rules::Rules;
 use crate::fault::planted;
 
@@ -23,7 +24,8 @@ pub(crate) fn verify(public_key: &[u8; 32], data: &[u8], sig: &[u8], rules: Rule
     };
     // 8.1, E63: S + L is another signature of the same message.
     planted!(rules.fault, "sig-accepts-malleated", reduce(&mut bytes));
-    let Ok(key) = VerifyingKey::from_bytes(public_key) else {
+    static KEYS: Remembered<[u8; 32], VerifyingKey> = Remembered::new();
+    let Some(key) = KEYS.try_get(*public_key, |bytes| VerifyingKey::from_bytes(bytes).ok()) else {
         return false;
     };
     let signature = Signature::from_bytes(&bytes);

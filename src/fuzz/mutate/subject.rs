@@ -99,7 +99,7 @@ pub(super) fn at(
     rest: impl IntoIterator<Item = (&'static str, Value)>,
     rng: &mut Rng,
 ) -> Value {
-    let mut edit = edit(key, Value::Text(path.to_string()), rest);
+    let mut edit = edit(key, Value::text(path.to_string()), rest);
     edit.set_member("stage", Value::text(if rng.one_in(2) { "built" } else { "protected" }));
     edit
 }
@@ -107,11 +107,11 @@ pub(super) fn at(
 /// A value as an edit writes it.
 pub(super) fn written(value: &Value) -> (&'static str, Value) {
     if is_json(value) {
-        ("json", Value::Text(escaped(&json::compact(value))))
+        ("json", Value::text(escaped(&json::compact(value))))
     } else {
         // As bytes, since YAML cannot express every CBOR item.
         let bytes = crate::wire::cbor::write_as(value, crate::wire::cbor::Layout::AsWritten);
-        ("to", Value::Text(format!("${{decoded {}}}", data_encoding::HEXLOWER.encode(&bytes))))
+        ("to", Value::text(format!("${{decoded {}}}", data_encoding::HEXLOWER.encode(&bytes))))
     }
 }
 
@@ -130,7 +130,7 @@ fn escaped(text: &str) -> String {
 }
 
 pub(super) fn hex(bytes: &[u8]) -> Value {
-    Value::map([("hex", Value::Text(data_encoding::HEXLOWER.encode(bytes)))])
+    Value::map([("hex", Value::text(data_encoding::HEXLOWER.encode(bytes)))])
 }
 
 pub(super) fn number(number: usize) -> Value {

@@ -30,14 +30,14 @@ pub(super) fn near(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
             // Small numbers are often codes.
             _ => rng.below(256) as i128,
         }),
-        Value::Text(old) => Value::Text(near_text(old, rng)),
+        Value::Text(old) => Value::text(near_text(old, rng)),
         Value::Bytes(old) => Value::Bytes(near_bytes(old, rng)),
         Value::Array(old) => {
             let mut items = old.clone();
             match rng.below(3) {
                 0 => drop(items.pop()),
                 1 => items.extend(old.first().cloned()),
-                _ => items.reverse(),
+                _ => items.make_mut().reverse(),
             }
             Value::Array(items)
         }
@@ -46,7 +46,7 @@ pub(super) fn near(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
         Value::Decimal(old) => Value::Decimal(format!("{old}0").into()),
         Value::Map(old) => {
             let mut members = old.clone();
-            members.reverse();
+            members.make_mut().reverse();
             Value::Map(members)
         }
         Value::Null | Value::Tag(..) | Value::Simple(_) => return None,
@@ -239,7 +239,7 @@ pub(crate) fn odd_text(rng: &mut Rng) -> Value {
     if rng.one_in(3) {
         let length = if rng.one_in(2) { rng.below(700) } else { rng.pick(LENGTHS).copied().unwrap_or(1) };
         let letter = rng.pick(&["a", "a", "a", "é", "\u{1f600}", "0", "\u{301}"]).copied().unwrap_or("a");
-        return Value::Text(letter.repeat(length));
+        return Value::text(letter.repeat(length));
     }
     Value::text(rng.pick(TEXTS).copied().unwrap_or_default())
 }
@@ -317,7 +317,7 @@ pub(super) fn rename(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {
     let (_, name) = path.split_last()?;
     name.parse::<usize>().is_err().then_some(())?;
     let new = near_text(name, rng);
-    (new != name).then(|| at("rename", path, [("to", Value::Text(new))], rng))
+    (new != name).then(|| at("rename", path, [("to", Value::text(new))], rng))
 }
 
 pub(super) fn repeat(subject: &Subject<'_>, rng: &mut Rng) -> Option<Value> {

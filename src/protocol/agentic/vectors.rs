@@ -24,7 +24,7 @@ impl Kind for ContentHash {
 
     fn library_call(&self, vector: &Vector) -> Result<LibraryCall, &'static str> {
         let digests = readings(vector, vector.text("sha256")?, |digest| {
-            ("matches", Value::Text(format!("^(?i:(sha256:)?{digest})$")))
+            ("matches", Value::text(format!("^(?i:(sha256:)?{digest})$")))
         });
         Ok(LibraryCall {
             operation: "content-hash",

@@ -184,9 +184,9 @@ fn adapter_answer(exchange: &Exchange, view: &mut Value) {
             let digest = bytes.as_deref().map(crate::wire::canonical::sha256_of);
             bytes.map(|bytes| {
                 Value::map([
-                    ("canonical", Value::Text(String::from_utf8_lossy(&bytes).into_owned())),
+                    ("canonical", Value::text(String::from_utf8_lossy(&bytes).into_owned())),
                     ("bytes", Value::from(bytes.len() as u64)),
-                    ("sha256", Value::Text(digest.unwrap_or_default())),
+                    ("sha256", Value::text(digest.unwrap_or_default())),
                 ])
             })
         }

@@ -115,7 +115,7 @@ impl Differences {
         if let Some(id) = text(sent, "messageId") {
             let found = copy.member("messageId");
             if found.and_then(Value::as_text) != Some(id.as_str()) {
-                self.note("message-id", &at.child("messageId"), show(&Value::Text(id)), found);
+                self.note("message-id", &at.child("messageId"), show(&Value::text(id)), found);
             }
         }
         if let Some(trace) = text(sent, "traceId") {

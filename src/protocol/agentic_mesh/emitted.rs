@@ -40,7 +40,7 @@ pub(super) fn of(exchange: &Exchange, context: &ObservationContext<'_>) -> Vec<V
             reply.set_member("spelling", Value::text(spelling));
             reply.set_member("code_at", Value::text(&answer.code_at));
             if let Some(standard) = finder::standard(spelling) {
-                reply.set_member("standard", Value::Text(format!("amp:{standard}")));
+                reply.set_member("standard", Value::text(format!("amp:{standard}")));
                 reply.set_member("exact", Value::Bool(finder::is_exact(spelling)));
             }
         }

@@ -77,7 +77,7 @@ pub(super) fn is_exact(spelled: &str) -> bool {
 fn collect(value: &Value, tokens: &[&str], codes: &mut Vec<String>) {
     match (value, tokens.split_first()) {
         (Value::Array(items), _) => items.iter().for_each(|item| collect(item, tokens, codes)),
-        (Value::Text(text), None) => codes.push(text.clone()),
+        (Value::Text(text), None) => codes.push(text.to_string()),
         (Value::Map(_), Some((token, rest))) => {
             if let Some(inner) = value.member(token) {
                 collect(inner, rest, codes);

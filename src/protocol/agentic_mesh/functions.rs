@@ -25,19 +25,19 @@ pub(super) const FUNCTIONS: &[Function] = &[
 
 fn hex_of_json(arguments: &mut Arguments<'_>) -> Result<Value, RenderError> {
     let value = arguments.value(0).ok_or_else(|| RenderError::new("missing argument: a value"))?;
-    Ok(Value::Text(data_encoding::HEXLOWER.encode(json::compact(value).as_bytes())))
+    Ok(Value::text(data_encoding::HEXLOWER.encode(json::compact(value).as_bytes())))
 }
 
 fn large_graph(arguments: &mut Arguments<'_>) -> Result<Value, RenderError> {
     let count = arguments.integer(0)?.clamp(0, LARGEST);
     let node = |index: i128| {
         let metadata = Value::map([("importance", Value::Decimal("0.5".into()))]);
-        Value::map([("id", Value::Text(format!("n{index}"))), ("type", Value::text("plan")), ("metadata", metadata)])
+        Value::map([("id", Value::text(format!("n{index}"))), ("type", Value::text("plan")), ("metadata", metadata)])
     };
     let edge = |index: i128| {
         Value::map([
-            ("source", Value::Text(format!("n{index}"))),
-            ("target", Value::Text(format!("n{}", index + 1))),
+            ("source", Value::text(format!("n{index}"))),
+            ("target", Value::text(format!("n{}", index + 1))),
             ("weight", Value::Decimal("0.25".into())),
         ])
     };

@@ -88,9 +88,9 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         let rows = compare::compare(sent, first, &rules).into_iter().map(|difference| {
             Value::map([
                 ("row", Value::text(difference.row)),
-                ("at", Value::Text(difference.at.to_string())),
-                ("expected", Value::Text(difference.expected)),
-                ("observed", Value::Text(difference.observed)),
+                ("at", Value::text(difference.at.to_string())),
+                ("expected", Value::text(difference.expected)),
+                ("observed", Value::text(difference.observed)),
             ])
         });
         put("differences", Value::Array(rows.collect()));
@@ -127,7 +127,7 @@ fn target(context: &ObservationContext<'_>) -> Value {
     let has = |name: &str| Value::Bool(context.known.get(name).is_some_and(|value| *value != Value::Null));
     Value::map([
         ("intermediary", Value::text(if settings::is_active(target) { "active" } else { "forwarding" })),
-        ("blocks_at", blocks_at.map_or(Value::Null, Value::Text)),
+        ("blocks_at", blocks_at.map_or(Value::Null, Value::text)),
         ("names_blocks_at", Value::Bool(message::names_blocks_at(target, context.known))),
         ("version_detect", Value::text(settings::text(target, "version", "detect", "field"))),
         ("filters", Value::Bool(target.setting("memorygram_filter") == Some(&Value::Bool(true)))),
@@ -153,7 +153,7 @@ fn decoded(result: &Value) -> Value {
             if let Ok(value) = json::parse(&bytes) {
                 whole.set_member(name, value);
             }
-            whole.set_member(&format!("{name}_text"), Value::Text(String::from_utf8_lossy(&bytes).into_owned()));
+            whole.set_member(&format!("{name}_text"), Value::text(String::from_utf8_lossy(&bytes).into_owned()));
         }
     }
     whole

@@ -168,16 +168,16 @@ pub fn read(value: &Value) -> Result<DidDocument, DocumentError> {
 
 fn service(entry: &Value) -> Vec<(String, String)> {
     let endpoint = match entry.member("serviceEndpoint") {
-        Some(Value::Text(url)) => url.clone(),
-        Some(map) => map.member("uri").and_then(Value::as_text).unwrap_or_default().to_owned(),
+        Some(Value::Text(url)) => url,
+        Some(map) => map.member("uri").and_then(Value::as_text).unwrap_or_default(),
         None => return Vec::new(),
     };
     let types = match entry.member("type") {
-        Some(Value::Text(one)) => vec![one.clone()],
-        Some(Value::Array(several)) => several.iter().filter_map(|one| Some(one.as_text()?.to_owned())).collect(),
+        Some(Value::Text(one)) => vec![one.as_str()],
+        Some(Value::Array(several)) => several.iter().filter_map(Value::as_text).collect(),
         _ => Vec::new(),
     };
-    types.into_iter().map(|kind| (kind, endpoint.clone())).collect()
+    types.into_iter().map(|kind| (kind.to_owned(), endpoint.to_owned())).collect()
 }
 
 /// An absolute id: `#key-1` is relative to its document (erratum E23).

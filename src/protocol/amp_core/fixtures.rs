@@ -236,7 +236,7 @@ fn make_relative(document: &mut Value, did: &str) {
         if let Value::Text(text) = value
             && let Some(fragment) = text.strip_prefix(did)
         {
-            *text = fragment.to_owned();
+            *text = fragment.into();
         }
     };
     let Value::Map(members) = document else { return };

@@ -39,7 +39,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             if let Some(letter) = bytes.iter_mut().rfind(|byte| byte.is_ascii_alphabetic()) {
                 *letter ^= 0x20;
             }
-            Ok(Value::Text(String::from_utf8_lossy(&bytes).into_owned()))
+            Ok(Value::text(String::from_utf8_lossy(&bytes).into_owned()))
         },
     },
     Function {

@@ -79,7 +79,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
         // A DID without owner: an unknown target cannot be addressed, and its probes report this.
         _ => configured.or(published).unwrap_or("did:web:unknown.invalid").to_owned(),
     };
-    known.insert("target".to_owned(), Value::Text(name));
+    known.insert("target".to_owned(), Value::text(name));
     known.insert("target_document".to_owned(), document.unwrap_or(Value::Null));
     known.insert("self_keys".to_owned(), keys(&own));
     known.insert("identity_base".to_owned(), web_base(target).map_or(Value::Null, Value::text));
@@ -108,7 +108,7 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     known.insert("max_message".to_owned(), setting("max_message", Value::Integer(1 << 20)));
     let methods = known.get("target_document").and_then(|document| document::read(document).ok());
     let method = methods.and_then(|found| found.select(&found.id, Purpose::Signature, 0).chosen.ok());
-    let key_id = method.map_or(Value::Null, |chosen| Value::Text(chosen.method));
+    let key_id = method.map_or(Value::Null, |chosen| Value::text(chosen.method));
     known.insert("target_key_id".to_owned(), key_id);
     known.insert("majors".to_owned(), setting("versions", majors.unwrap_or_else(|| Value::array([Value::Integer(1)]))));
     known
@@ -135,7 +135,7 @@ pub(super) const KNOWN: &[&str] = &[
 
 /// The `keys` object of the adapter protocol.
 pub(super) fn keys(identity: &Identity) -> Value {
-    let hex = |bytes: &[u8]| Value::Text(data_encoding::HEXLOWER.encode(bytes));
+    let hex = |bytes: &[u8]| Value::text(data_encoding::HEXLOWER.encode(bytes));
     Value::map([
         ("did", Value::text(identity.did())),
         ("ed25519_seed", hex(identity.seed())),

@@ -60,7 +60,7 @@ pub(super) fn read(bytes: &[u8], channel: &str, context: &ObservationContext<'_>
         Some(bytes) => bytes.as_deref().and_then(|bytes| cbor::parse(bytes).ok()),
         None => message.member("body").cloned(),
     };
-    let oddities = document.oddities.iter().take(ODDITIES).map(|oddity| Value::Text(oddity.to_string())).collect();
+    let oddities = document.oddities.iter().take(ODDITIES).map(|oddity| Value::text(oddity.to_string())).collect();
     let is_encrypted = opened.is_some();
     let mut view = vec![
         ("name", Value::text(name)),
@@ -75,7 +75,7 @@ pub(super) fn read(bytes: &[u8], channel: &str, context: &ObservationContext<'_>
             ]),
         ),
         ("channel", Value::text(channel)),
-        ("hex", Value::Text(data_encoding::HEXLOWER.encode(bytes))),
+        ("hex", Value::text(data_encoding::HEXLOWER.encode(bytes))),
     ];
     view.extend(body.map(|body| ("body", body)));
     view.extend(opened.flatten().map(|bytes| ("plaintext", Value::Bytes(bytes))));
@@ -122,7 +122,7 @@ fn signature(message: &Value, body: Option<&[u8]>, wire: &[u8], context: &Observ
     let state = |state: &str, because: String| {
         let mut members = vec![("state", Value::text(state))];
         if !because.is_empty() {
-            members.push(("because", Value::Text(because)));
+            members.push(("because", Value::text(because)));
         }
         Value::map(members)
     };

@@ -57,7 +57,7 @@ pub(super) fn read(bytes: &[u8], context: &ObservationContext<'_>) -> Value {
     let judged = parameter(ALGORITHM).is_none_or(|algorithm| *algorithm == Value::Integer(EDDSA));
     let named = match parameter(KEY_ID) {
         Some(Value::Bytes(id)) => String::from_utf8(id.clone()).ok().filter(|id| did::is_did_url(id)),
-        Some(Value::Text(id)) => Some(id.clone()).filter(|id| did::is_did_url(id)),
+        Some(Value::Text(id)) => Some(id.to_string()).filter(|id| did::is_did_url(id)),
         _ => None,
     };
     let signer = named.unwrap_or_else(|| party::target_did(context).to_owned());

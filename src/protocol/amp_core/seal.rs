@@ -1,7 +1,11 @@
 //! The box of RFC 001 section 8.5.1: X25519, HSalsa20, XSalsa20-Poly1305 with the tag in front (NaCl `crypto_box`).
 
+use std::sync::Arc;
+
 use crypto_box::aead::Aead as _;
 use crypto_box::{PublicKey, SalsaBox, SecretKey};
+
+use super::memo::Memo;
 
 /// Bytes of a nonce.
 pub const NONCE_LENGTH: usize = 24;
@@ -47,8 +51,12 @@ pub fn open(private_key: &[u8; 32], public_key: &[u8; 32], nonce: &[u8], sealed:
     cipher(private_key, public_key).decrypt(nonce.into(), sealed).map_err(|_| BoxError::Tag)
 }
 
-fn cipher(private_key: &[u8; 32], public_key: &[u8; 32]) -> SalsaBox {
-    SalsaBox::new(&PublicKey::from_bytes(*public_key), &SecretKey::from_bytes(*private_key))
+/// The cipher between two parties, whose messages go both ways.
+fn cipher(private_key: &[u8; 32], public_key: &[u8; 32]) -> Arc<SalsaBox> {
+    static KNOWN: Memo<[[u8; 32]; 2], Arc<SalsaBox>> = Memo::new();
+    KNOWN.get([*private_key, *public_key], || {
+        Arc::new(SalsaBox::new(&PublicKey::from_bytes(*public_key), &SecretKey::from_bytes(*private_key)))
+    })
 }
 
 /// The same box with its tag after the ciphertext, as in AEAD interfaces of other ciphers: wrong here.

@@ -101,7 +101,7 @@ pub(super) const LIKELY: usize = 18;
 
 fn hex_text(value: &Value) -> Option<Value> {
     match value {
-        Value::Bytes(bytes) => Some(Value::Text(data_encoding::HEXLOWER.encode(bytes))),
+        Value::Bytes(bytes) => Some(Value::text(data_encoding::HEXLOWER.encode(bytes))),
         _ => None,
     }
 }

@@ -404,7 +404,7 @@ fn unpack(
         let Some(view) = view.filter(|view| view.member("message").is_some_and(is_message)) else {
             if let Some(last) = found.last_mut() {
                 let shown = &one[..one.len().min(SHOWN)];
-                last.set_member("rest", Value::Text(data_encoding::HEXLOWER.encode(shown)));
+                last.set_member("rest", Value::text(data_encoding::HEXLOWER.encode(shown)));
             }
             continue;
         };
@@ -447,7 +447,7 @@ fn frames(exchange: &Exchange) -> Option<Value> {
         let mut view = vec![
             ("kind", Value::text(arrival.kind.name())),
             ("size", Value::from(arrival.body.len() as u64)),
-            ("hex", Value::Text(data_encoding::HEXLOWER.encode(shown))),
+            ("hex", Value::text(data_encoding::HEXLOWER.encode(shown))),
             ("at_ms", Value::from(arrival.at_ms)),
         ];
         view.extend(arrival.code.map(|code| ("code", Value::from(u64::from(code)))));

@@ -39,7 +39,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             bytes[8] = bytes[8] & 0x3f | 0x80;
             let hex = data_encoding::HEXLOWER.encode(&bytes);
             let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
-            Ok(Value::Text(parts.join("-")))
+            Ok(Value::text(parts.join("-")))
         },
     },
     Function {
@@ -67,7 +67,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         call: |a| {
             let claims = a.value(0).cloned().ok_or_else(|| RenderError::new("missing argument: the claims"))?;
             let algorithm = a.word(2).unwrap_or("HS256");
-            Ok(Value::Text(jwt::make(&claims, text(a, 1)?.as_bytes(), algorithm)))
+            Ok(Value::text(jwt::make(&claims, text(a, 1)?.as_bytes(), algorithm)))
         },
     },
     Function {
@@ -86,14 +86,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
         call: |a| {
             let mut text = text(a, 0)?.to_owned();
             text.pop();
-            Ok(Value::Text(text))
+            Ok(Value::text(text))
         },
     },
     Function {
         name: "other_last",
         summary: "A text with another last character.",
         example: "${other_last $api_key}",
-        call: |a| Ok(Value::Text(other_last(text(a, 0)?))),
+        call: |a| Ok(Value::text(other_last(text(a, 0)?))),
     },
     Function {
         name: "other_case",
@@ -114,7 +114,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         name: "upper",
         summary: "A text in capitals.",
         example: "${upper $id}",
-        call: |a| Ok(Value::Text(text(a, 0)?.to_uppercase())),
+        call: |a| Ok(Value::text(text(a, 0)?.to_uppercase())),
     },
     Function {
         name: "segments",
@@ -122,7 +122,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         example: "${segments $jwt 2}",
         call: |a| {
             let count = usize::try_from(a.integer(1)?).unwrap_or(0);
-            Ok(Value::Text(text(a, 0)?.split('.').take(count).collect::<Vec<_>>().join(".")))
+            Ok(Value::text(text(a, 0)?.split('.').take(count).collect::<Vec<_>>().join(".")))
         },
     },
     Function {
@@ -137,7 +137,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             let (Some(header), Some(signature)) = (parts.first(), parts.get(2)) else {
                 return Err(RenderError::new("the token does not have three segments"));
             };
-            Ok(Value::Text(format!("{header}.{claims}.{signature}")))
+            Ok(Value::text(format!("{header}.{claims}.{signature}")))
         },
     },
     Function {
@@ -148,7 +148,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             let header = a.value(1).ok_or_else(|| RenderError::new("missing argument: the header"))?;
             let header = data_encoding::BASE64URL_NOPAD.encode(crate::wire::json::compact(header).as_bytes());
             match text(a, 0)?.split_once('.') {
-                Some((_, rest)) => Ok(Value::Text(format!("{header}.{rest}"))),
+                Some((_, rest)) => Ok(Value::text(format!("{header}.{rest}"))),
                 None => Err(RenderError::new("the token does not have three segments")),
             }
         },
@@ -166,8 +166,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
             };
             let digest = hmac::hmac_sha256(text(a, 1)?.as_bytes(), &hmac::signed_bytes(message, recipe));
             Ok(Value::Text(match a.word(2) {
-                Some("hex") => data_encoding::HEXLOWER.encode(&digest),
-                _ => data_encoding::BASE64.encode(&digest),
+                Some("hex") => data_encoding::HEXLOWER.encode(&digest).into(),
+                _ => data_encoding::BASE64.encode(&digest).into(),
             }))
         },
     },
@@ -187,7 +187,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         call: |a| {
             let milliseconds = a.integer(0)?;
             let whole = crate::template::format_time(milliseconds * 1_000_000);
-            Ok(Value::Text(format!("{whole}.{:03}Z", milliseconds.rem_euclid(1_000))))
+            Ok(Value::text(format!("{whole}.{:03}Z", milliseconds.rem_euclid(1_000))))
         },
     },
     Function {
@@ -197,7 +197,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         call: |a| {
             let url = url::Url::parse(text(a, 0)?).map_err(|error| RenderError::new(error.to_string()))?;
             let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-            Ok(Value::Text(format!("{}{query}", url.path())))
+            Ok(Value::text(format!("{}{query}", url.path())))
         },
     },
     Function {
@@ -221,7 +221,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
             let most = named.find_map(|entry| entry.member("constraints")?.member("max_input_length")?.as_integer());
             let most = most.ok_or_else(|| RenderError::new("the declaration has no maximum"))?;
             let length = usize::try_from(most + a.integer(2)?).ok().filter(|length| *length <= 1 << 20);
-            Ok(Value::Text("x".repeat(length.ok_or_else(|| RenderError::new("the maximum is too large"))?)))
+            Ok(Value::text("x".repeat(length.ok_or_else(|| RenderError::new("the maximum is too large"))?)))
         },
     },
     Function {
@@ -230,7 +230,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
         example: "${json_text $envelope}",
         call: |a| {
             let value = a.value(0).ok_or_else(|| RenderError::new("missing argument: a value"))?;
-            Ok(Value::Text(crate::wire::json::compact(value)))
+            Ok(Value::text(crate::wire::json::compact(value)))
         },
     },
 ];

@@ -51,7 +51,7 @@ pub(super) fn reply(arrival: &HostArrival, state: &mut Value) -> Option<HostRepl
     let sent_at = envelope::member_of_message(&asked, "timestamp").and_then(Value::as_text).and_then(parse_time);
     let now = sent_at.map_or_else(|| THEN.to_owned(), |at| format!("{}Z", format_time(at)));
     let mut reply = Value::map([
-        ("id", Value::Text(format!("{id}-r{count}"))),
+        ("id", Value::text(format!("{id}-r{count}"))),
         ("type", text(if fails { "error" } else { "response" })),
         ("timestamp", text(&now)),
         ("source", Value::map([("agent_id", text(agent))])),
@@ -59,7 +59,7 @@ pub(super) fn reply(arrival: &HostArrival, state: &mut Value) -> Option<HostRepl
         ("payload", if fails { failure() } else { payload() }),
     ]);
     if let Some(sender) = envelope::sender(&asked) {
-        reply.set_member("destination", Value::map([("agent_id", Value::Text(sender))]));
+        reply.set_member("destination", Value::map([("agent_id", Value::text(sender))]));
     }
     let protocol = asked.member("protocol").and_then(Value::as_text).unwrap_or("AMP/1.0");
     Some(message(&Value::map([("protocol", text(protocol)), ("message", reply)])))

@@ -182,15 +182,15 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
     let family = id.split('/').next().unwrap_or("AMP").to_owned();
     put("other_protocol_id", Value::text(if family == "AIP" { "AMP/1.0" } else { "AIP/1.0" }));
     put("family", Value::text(family));
-    put("protocol_id", Value::Text(id));
+    put("protocol_id", Value::text(id));
     let found = captured.get("health_agent_id").and_then(Value::as_text).filter(|id| !id.is_empty());
     let own = word("agent_id").or_else(|| found.map(str::to_owned));
     // The health body of a registry names the registry itself.
     let registry = word("registry_id").unwrap_or_else(|| "registry".to_owned());
     let own = own.filter(|id| !library && *id != registry);
-    put("target_id", own.clone().map_or(Value::Null, Value::Text));
+    put("target_id", own.clone().map_or(Value::Null, Value::text));
     let registry_id = registry.clone();
-    put("registry_id", Value::Text(registry));
+    put("registry_id", Value::text(registry));
     let context_agent = word("context_agent_id").or_else(|| own.clone());
     put("context_destination", destination(context_agent.as_deref(), None));
     let described = |name: &str| target.setting(name).filter(|value| value.as_map().is_some()).cloned();
@@ -220,13 +220,13 @@ pub(super) fn known(target: &Target, transport: Transport, captured: &Known) -> 
         let own = ids.and_then(|ids| ids.member(operation)).and_then(Value::as_text);
         put(
             &format!("context_{operation}"),
-            Value::Text(own.map_or_else(|| format!("context-{operation}"), str::to_owned)),
+            Value::text(own.map_or_else(|| format!("context-{operation}"), str::to_owned)),
         );
     }
     for (name, method) in [("api_key", "api-key"), ("jwt_key", "jwt"), ("hmac_key", "hmac")] {
         // A library gets the key of each call.
         let key = secret(target, method).or_else(|| (library && method != "api-key").then(|| TEST_KEY.to_owned()));
-        put(name, key.map_or(Value::Null, Value::Text));
+        put(name, key.map_or(Value::Null, Value::text));
     }
     known
 }

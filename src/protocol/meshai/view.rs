@@ -66,7 +66,7 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
     declared.extend(canonical.map(|canonical| ("canonical", canonical)));
     put("target", Some(Value::map(declared)));
     put("outcome", Some(Value::text(read.outcome)));
-    put("answer_text", Some(Value::Text(whole(exchange))));
+    put("answer_text", Some(Value::text(whole(exchange))));
     put("code", read.code.clone());
     put("returned", read.returned.clone());
     put("rpc_code", read.rpc_code.map(Value::Integer));

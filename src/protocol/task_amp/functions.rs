@@ -32,5 +32,5 @@ fn task_id(arguments: &mut Arguments<'_>) -> Result<Value, RenderError> {
     let number_of_task = number("ordinal") * TASKS_OF_A_CASE + which;
     let first_year = 2100 + number("run") % 800;
     let (year, serial) = (first_year + number_of_task / 999, 1 + number_of_task % 999);
-    Ok(Value::Text(format!("T-{year:04}-{serial:03}")))
+    Ok(Value::text(format!("T-{year:04}-{serial:03}")))
 }

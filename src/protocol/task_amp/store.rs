@@ -62,7 +62,7 @@ impl Store {
     }
 
     fn stamp(&self) -> Value {
-        Value::Text(self.now().to_rfc3339_opts(SecondsFormat::Micros, false))
+        Value::text(self.now().to_rfc3339_opts(SecondsFormat::Micros, false))
     }
 
     fn answer(&mut self, request: &Request<'_>) -> (u16, Value) {
@@ -147,7 +147,7 @@ impl Store {
         if let Some(first) = broken.first() {
             return refused(422, &first.place);
         }
-        let msg_id = msg_id.map_or(Value::Null, Value::Text);
+        let msg_id = msg_id.map_or(Value::Null, Value::text);
         let accepted = ("accepted", Value::Bool(true));
         (202, Value::map([accepted, ("msg_id", msg_id), ("seq", seq), ("stored_at", stored_at)]))
     }

@@ -60,7 +60,7 @@ pub(super) fn observe(exchange: &Exchange, context: &ObservationContext<'_>) -> 
         }
     };
     let digest = Sha256::digest(exchange.sent.body.0.as_slice());
-    view.set_member("sent-sha256", Value::Text(data_encoding::HEXLOWER.encode(&digest)));
+    view.set_member("sent-sha256", Value::text(data_encoding::HEXLOWER.encode(&digest)));
     if view.member("ended").is_none_or(|ended| ended.as_text() == Some("complete")) {
         view.set_member("verdict", Value::text(verdict(exchange, context.target, &view)));
     }

@@ -68,7 +68,7 @@ impl Document {
         let bytes = self.write(tokens, protocol);
         match holder {
             Value::Bytes(_) => Value::Bytes(bytes),
-            _ => Value::Text(data_encoding::HEXLOWER.encode(&bytes)),
+            _ => Value::text(data_encoding::HEXLOWER.encode(&bytes)),
         }
     }
 }

@@ -77,7 +77,7 @@ fn lay_below(protocol: &dyn Protocol, value: &mut Value, layout: &str) {
     for (name, member) in members.iter_mut() {
         match name.as_text().and_then(|name| Document::inside(name, member)) {
             Some(inner) if inner.form == Form::Cbor && member.as_text().is_some() => {
-                *member = Value::Text(data_encoding::HEXLOWER.encode(&protocol.codec().encode(&inner.value, layout)));
+                *member = Value::text(data_encoding::HEXLOWER.encode(&protocol.codec().encode(&inner.value, layout)));
             }
             _ => lay_below(protocol, member, layout),
         }

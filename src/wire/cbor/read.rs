@@ -7,7 +7,7 @@ use super::super::recent::Recent;
 use super::head::{self, Head, MAJORS};
 use super::limits::Limits;
 use super::{CborError, CborErrorKind, Oddity, OddityKind, diagnostic, float};
-use crate::value::Value;
+use crate::value::{Shared, Text, Value};
 
 /// Maximum number of reported oddities, so that hostile input cannot exhaust memory.
 const ODDITIES: usize = 1000;
@@ -209,16 +209,16 @@ impl<'b> Reader<'b> {
             2 => Value::Bytes(self.string(head, offset)?.into_owned()),
             3 => Value::Text(match self.string(head, offset)? {
                 // Chunks are checked one by one, since each must be valid UTF-8 (RFC 8949 section 3.2.3).
-                Cow::Owned(joined) => String::from_utf8_lossy(&joined).into_owned(),
-                Cow::Borrowed(bytes) => self.text(bytes)?.to_owned(),
+                Cow::Owned(joined) => Text::from(String::from_utf8_lossy(&joined)),
+                Cow::Borrowed(bytes) => Text::from(self.text(bytes)?),
             }),
             4 => {
                 let mut left = self.count(head, offset)?;
-                let mut items = Vec::new();
+                let mut items = Shared::default();
                 while self.another(&mut left) {
                     items.push(self.value(depth + 1)?);
                 }
-                Value::Array(items.into())
+                Value::Array(items)
             }
             5 => self.map(head, offset, depth)?,
             6 => self.tag(head.argument, offset, depth)?,
@@ -270,8 +270,9 @@ impl<'b> Reader<'b> {
 
     fn map(&mut self, head: Head, offset: usize, depth: usize) -> Result<Value, CborError> {
         let mut left = self.count(head, offset)?;
-        let mut members: Vec<(Value, Value)> = Vec::new();
-        let mut seen: HashSet<Cow<'b, [u8]>> = HashSet::new();
+        let mut members: Shared<(Value, Value)> = Shared::default();
+        // The encoded keys, once one of them is out of order: a key that comes after all others is none of them.
+        let mut seen: Option<HashSet<Cow<'b, [u8]>>> = None;
         let mut last: Option<Cow<'b, [u8]>> = None;
         let show = |encoded: &[u8]| diagnostic::short(encoded);
         while self.another(&mut left) {
@@ -283,7 +284,10 @@ impl<'b> Reader<'b> {
                 true => Cow::Borrowed(&bytes[offset..self.at]),
                 false => Cow::Owned(super::write(&key)),
             };
-            if seen.contains(&encoded) {
+            if seen.is_none() && last.as_ref().is_some_and(|last| *last >= encoded) {
+                seen = Some(members.iter().map(|(key, _)| Cow::Owned(super::write(key))).collect());
+            }
+            if seen.as_ref().is_some_and(|seen| seen.contains(&encoded)) {
                 self.odd(offset, OddityKind::DuplicateKey { key: show(&encoded) });
             } else if let Some(last) = last.as_ref().filter(|last| **last > encoded) {
                 self.odd(offset, OddityKind::UnsortedKey { key: show(&encoded), after: show(last) });
@@ -294,10 +298,12 @@ impl<'b> Reader<'b> {
             }
             let value = self.value(depth + 1)?;
             members.push((key, value));
-            seen.insert(encoded.clone());
+            if let Some(seen) = &mut seen {
+                seen.insert(encoded.clone());
+            }
             last = Some(encoded);
         }
-        Ok(Value::Map(members.into()))
+        Ok(Value::Map(members))
     }
 
     fn tag(&mut self, number: u64, offset: usize, depth: usize) -> Result<Value, CborError> {

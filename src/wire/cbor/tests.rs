@@ -98,6 +98,15 @@ fn non_deterministic_encodings_are_reported_but_accepted() {
     assert_eq!(kinds("a20101190001f6"), [K::LongInteger { head: 3, shortest: 1 }, K::DuplicateKey { key: "1".into() }]);
     // Duplicates that are not adjacent.
     assert_eq!(kinds("a3616101616202616103"), [K::DuplicateKey { key: "\"a\"".into() }]);
+    let unsorted = || K::UnsortedKey { key: "\"a\"".into(), after: "\"b\"".into() };
+    let duplicate = |key: &str| K::DuplicateKey { key: format!("\"{key}\"") };
+    assert_eq!(
+        kinds("a4616201616101616302616103"),
+        [unsorted(), duplicate("a")],
+        "found again after one that is in order"
+    );
+    assert_eq!(kinds("a46162016161016163026163f6"), [unsorted(), duplicate("c")]);
+    assert_eq!(kinds("a46162016161016162026161f6"), [unsorted(), duplicate("b"), duplicate("a")]);
     let offsets: Vec<usize> = read(&hex("8301180182f63817"), Limits::default())
         .map(|document| document.oddities.iter().map(|odd| odd.offset).collect())
         .unwrap();
@@ -339,7 +348,7 @@ fn any_value() -> impl Strategy<Value = Value> {
         (-300_i128..300).prop_map(Value::Integer),
         any::<f64>().prop_filter("NaN equals nothing", |float| !float.is_nan()).prop_map(Value::Float),
         any::<f32>().prop_filter("NaN equals nothing", |float| !float.is_nan()).prop_map(|f| Value::Float(f.into())),
-        "\\PC{0,30}".prop_map(Value::Text),
+        "\\PC{0,30}".prop_map(Value::text),
         prop::collection::vec(any::<u8>(), 0..30).prop_map(Value::Bytes),
         (0_u8..20).prop_map(Value::Simple),
         (32_u8..=255).prop_map(Value::Simple),

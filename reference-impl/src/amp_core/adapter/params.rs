@@ -11,6 +11,7 @@ use crate::amp_core::document::{Document, Documents};
 use crate::amp_core::keys::Identity;
 use crate::amp_core::message::{Headers, To};
 use crate::amp_core::message_id;
+use crate::amp_core::remembered::Remembered;
 use crate::amp_core::rules::Rules;
 use crate::cbor::{self, Cbor, Limits};
 use crate::json::{Number, Object, Value};
@@ -92,13 +93,16 @@ pub(crate) fn optional_cbor(params: &Object, name: &str) -> Result<Option<Cbor>,
 
 /// `keys`: DID, Ed25519 seed, and perhaps a private X25519 key.
 pub(crate) fn identity(params: &Object, name: &str) -> Result<Identity, RpcError> {
+    type Keys = (String, [u8; 32], Option<[u8; 32]>);
+    static KNOWN: Remembered<Keys, Identity> = Remembered::new();
     let keys = object(params, name)?;
     let did = text(keys, "did")?;
     if !did::is_did(did) {
         return Err(bad("did", "a DID"));
     }
     let private = keys.present("x25519_private").map(|_| key(keys, "x25519_private")).transpose()?;
-    Ok(Identity::new(did.to_owned(), key(keys, "ed25519_seed")?, private))
+    let keys = (did.to_owned(), key(keys, "ed25519_seed")?, private);
+    Ok(KNOWN.get(keys, |(did, seed, private)| Identity::new(did.clone(), *seed, *private)))
 }
 
 /// A DID document that is read.

@@ -31,7 +31,7 @@ pub(super) fn any_of(requirement: &str, mut alternatives: Vec<Alternative>) -> V
 /// Several permitted readings, as one expectation that names no requirement.
 pub(super) fn one_of_readings(alternatives: Vec<Alternative>) -> Value {
     let written = alternatives.into_iter().map(|one| {
-        let mut members = vec![("reading", Value::Text(one.reading))];
+        let mut members = vec![("reading", Value::text(one.reading))];
         if one.tolerated {
             members.push(("tolerated", Value::Bool(true)));
         }

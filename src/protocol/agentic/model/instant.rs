@@ -36,7 +36,7 @@ impl Age {
 
 /// The template of an instant in whole seconds.
 pub(super) fn spelled(minutes: i128) -> Value {
-    Value::Text(format!("${{time -{minutes}m}}"))
+    Value::text(format!("${{time -{minutes}m}}"))
 }
 
 /// The template of an instant with a fraction.
@@ -45,5 +45,5 @@ pub(super) fn spelled_with_fraction(minutes: i128, fraction: &str) -> Value {
     if fraction.is_empty() || !known {
         return spelled(minutes);
     }
-    Value::Text(format!("${{second -{minutes}m}}{fraction}Z"))
+    Value::text(format!("${{second -{minutes}m}}{fraction}Z"))
 }

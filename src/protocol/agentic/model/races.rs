@@ -47,7 +47,7 @@ fn rivals(state: &State, offers: &dyn Offers, choices: &mut dyn Choices, count: 
     let rival = |index: usize| {
         let mut rival = deposit.clone();
         if differ && index > 0 {
-            rival.set_member("variant", map([("/handoff_note", Value::Text(format!("pm rival {index}")))]));
+            rival.set_member("variant", map([("/handoff_note", Value::text(format!("pm rival {index}")))]));
         }
         rival
     };
@@ -84,7 +84,7 @@ fn assertions(state: &State, offers: &dyn Offers, choices: &mut dyn Choices, cou
         } else {
             add_pair(state, choices, &mut members);
         }
-        members.push(("value", Value::Text(format!("{} {index}", choices.pick(VALUES).unwrap_or(&"1")))));
+        members.push(("value", Value::text(format!("{} {index}", choices.pick(VALUES).unwrap_or(&"1")))));
         if choices.one_in(2) {
             members.push(("as", text("b")));
         }

@@ -91,7 +91,7 @@ pub(super) fn import(state: &mut State, given: &Move) -> Option<Predicted> {
     state.packages.insert(n, package);
     let success = map([("min", number(200)), ("max", number(299))]);
     let expect = vec![at("AGENTIC-5.2-07", "/status", "within", success)];
-    let with = vec![("records", Value::Text(format!("${{p{n}}}\n")))];
+    let with = vec![("records", Value::text(format!("${{p{n}}}\n")))];
     Some(Predicted {
         transition: if awaits { "import: a package that awaits review" } else { "import: a new package" },
         needs,
@@ -132,7 +132,7 @@ pub(super) fn import_fact(state: &mut State, given: &Move) -> Option<Predicted> 
     ]);
     state.facts.entry(key).or_default().replace(vec![Timeline::default().with(row)]);
     let success = map([("min", number(200)), ("max", number(299))]);
-    let with = vec![("records", Value::Text(format!("${{{this}}}\n")))];
+    let with = vec![("records", Value::text(format!("${{{this}}}\n")))];
     Some(Predicted {
         transition: "import: a fact",
         needs: vec!["fact-import"],
@@ -152,7 +152,7 @@ pub(super) fn import_again(state: &mut State, given: &Move) -> Option<Predicted>
     let changed = map([("base", text(name(n))), ("set", map([("/description", text("pm imported otherwise"))]))]);
     let answered = map([("min", number(100)), ("max", number(499))]);
     let expect = vec![at("AGENTIC-5.2-07", "/status", "within", answered)];
-    let with = vec![("records", Value::Text(format!("${{{record}}}\n")))];
+    let with = vec![("records", Value::text(format!("${{{record}}}\n")))];
     Some(Predicted {
         transition: match (is_changed, package.moved) {
             (true, _) => "import: other content of a stored package",

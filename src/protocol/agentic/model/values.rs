@@ -54,7 +54,7 @@ fn title(choices: &mut dyn Choices) -> Value {
     let short: String = any.as_text().unwrap_or("a").chars().take(60).collect();
     // Half of an escape for a template is not one.
     // The letter counts under every reading; a combining mark need not.
-    Value::Text(format!("t{}", short.replace('$', "S")))
+    Value::text(format!("t{}", short.replace('$', "S")))
 }
 
 /// A list of texts, sometimes a long one; the order and repetitions count.

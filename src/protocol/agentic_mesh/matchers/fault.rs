@@ -62,7 +62,7 @@ impl Check for OneFault {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let seen = observed.unwrap_or(&Value::Null);
         let text = |name: &str| seen.member(name).and_then(Value::as_text);
-        let mismatch = || Outcome::mismatch(self.words(), Some(&Value::Text(summary(seen))));
+        let mismatch = || Outcome::mismatch(self.words(), Some(&Value::text(summary(seen))));
         if !nothing_forwarded(seen) {
             return mismatch();
         }

@@ -56,7 +56,7 @@ impl Check for NoDifference {
         let words = || self.rows.iter().map(|(_, about)| *about).collect::<Vec<_>>().join("; ");
         let Some(differences) = seen.member("differences").and_then(Value::as_array) else {
             let expected = format!("a copy at the next hop in which {}", words());
-            return Outcome::mismatch(expected, Some(&Value::Text(summary(seen))));
+            return Outcome::mismatch(expected, Some(&Value::text(summary(seen))));
         };
         let text =
             |value: &Value, name: &str| value.member(name).and_then(Value::as_text).unwrap_or_default().to_owned();

@@ -87,7 +87,7 @@ impl Check for Taken {
             Some(code) => {
                 Outcome::Holds(vec![Reading { reading: format!("a fault {code}"), tolerated: self.tolerated }])
             }
-            None => Outcome::mismatch(self.words(), Some(&Value::Text(summary(seen)))),
+            None => Outcome::mismatch(self.words(), Some(&Value::text(summary(seen)))),
         }
     }
 }

@@ -40,7 +40,7 @@ impl Check for Taken {
             return Outcome::HOLDS;
         }
         let wanted = if self.wanted { "the message accepted" } else { "the message not accepted" };
-        Outcome::mismatch(wanted, Some(&Value::Text(summary(seen))))
+        Outcome::mismatch(wanted, Some(&Value::text(summary(seen))))
     }
 }
 

@@ -84,7 +84,7 @@ struct WithCode {
 impl Check for WithCode {
     fn check(&self, observed: Option<&Value>) -> Outcome {
         let seen = observed.unwrap_or(&Value::Null);
-        let mismatch = || Outcome::mismatch(self.words(), Some(&Value::Text(summary(seen))));
+        let mismatch = || Outcome::mismatch(self.words(), Some(&Value::text(summary(seen))));
         if seen.member("outcome").and_then(Value::as_text) != Some("refused") {
             return mismatch();
         }

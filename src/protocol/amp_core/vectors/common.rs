@@ -1,6 +1,6 @@
 //! Code shared by the kinds: [`expect`] builds the expectations of a correct answer, a rejection, or any answer.
 
-use crate::value::Value;
+use crate::value::{Text, Value};
 use crate::vector::{LibraryCall, Twin, Vector, VectorResult};
 use crate::wire::cbor::{self, Limits, OddityKind};
 
@@ -16,7 +16,7 @@ pub(super) fn at(place: &str, matcher: &str, argument: Value) -> Value {
 }
 
 /// One of several permitted readings.
-pub(super) fn reading(words: impl Into<String>, tolerated: bool, all: Vec<Value>) -> Value {
+pub(super) fn reading(words: impl Into<Text>, tolerated: bool, all: Vec<Value>) -> Value {
     Value::map([
         ("reading", Value::text(words)),
         ("tolerated", Value::Bool(tolerated)),

@@ -63,7 +63,7 @@ impl Kind for FrameDecode {
         match (frame::decode(&bytes(vector, "data")?, Framing::Typed, size), vector.value("frames")) {
             (Ok((frames, rest)), Some(wanted)) => {
                 let made = frames.iter().map(|frame| {
-                    let payload = Value::Text(show_hex(&frame.payload));
+                    let payload = Value::text(show_hex(&frame.payload));
                     Value::map([("type", Value::Integer(i128::from(frame.kind))), ("payload", payload)])
                 });
                 let made = Value::Array(made.collect());

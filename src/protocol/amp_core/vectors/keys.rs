@@ -198,7 +198,7 @@ impl Kind for SelectKey {
         if !common::requires_rejection(vector) {
             let method = vector.text("method")?;
             let mut names = vec![Value::text(method)];
-            names.extend(method.split_once('#').map(|(_, fragment)| Value::Text(format!("#{fragment}"))));
+            names.extend(method.split_once('#').map(|(_, fragment)| Value::text(format!("#{fragment}"))));
             names.extend(vector.value("written").cloned());
             good.push(at("/result/public_key", "equals", Value::text(vector.text("public_key")?)));
             good.push(if_reported("/result/method", "one-of", Value::Array(names.into())));

@@ -128,7 +128,7 @@ fn accepted(vector: &Vector) -> Vec<Value> {
         all.push(match value {
             // Integers may be reported as decimal text.
             Value::Integer(number) => {
-                if_reported(&place, "one-of", Value::array([value.clone(), Value::Text(number.to_string())]))
+                if_reported(&place, "one-of", Value::array([value.clone(), Value::text(number.to_string())]))
             }
             value => if_reported(&place, "equals", value.clone()),
         });

@@ -78,7 +78,7 @@ impl Kind for ErrorCode {
             vec![
                 ("/result/name", "equals", Value::text(vector.text("name")?), false),
                 // Letter case matters only in the strict profile (E33).
-                ("/result/category", "matches", Value::Text(format!("^(?i:{category})$")), false),
+                ("/result/category", "matches", Value::text(format!("^(?i:{category})$")), false),
                 ("/result/category", "equals", Value::text(category), true),
                 ("/result/retry", "equals", vector.value("retry").ok_or("retry")?.clone(), false),
             ]
@@ -159,7 +159,7 @@ fn selection(vector: &Vector) -> Result<Vec<common::Expected>, &'static str> {
     let majors = selected.as_array().unwrap_or_default().iter().filter_map(|version| major(version.as_text()?));
     let majors: Vec<String> = majors.map(|major| major.to_string()).collect();
     Ok(vec![
-        ("/result/selected", "matches", Value::Text(format!(r"^({})\.", majors.join("|"))), false),
+        ("/result/selected", "matches", Value::text(format!(r"^({})\.", majors.join("|"))), false),
         ("/result/selected", "one-of", selected.clone(), true),
     ])
 }
@@ -194,7 +194,7 @@ impl Kind for Id {
             Some(ids) => vec![("/result/ids", "equals", ids.clone(), false)],
             None => {
                 let count = vector.value("count").ok_or("count")?.clone();
-                let form = Value::map([("matches", Value::Text(format!("^{ts:016x}[0-9a-f]{{16}}$")))]);
+                let form = Value::map([("matches", Value::text(format!("^{ts:016x}[0-9a-f]{{16}}$")))]);
                 vec![("/result/ids", "length", count, false), ("/result/ids", "each", form, false)]
             }
         };
@@ -204,7 +204,7 @@ impl Kind for Id {
     fn confirm(&self, vector: &Vector, _: Option<Form>) -> Result<(), String> {
         let Some(ids) = vector.value("ids").and_then(Value::as_array) else { return Ok(()) };
         let made = message_id::new(unsigned(vector.value("ts")).ok_or("no ts")?, fixed(vector, "random")?);
-        let made = Value::Text(common::show_hex(&made));
+        let made = Value::text(common::show_hex(&made));
         must(ids == [made.clone()] && bytes(vector, "random")?.len() == 8, &crate::wire::show(&made))
     }
 }

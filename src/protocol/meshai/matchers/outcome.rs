@@ -39,7 +39,7 @@ impl Check for IsServed {
         match outcome(seen) {
             "served" => Outcome::HOLDS,
             "ok" | "silent" if self.event => Outcome::HOLDS,
-            _ => Outcome::mismatch("the message served", Some(&Value::Text(summary(seen)))),
+            _ => Outcome::mismatch("the message served", Some(&Value::text(summary(seen)))),
         }
     }
 }
@@ -69,11 +69,11 @@ impl Matcher for Rejected {
         let mut check = IsRejected { codes: Vec::new(), bare: Vec::new() };
         match argument {
             Value::Bool(true) => return Ok(Box::new(check)),
-            Value::Text(code) => check.codes.push(code.clone()),
+            Value::Text(code) => check.codes.push(code.to_string()),
             Value::Map(members) => {
                 for (key, value) in members {
                     match (key.as_text(), value) {
-                        (Some("code"), Value::Text(code)) => check.codes.push(code.clone()),
+                        (Some("code"), Value::Text(code)) => check.codes.push(code.to_string()),
                         (Some("codes"), Value::Array(codes)) => {
                             check.codes.extend(codes.iter().filter_map(Value::as_text).map(str::to_owned));
                         }
@@ -120,7 +120,7 @@ impl Check for IsRejected {
             ("closed", false) => !self.bare.is_empty(),
             _ => false,
         };
-        if holds { Outcome::HOLDS } else { Outcome::mismatch(self.words(), Some(&Value::Text(summary(seen)))) }
+        if holds { Outcome::HOLDS } else { Outcome::mismatch(self.words(), Some(&Value::text(summary(seen)))) }
     }
 }
 

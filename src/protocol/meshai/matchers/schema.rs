@@ -48,7 +48,7 @@ impl Check for IsSchema {
         match meta.validate(&schema) {
             Ok(()) => Outcome::HOLDS,
             Err(error) => {
-                let why = Value::Text(format!("{} ({error})", show(value)));
+                let why = Value::text(format!("{} ({error})", show(value)));
                 Outcome::mismatch("a JSON Schema", Some(&why))
             }
         }
@@ -88,7 +88,7 @@ impl Check for Accepts {
         match validator.validate(&self.0) {
             Ok(()) => Outcome::HOLDS,
             Err(error) => {
-                let why = Value::Text(format!("{} ({error} at {})", show(value), error.instance_path()));
+                let why = Value::text(format!("{} ({error} at {})", show(value), error.instance_path()));
                 Outcome::mismatch("a schema that the result satisfies", Some(&why))
             }
         }
@@ -128,7 +128,7 @@ impl Check for Resolves {
         match dangling(root, &[root]) {
             None => Outcome::HOLDS,
             Some(reference) => {
-                Outcome::mismatch("references that resolve in the declaration", Some(&Value::Text(reference)))
+                Outcome::mismatch("references that resolve in the declaration", Some(&Value::text(reference)))
             }
         }
     }
@@ -147,7 +147,7 @@ fn dangling(value: &Value, around: &[&Value]) -> Option<String> {
                 let resolves = |root: &&Value| path.as_ref().is_some_and(|path| path.resolve(root).is_some());
                 // A reference to another document cannot be followed.
                 if reference.starts_with('#') && !around.iter().any(resolves) {
-                    return Some(reference.clone());
+                    return Some(reference.to_string());
                 }
             }
             let mut around = around.to_vec();
