@@ -155,13 +155,35 @@ impl Runner<'_> {
             self.with_mailbox(owner, |mailbox| mailbox.take(body, next.map(|next| next.cursor), rules));
             // A target that always announces another page is polled at a limited rate.
             if !more {
-                // The last try is at the limit.
-                tokio::time::sleep(pause.min(self.limits.reply.saturating_sub(begun.elapsed()))).await;
-                pause = (2 * pause).min(LONGEST_PAUSE);
+                tokio::time::sleep(pause_before(self.limits.reply.saturating_sub(begun.elapsed()), &mut pause)).await;
             } else if pages >= PAGES {
                 tokio::time::sleep(FETCH_PAUSE).await;
             }
             pages += 1;
         }
+    }
+}
+
+/// The pause before the next try, with so much time left: the last try is when it is up. Sets the pause after that.
+fn pause_before(left: Duration, pause: &mut Duration) -> Duration {
+    let now = *pause;
+    *pause = (2 * now).min(LONGEST_PAUSE);
+    now.min(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_does_not_come_is_fetched_a_last_time_at_the_limit() {
+        let (mut left, mut pause) = (Duration::from_secs(5), FETCH_PAUSE);
+        let mut pauses = Vec::new();
+        while !left.is_zero() {
+            let next = pause_before(left, &mut pause);
+            left -= next;
+            pauses.push(milliseconds(next));
+        }
+        assert_eq!(pauses, [200, 400, 800, 1000, 1000, 1000, 600]);
     }
 }
