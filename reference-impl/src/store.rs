@@ -39,7 +39,7 @@ static SPARE: Mutex<Vec<(Schema, Connection)>> = Mutex::new(Vec::new());
 pub enum Database {
     /// In a file, which is created if it does not exist; acknowledged writes survive the death of the process and of the machine.
     File(PathBuf),
-    /// In a file that is removed after a run: nobody waits until a write is in it.
+    /// In a file that is removed after a run: an answer does not wait for its write to be in the file.
     Scratch(PathBuf),
     /// In memory, lost at the end of the server.
     Memory,
@@ -156,7 +156,7 @@ impl Single {
         let Some(open) = self.connection.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let end = |statement| open.db.is_autocommit() || run(&open.db, statement).is_ok();
         let Some(schema) = self.tables else {
-            end("COMMIT"); // not before the answers: whoever needs that opens another kind of file
+            end("COMMIT");
             return;
         };
         if end("ROLLBACK") {
